@@ -1,0 +1,114 @@
+"""A sans-I/O protocol core for AMQP: octets in, events and octets out.
+
+Each version has its own package (`amqp_sansio.amqp_0_9_1`, `amqp_sansio.amqp_0_8`) with its connection, configuration
+and method records; what all versions share is here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._version import __version__
+from .endpoint import CloseHint, Endpoint, Role, Side
+from .errors import (
+    AmqpError,
+    CodecError,
+    EndpointClosed,
+    LimitExceeded,
+    LocalProtocolError,
+    RemoteProtocolError,
+    Scope,
+)
+from .events import (
+    NEED_DATA,
+    PAUSED,
+    Abandoned,
+    Accepted,
+    AuthenticationRequested,
+    By,
+    Closed,
+    CloseReport,
+    DeliveryReceived,
+    Event,
+    Failed,
+    Handle,
+    Opened,
+    OpenRequested,
+    Rejected,
+    Released,
+    Replied,
+    ScramKeysRequested,
+    SendPaused,
+    SendResumed,
+    Settled,
+    Signal,
+)
+from .limits import Limits
+from .negotiation import Acceptor, Refused, version_of
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+
+if TYPE_CHECKING:
+    from .observer import Observed, Observer, Skipped
+    from .observer import Violation as Violation
+
+_LATER = {"Observer", "Observed", "Skipped", "Violation"}
+
+
+def __getattr__(name: str) -> object:
+    # An observer needs every version's machine; a client or server needs one.
+    if name in _LATER:
+        from . import observer
+
+        return getattr(observer, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "AMQP_0_8",
+    "AMQP_0_9_1",
+    "AMQP_0_10",
+    "AMQP_1_0",
+    "NEED_DATA",
+    "PAUSED",
+    "Abandoned",
+    "Accepted",
+    "Acceptor",
+    "AmqpError",
+    "AuthenticationRequested",
+    "By",
+    "CloseHint",
+    "CloseReport",
+    "Closed",
+    "CodecError",
+    "DeliveryReceived",
+    "Endpoint",
+    "EndpointClosed",
+    "Event",
+    "Failed",
+    "Handle",
+    "LimitExceeded",
+    "Limits",
+    "LocalProtocolError",
+    "Observed",
+    "Observer",
+    "OpenRequested",
+    "Opened",
+    "Refused",
+    "Rejected",
+    "Released",
+    "RemoteProtocolError",
+    "Replied",
+    "Role",
+    "Scope",
+    "ScramKeysRequested",
+    "SendPaused",
+    "SendResumed",
+    "Settled",
+    "Side",
+    "Signal",
+    "Skipped",
+    "Version",
+    "Violation",
+    "__version__",
+    "version_of",
+]

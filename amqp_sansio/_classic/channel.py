@@ -1,0 +1,424 @@
+"""Channel: what an application does on one channel of a 0-8 or 0-9-1 connection (0-9-1 sections 1.3 to 1.9)."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from ..endpoint import Side
+from ..errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
+from ..events import Handle
+from . import closing
+from ._methods import BasicProperties, BasicPublish
+from .bookkeeping import ChannelState
+from .frames import OVERHEAD, body_frames, header_frame, method_frame
+from .states import Channel as State
+from .states import Connection as ConnectionState
+from .states import Mode
+from .violation import Violation
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .events import Returned
+    from .method import Method
+    from .method import Request as RequestMethod
+    from .properties import Properties
+
+_R = TypeVar("_R")
+
+_HEADER_START: Final = Struct(">BHIHHQ").pack
+_BODY_START: Final = Struct(">cBHI").pack
+_ACK: Final = Struct(">BHIIQBB").pack
+_ACK_ID: Final = 60 << 16 | 80
+_NACK_ID: Final = 60 << 16 | 120
+_REJECT_ID: Final = 60 << 16 | 90
+_CACHED_PUBLISHES: Final = 256
+
+
+class Channel(ChannelState):
+    """One channel of an endpoint. Every command either happens as a whole or raises and changes nothing.
+
+    Commands raise LocalProtocolError for misuse, LimitExceeded at a bound, EndpointClosed when the channel or
+    connection is gone.
+    """
+
+    __slots__ = ("connection", "mandatory", "opening", "report", "returned")
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        ChannelState.__init__(self, number)
+        self.connection = connection
+        self.opening: Handle[object] | None = None
+        self.report: closing.CloseReport | None = None
+        self.mandatory: dict[int, tuple[object, ...]] | None = None
+        self.returned: dict[int, Returned] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether content and methods can be sent now."""
+        return self.state is State.OPEN and self.connection.is_open
+
+    @overload
+    def call(
+        self,
+        method: RequestMethod[_R],
+        properties: Properties | None = None,
+        body: bytes | None = None,
+    ) -> Handle[_R]: ...
+    @overload
+    def call(
+        self, method: Method, properties: Properties | None = None, body: bytes | None = None
+    ) -> Handle[Any]: ...
+    def call(
+        self, method: Method, properties: Properties | None = None, body: bytes | None = None
+    ) -> Handle[Any]:
+        """Send a request; the handle ends with `Replied` and the reply as its result.
+
+        A reply with content ends it with a `Message`. With `no_wait` the handle is done at once, its result None.
+        Content (`properties`, `body`) belongs to the requests that carry it.
+        """
+        if not self.connection.dialect.replies.get(method.ID):
+            raise LocalProtocolError(f"{method.NAME} has no reply; use send", rule="method/sync-reply")
+        connection = self.connection
+        handle: Handle[Any] = Handle((self.number, connection._calls + 1))
+        self._transmit(method, handle, properties, body)
+        connection._calls += 1
+        if method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
+            handle._complete(None)
+        return handle
+
+    def send(
+        self, method: Method, properties: Properties | None = None, body: bytes | None = None
+    ) -> None:
+        """Send a method that has no reply, such as BasicAck, with its content if it carries one."""
+        if self.connection.dialect.replies.get(method.ID) and not method.IS_REPLY:
+            raise LocalProtocolError(f"{method.NAME} has a reply; use call", rule="method/sync-reply")
+        self._transmit(method, None, properties, body)
+
+    def reply(
+        self, method: Method, properties: Properties | None = None, body: bytes | None = None
+    ) -> None:
+        """Answer the oldest request of the peer that `method` answers, with content if the reply carries one."""
+        if not method.IS_REPLY:
+            raise LocalProtocolError(f"{method.NAME} is not a reply; use send or call")
+        self._transmit(method, None, properties, body)
+
+    def publish(
+        self,
+        body: bytes,
+        *,
+        exchange: str = "",
+        routing_key: str = "",
+        mandatory: bool = False,
+        immediate: bool = False,
+        properties: BasicProperties | None = None,
+    ) -> Handle[Any] | None:
+        """Queue one whole message: method, header and body frames with nothing between (section 4.2.6).
+
+        In confirm mode the handle ends with `Settled`: Accepted, Rejected, or Returned. Else there is none.
+        Raises LocalProtocolError also while the peer has stopped the flow (channel.flow).
+        """
+        connection = self.connection
+        if (
+            self.state is not State.OPEN
+            or connection._joint.state is not ConnectionState.OPEN
+            or connection.role is not Side.CLIENT
+            or self.client_content is not None
+            or self.client_stopped
+        ):
+            self._refuse_publish()
+        number = self.number
+        size = len(body)
+        try:
+            raw = properties.encode(connection._tables) if properties is not None else b"\x00\x00"
+            key = (number, exchange, routing_key, mandatory, immediate)
+            cache = connection._publish_cache
+            start = cache.get(key)
+            if start is None:
+                payload = BasicPublish(exchange, routing_key, mandatory, immediate).encode(connection._tables)
+                start = method_frame(number, payload)
+                if len(cache) >= _CACHED_PUBLISHES:
+                    cache.clear()
+                cache[key] = start
+        except CodecError as error:
+            raise LocalProtocolError(str(error), rule=error.rule) from error
+        frame_max = connection._frame_max
+        if frame_max and (len(start) > frame_max or len(raw) + 20 > frame_max):
+            raise _too_large(len(raw) + 20, frame_max)
+        out = connection._out
+        if out.size + size > connection.config.limits.backlog_hard:
+            raise _backlog(out.size + size, connection)
+        handle: Handle[Any] | None = None
+        if self.mode is Mode.CONFIRM:
+            handle = self._expect_confirm(exchange, routing_key, mandatory or immediate, body)
+        header = _HEADER_START(2, number, 12 + len(raw), 60, 0, size)
+        if not size:
+            piece = b"".join((start, header, raw, b"\xce"))
+            out.parts.append(piece)
+            out.size += len(piece)
+        elif not frame_max or size <= frame_max - OVERHEAD:
+            if size > 8192:
+                head = b"".join((start, header, raw, _BODY_START(b"\xce", 3, number, size)))
+                out.parts += (head, body if type(body) is bytes else bytes(body), b"\xce")
+                out.size += len(head) + size + 1
+            else:
+                piece = b"".join(
+                    (start, header, raw, _BODY_START(b"\xce", 3, number, size), body, b"\xce")
+                )
+                out.parts.append(piece)
+                out.size += len(piece)
+        else:
+            out.append(b"".join((start, header, raw, b"\xce")))
+            for part in body_frames(number, body, frame_max):
+                out.append(part)
+        if out.size > connection.config.limits.backlog_high and not connection._paused_sending:
+            connection._pause_sending()
+        return handle
+
+    def deliver(
+        self,
+        body: bytes,
+        *,
+        consumer_tag: str,
+        exchange: str = "",
+        routing_key: str = "",
+        redelivered: bool = False,
+        properties: BasicProperties | None = None,
+    ) -> Handle[Any]:
+        """Server: send a message to a consumer under the channel's next delivery tag.
+
+        The handle ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer without acknowledgement.
+        """
+        from ._methods import BasicDeliver
+
+        connection = self.connection
+        tag = self.last_tag + 1
+        handle: Handle[Any] = Handle((self.number, connection._calls + 1))
+        method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
+        self._transmit(method, handle, properties or BasicProperties(), body)
+        connection._calls += 1
+        if tag not in self.unsettled:
+            handle._complete(None)
+        return handle
+
+    def begin(self, method: Method, properties: Properties, size: int) -> None:
+        """Begin content of `size` octets that `continue_body` supplies; nothing else may go out on the channel until it's complete."""
+        connection = self.connection
+        self._check()
+        if not method.HAS_CONTENT:
+            raise LocalProtocolError(f"{method.NAME} carries no content")
+        raw = self._encode_properties(properties)
+        payload = _encode(method, connection)
+        _check_frame(connection, max(len(payload) + OVERHEAD, len(raw) + 20))
+        joint = connection._joint
+        _locally(joint.step, connection.role, self.number, method, None, False)
+        _locally(joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
+        connection._out.append(method_frame(self.number, payload))
+        connection._out.append(header_frame(self.number, method.CLASS_ID, size, raw))
+
+    def continue_body(self, data: bytes) -> None:
+        """Send the next octets of the content that `begin` announced."""
+        connection = self.connection
+        self._check()
+        if not data:
+            return
+        _check_backlog(connection, len(data))
+        _locally(connection._joint.body, connection.role, self.number, len(data))
+        for part in body_frames(self.number, bytes(data), connection._frame_max):
+            connection._out.append(part)
+
+    def accept(self, delivery_tag: int, multiple: bool = False) -> None:
+        """Acknowledge one delivery, or all up to it (section 1.8.3.13; tag 0 with `multiple`: all)."""
+        unsettled = self.unsettled
+        if (
+            multiple
+            or delivery_tag not in unsettled
+            or self.state is not State.OPEN
+            or self.connection._joint.state is not ConnectionState.OPEN
+            or self.connection.role is not Side.CLIENT
+            or self.mode is Mode.TRANSACTED
+            or self.client_content is not None
+        ):
+            ack = self.connection.dialect.named["basic.ack"]
+            self._transmit(ack(delivery_tag, multiple), None, None, None)
+            return
+        del unsettled[delivery_tag]
+        out = self.connection._out
+        out.parts.append(_ACK(1, self.number, 13, _ACK_ID, delivery_tag, 0, 0xCE))
+        out.size += 21
+
+    def reject(self, delivery_tag: int) -> None:
+        """Refuse a delivery for good: it is dropped or dead-lettered (section 1.8.3.14)."""
+        named = self.connection.dialect.named
+        self._transmit(named["basic.reject"](delivery_tag, False), None, None, None)
+
+    def release(self, delivery_tag: int) -> None:
+        """Give a delivery back to its queue, to be delivered again (section 1.8.3.14)."""
+        named = self.connection.dialect.named
+        self._transmit(named["basic.reject"](delivery_tag, True), None, None, None)
+
+    def confirm(self, number: int, multiple: bool = False, accepted: bool = True) -> None:
+        """Server: confirm a publish by its number, or all up to it; `accepted` false is a nack."""
+        name = "basic.ack" if accepted else "basic.nack"
+        if name not in self.connection.dialect.named:
+            raise LocalProtocolError(f"{self.connection.dialect.name} has no {name}")
+        self._transmit(self.connection.dialect.named[name](number, multiple), None, None, None)
+
+    def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
+        """Close the channel with a handshake; `Closed` is its last event. A second call does nothing.
+
+        `cause` is the method blamed in an error close: on a server that refuses a request, the request.
+        """
+        closing.close_channel(self, code, text, cause)
+
+    # Inside.
+
+    def _check(self) -> None:
+        connection = self.connection
+        if connection._channels.get(self.number) is not self:
+            report = self.report or connection._report
+            raise EndpointClosed(f"channel {self.number} is closed: {report}", report)
+        connection._check_open()
+        if self.state not in (State.OPEN, State.OPENING):
+            raise EndpointClosed(f"channel {self.number} is closing", self.report)
+
+    def _refuse_publish(self) -> None:
+        self._check()
+        if self.connection.role is not Side.CLIENT:
+            raise LocalProtocolError("only a client publishes; a server delivers")
+        if self.client_stopped:
+            raise LocalProtocolError(
+                f"the server stopped the flow on channel {self.number}; wait for FlowChanged",
+                rule="channel.flow/react",
+            )
+        if self.client_content is not None:
+            raise LocalProtocolError(
+                f"content of {self.client_content.method.NAME} is under way on channel {self.number}; finish it first",
+                rule="wire/content-sequential",
+            )
+
+    def _expect_confirm(
+        self, exchange: str, routing_key: str, may_return: bool, body: bytes
+    ) -> Handle[Any]:
+        """Count a publish in confirm mode; one that may come back is remembered by what its return will repeat."""
+        connection = self.connection
+        if len(self.unconfirmed) >= connection.config.limits.unconfirmed:
+            raise LimitExceeded(
+                f"{len(self.unconfirmed)} publishes wait for a confirm, Limits.unconfirmed allows no more"
+            )
+        connection._calls += 1
+        handle: Handle[Any] = Handle((self.number, connection._calls))
+        self.publish_count = count = self.publish_count + 1
+        self.unconfirmed[count] = handle
+        if may_return:
+            if self.mandatory is None:
+                self.mandatory = {}
+            self.mandatory[count] = return_key(exchange, routing_key, body)
+        return handle
+
+    def _encode_properties(self, properties: Properties) -> bytes:
+        try:
+            return properties.encode(self.connection._tables)
+        except CodecError as error:
+            raise LocalProtocolError(str(error), rule=error.rule) from error
+
+    def _transmit(
+        self, method: Method, token: object, properties: Properties | None, body: bytes | None
+    ) -> None:
+        self._check()
+        if not method.HAS_CONTENT:
+            if properties is not None or body is not None:
+                raise LocalProtocolError(f"{method.NAME} carries no content")
+            send_frames(self.connection, self.number, method, token, None)
+            return
+        if properties is None:
+            properties = self.connection.dialect.properties[method.CLASS_ID]()
+        body = body or b""
+        raw = self._encode_properties(properties)
+        connection = self.connection
+        _check_frame(connection, len(raw) + 20)
+        _check_backlog(connection, len(body))
+        content = b"".join(
+            (
+                header_frame(self.number, method.CLASS_ID, len(body), raw),
+                *body_frames(self.number, body, connection._frame_max),
+            )
+        )
+        send_frames(connection, self.number, method, token, content)
+
+
+class ChannelZero(Channel):
+    """The connection's own methods, on channel 0."""
+
+    __slots__ = ()
+
+    def __init__(self, connection: Connection) -> None:
+        Channel.__init__(self, connection, 0)
+        self.state = State.OPEN
+
+    def _check(self) -> None:
+        self.connection._check_open()
+
+
+def send_frames(
+    connection: Connection, number: int, method: Method, token: object, content: bytes | None
+) -> None:
+    """Step the tables with one whole method and queue it and its encoded content; all or nothing."""
+    payload = _encode(method, connection)
+    _check_frame(connection, len(payload) + OVERHEAD)
+    _check_backlog(connection, len(payload))
+    _locally(connection._joint.step, connection.role, number, method, token, True)
+    frame = method_frame(number, payload)
+    connection._out.append(frame + content if content is not None else frame)
+    if connection._out.size > connection.config.limits.backlog_high and not connection._paused_sending:
+        connection._pause_sending()
+
+
+def return_key(exchange: str, routing_key: str, body: bytes) -> tuple[object, ...]:
+    """What a returned message has in common with its publish."""
+    from zlib import crc32
+
+    return exchange, routing_key, len(body), crc32(body)
+
+
+def _encode(method: Method, connection: Connection) -> bytes:
+    if type(method) is not connection.dialect.methods.get(method.ID):
+        raise LocalProtocolError(f"{type(method).__name__} is not a method of {connection.dialect.name}")
+    try:
+        return method.encode(connection._tables)
+    except CodecError as error:
+        raise LocalProtocolError(str(error), rule=error.rule) from error
+
+
+def _locally(step: Any, *arguments: Any) -> None:
+    """Step the tables with what this end sends; a violation is the caller's."""
+    try:
+        step(*arguments)
+    except Violation as violation:
+        raise LocalProtocolError(violation.text, rule=violation.rule) from None
+
+
+def _check_frame(connection: Connection, size: int) -> None:
+    frame_max = connection._frame_max
+    if frame_max and size > frame_max:
+        raise _too_large(size, frame_max)
+
+
+def _too_large(size: int, frame_max: int) -> LocalProtocolError:
+    return LocalProtocolError(
+        f"a frame of {size} octets, {frame_max} are agreed; methods and properties can't be cut, make them smaller",
+        rule="wire/frame-oversize-send",
+    )
+
+
+def _check_backlog(connection: Connection, size: int) -> None:
+    if connection._out.size + size > connection.config.limits.backlog_hard:
+        raise _backlog(connection._out.size + size, connection)
+
+
+def _backlog(size: int, connection: Connection) -> LimitExceeded:
+    return LimitExceeded(
+        f"{size} octets would wait to be sent, Limits.backlog_hard allows {connection.config.limits.backlog_hard}; "
+        "stop at SendPaused"
+    )

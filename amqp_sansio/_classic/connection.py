@@ -1,0 +1,460 @@
+"""Connection: one end of a 0-8 or 0-9-1 connection as a pure value (0-9-1 sections 2.2.4 and 4)."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .._receive import ReceiveBuffer
+from .._send import SendBuffer
+from .._timers import Clock, Timers
+from ..endpoint import CloseHint, Role, Side
+from ..errors import EndpointClosed, LimitExceeded, LocalProtocolError
+from ..events import NEED_DATA, PAUSED, Handle, SendPaused, SendResumed
+from ..versions import AMQP_0_9_1, Version
+from . import closing, handshake, receiving
+from .bookkeeping import ChannelState
+from .channel import Channel, ChannelZero
+from .config import Config
+from .dialect import default_dialect
+from .fast import fast_event
+from .frames import HEARTBEAT_FRAME
+from .joint import BEFORE_OPEN, Joint
+from .states import Connection as State
+from .table import Table
+from .violation import Violation
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer, Self
+
+    from ..events import CloseReport, Event, Signal
+    from ..sasl import ScramKeys
+    from .dialect import Dialect
+    from .method import Method
+
+SCHEMA: Final = 1
+"""The layout of a pickled connection; a snapshot of another layout is refused."""
+
+_TIMER_ORDER: Final = ("handshake", "close")
+
+
+class _EndpointJoint(Joint):
+    """The books of a connection whose channels are this end's Channel objects."""
+
+    __slots__ = ("connection",)
+
+    connection: Connection
+
+    def new_channel(self, number: int) -> ChannelState:
+        return Channel(self.connection, number)
+
+
+class Connection:
+    """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
+
+    The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
+    snapshot at any step. Commands take no time; anything random comes from the configuration.
+    """
+
+    VERSION: ClassVar[Version] = AMQP_0_9_1
+
+    __slots__ = (
+        "_body_max",
+        "_buffer",
+        "_calls",
+        "_channels",
+        "_clock",
+        "_close_hint",
+        "_ending",
+        "_events",
+        "_frame_max",
+        "_full_channel",
+        "_heartbeat",
+        "_joint",
+        "_last_received",
+        "_last_sent",
+        "_offered",
+        "_other_max",
+        "_out",
+        "_paused_sending",
+        "_publish_cache",
+        "_report",
+        "_report_later",
+        "_sasl",
+        "_started",
+        "_tables",
+        "_timers",
+        "_unit_channel",
+        "_unit_method",
+        "_unit_offset",
+        "_unusual",
+        "_validate",
+        "_waiting_for",
+        "config",
+        "dialect",
+        "mechanism",
+        "peer_properties",
+        "role",
+        "vhost",
+    )
+
+    def __init__(self, role: Role, config: Config) -> None:
+        if 0 < config.frame_max < 4096:
+            raise ValueError(f"Config.frame_max {config.frame_max} is below 4096, the least the protocol allows")
+        if config.heartbeat < 0 or config.heartbeat > 65535:
+            raise ValueError(f"Config.heartbeat {config.heartbeat} is outside 0 to 65535 seconds")
+        self.role = role
+        self.config = config
+        self.dialect: Dialect = config.dialect or default_dialect(self.VERSION)
+        self.peer_properties = Table.from_wire(b"", self.dialect.tables)
+        self.mechanism = ""
+        self.vhost = config.vhost if role is Side.CLIENT else ""
+        joint = _EndpointJoint(self.dialect, config.limits)
+        joint.connection = self
+        joint.zero = ChannelZero(self)
+        self._joint: Joint = joint
+        self._channels = joint.channels
+        self._buffer = ReceiveBuffer()
+        self._out = SendBuffer()
+        self._clock = Clock()
+        self._timers = Timers(_TIMER_ORDER)
+        self._events: deque[Event] = deque()
+        self._calls = 0
+        self._frame_max = 0
+        self._body_max = self._other_max = joint.frame_max
+        self._heartbeat = 0.0
+        self._last_received: float | None = None
+        self._last_sent: float | None = None
+        self._ending: tuple[str, str] | None = None
+        self._close_hint = CloseHint.KEEP
+        self._report: CloseReport | None = None
+        self._waiting_for: str | None = None
+        self._sasl: Any = None
+        self._tables = self.dialect.tables
+        self._validate = config.validate_content
+        if self._validate is None:
+            self._validate = role is Side.SERVER
+        self._paused_sending = False
+        self._publish_cache: dict[tuple[object, ...], bytes] = {}
+        self._unit_offset = self._unit_channel = self._unit_method = 0
+        self._started = False
+        limits = config.limits
+        self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
+        self._offered = (0, 0)
+        self._report_later: CloseReport | None = None
+        self._full_channel: ChannelState | None = None
+        if role is Side.CLIENT:
+            if config.sasl is None:
+                raise ValueError("Config.sasl is needed for a client, for instance Plain(user, password)")
+            self._out.append(self.dialect.header)
+            joint.step_header(Side.CLIENT)
+
+    @classmethod
+    def client(cls, config: Config) -> Self:
+        """A client's end; its protocol header is queued at once."""
+        return cls(Side.CLIENT, config)
+
+    @classmethod
+    def server(cls, config: Config | None = None) -> Self:
+        """A server's end; it waits for the client's protocol header."""
+        return cls(Side.SERVER, config or Config())
+
+    # The edge: what adapters call.
+
+    def receive_data(self, data: Buffer, now: float) -> None:
+        """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`."""
+        self._clock.advance(now)
+        if self._close_hint is not CloseHint.KEEP or self._ending is not None:
+            return
+        octets = data if type(data) is bytes else bytes(data)
+        if len(octets) > self.config.limits.unparsed - len(self._buffer):
+            raise LimitExceeded(
+                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; take events first"
+            )
+        self._last_received = now
+        if octets:
+            self._buffer.append(octets)
+
+    def receive_eof(self, now: float) -> None:
+        """The peer ended its stream; takes effect behind the octets still queued."""
+        self._end_later(now, "eof", "the peer ended the stream")
+
+    def connection_lost(self, reason: str, now: float) -> None:
+        """The transport is gone; takes effect behind the octets still queued."""
+        self._end_later(now, "lost", reason)
+        self._out.clear()
+        self._close_hint = CloseHint.CLOSE_NOW
+
+    def next_event(self) -> Event | Signal:
+        """One step: the next event, NEED_DATA, or PAUSED while a request of the peer waits for its answer."""
+        events = self._events
+        if events:
+            return events.popleft()
+        event = fast_event(self)
+        if event is not None:
+            return event
+        while self._waiting_for is None:
+            if receiving.receive_unit(self):
+                if events:
+                    return events.popleft()
+                continue
+            if self._ending is not None:
+                closing.finish(self)
+                if events:
+                    return events.popleft()
+            return PAUSED if receiving.requests_full(self) else NEED_DATA
+        if self._ending is not None:
+            closing.finish(self)
+            if events:
+                return events.popleft()
+        return PAUSED
+
+    def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
+        """Octets to write now, in one piece, at most `max_bytes`."""
+        self._clock.advance(now)
+        out = self._out
+        if not out.size:
+            return b""
+        self._last_sent = now
+        octets = out.take(max_bytes)
+        if self._paused_sending and out.size <= self.config.limits.backlog_low:
+            self._paused_sending = False
+            self._events.append(SendResumed(out.size))
+        if self._joint.state in BEFORE_OPEN and "handshake" not in self._timers.deadlines:
+            self._timers.set("handshake", now + self.config.handshake_timeout)
+        elif self._joint.state in closing.CLOSING and "close" not in self._timers.deadlines and not out.size:
+            self._timers.set("close", now + self.config.close_timeout)
+        return octets
+
+    def handle_timeout(self, now: float) -> None:
+        """Send the heartbeat that is due, or give up on a peer that is silent, stuck in the opening, or doesn't answer a close."""
+        self._clock.advance(now)
+        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+            return
+        for name in self._timers.due(now):
+            if name == "close":
+                self._ending = ("close-timeout", "the peer did not answer the close")
+            else:
+                state = self._joint.state.value
+                self._ending = ("handshake-timeout", f"the opening did not finish, it is {state}")
+        due = self._heartbeat_due()
+        if due is not None and due <= now:
+            self._out.append(HEARTBEAT_FRAME)
+        silence = self._silence_deadline()
+        if silence is not None and silence <= now:
+            self._ending = ("silent", f"nothing arrived for {2 * self._heartbeat:g} seconds, twice the heartbeat")
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `handle_timeout` is wanted, in seconds on the caller's clock; None: never."""
+        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+            return None
+        deadline = self._timers.next
+        for other in (self._heartbeat_due(), self._silence_deadline()):
+            if other is not None and (deadline is None or other < deadline):
+                deadline = other
+        return deadline
+
+    @property
+    def receive_budget(self) -> int:
+        """Octets that `receive_data` still takes; 0 means: stop reading for now."""
+        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+            return 0
+        return max(0, self.config.limits.unparsed - len(self._buffer))
+
+    @property
+    def close_hint(self) -> CloseHint:
+        """What to do with the transport after writing `data_to_send`."""
+        return self._close_hint
+
+    @property
+    def send_backlog(self) -> int:
+        """Octets queued for `data_to_send`."""
+        return self._out.size
+
+    # State.
+
+    @property
+    def state(self) -> State:
+        """Where the connection is in its life-cycle (both ends together)."""
+        return self._joint.state
+
+    @property
+    def is_open(self) -> bool:
+        """Whether channels can be opened and used."""
+        return self._joint.state is State.OPEN and self._close_hint is CloseHint.KEEP
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why the connection ended, once it has."""
+        return self._report
+
+    @property
+    def frame_max(self) -> int:
+        """The agreed largest frame in octets, with its 8 octets of header and end; 0: no limit."""
+        return self._frame_max
+
+    @property
+    def channel_max(self) -> int:
+        """The agreed highest channel number."""
+        return self._joint.channel_max
+
+    @property
+    def heartbeat(self) -> float:
+        """The agreed heartbeat interval in seconds; 0: none."""
+        return self._heartbeat
+
+    def channel(self, number: int) -> Channel:
+        """The open channel `number`. Raises EndpointClosed when there is none."""
+        channel = self._channels.get(number)
+        if channel is None:
+            raise EndpointClosed(f"channel {number} is not open", self._report)
+        assert isinstance(channel, Channel)
+        return channel
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """The numbers of the channels that are not closed."""
+        return tuple(self._channels)
+
+    @property
+    def unanswered(self) -> tuple[Method, ...]:
+        """Requests of the peer that wait for this end's reply, oldest first, of all channels."""
+        peer_is_client = self.role is Side.SERVER
+        channels = [self._joint.zero, *self._channels.values()]
+        return tuple(call.request for each in channels for call in each.calls(peer_is_client) or ())
+
+    # Commands.
+
+    def open_channel(self, number: int | None = None) -> Channel:
+        """Client: open a channel, the lowest free one when `number` is None; usable at `Opened`, or at once by pipelining.
+
+        Raises LocalProtocolError (no free channel, number in use or out of range), EndpointClosed.
+        """
+        if self.role is not Side.CLIENT:
+            raise LocalProtocolError("only a client opens channels", rule="method/sync-reply")
+        self._check_open()
+        if number is None:
+            number = next((n for n in range(1, self.channel_max + 1) if n not in self._channels), 0)
+            if not number:
+                raise LimitExceeded(f"all {self.channel_max} channels of the agreed channel-max are open")
+        elif not 1 <= number <= self.channel_max:
+            raise LocalProtocolError(
+                f"channel {number} is outside 1 to {self.channel_max}, the agreed channel-max",
+                rule="connection.tune/channel-max-highest",
+            )
+        opening = self.dialect.named["channel.open"]()
+        handle: Handle[object] = Handle((number, self._calls + 1))
+        self._send_method(number, opening, handle)
+        self._calls += 1
+        channel = self.channel(number)
+        channel.opening = handle
+        return channel
+
+    def call(self, method: Method) -> Handle[Any]:
+        """Send a request of the connection class, such as ConnectionUpdateSecret. Raises LocalProtocolError, EndpointClosed."""
+        return self._joint_zero().call(method)
+
+    def send(self, method: Method) -> None:
+        """Send a connection-class method that has no reply, such as ConnectionBlocked (server)."""
+        self._joint_zero().send(method)
+
+    def reply(self, method: Method) -> None:
+        """Answer the oldest unanswered request of the connection class that `method` answers."""
+        self._joint_zero().reply(method)
+
+    def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
+        """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
+
+        `cause` is the method blamed in an error close. Before the connection is open the socket is closed without a
+        word (0-9-1 section 2.2.4).
+        """
+        closing.close_connection(self, code, text, cause)
+
+    def accept_authentication(self) -> None:
+        """Server: let the client in, answering `AuthenticationRequested`."""
+        handshake.accept_authentication(self)
+
+    def refuse_authentication(self, text: str = "ACCESS_REFUSED") -> None:
+        """Server: turn the client away with 403 if it announced that it understands that, else by closing the socket."""
+        handshake.refuse_authentication(self, text)
+
+    def provide_scram_keys(self, keys: ScramKeys | None) -> None:
+        """Server: answer `ScramKeysRequested`; None refuses the user, without telling it from a wrong password."""
+        handshake.provide_scram_keys(self, keys)
+
+    def accept_open(self) -> None:
+        """Server: let the client into the virtual host, answering `OpenRequested`."""
+        handshake.accept_open(self)
+
+    def refuse_open(self, code: int = 530, text: str = "NOT_ALLOWED - no such virtual host") -> None:
+        """Server: close the connection instead of opening it: 530 for an unknown virtual host, 403 for a forbidden one."""
+        handshake.refuse_open(self, code, text)
+
+    def redirect(self, host: str, known_hosts: str = "") -> None:
+        """Server, 0-8: answer `OpenRequested` by sending the client to `host` ("name:port")."""
+        handshake.redirect(self, host, known_hosts)
+
+    # Inside.
+
+    def _joint_zero(self) -> Channel:
+        zero = self._joint.zero
+        assert isinstance(zero, Channel)
+        return zero
+
+    def _check_open(self) -> None:
+        if self._report is not None:
+            raise EndpointClosed(f"the connection is closed: {self._report}", self._report)
+        state = self._joint.state
+        if state is State.OPEN:
+            return
+        if state in closing.CLOSING or self._ending is not None:
+            raise EndpointClosed("the connection is closing", self._report)
+        raise LocalProtocolError(f"the connection is not open yet, it is {state.value}; wait for Opened")
+
+    def _send_method(
+        self, number: int, method: Method, token: object = None, content: bytes | None = None
+    ) -> None:
+        """Encode, step the tables and queue one method with the content that is already encoded; all or nothing."""
+        from .channel import send_frames
+
+        send_frames(self, number, method, token, content)
+
+    def _fail(self, violation: Violation) -> None:
+        closing.fail(self, violation)
+
+    def _pause_sending(self) -> None:
+        self._paused_sending = True
+        self._events.append(SendPaused(self._out.size))
+
+    def _heartbeat_due(self) -> float | None:
+        if not self._heartbeat or self._out.size or self._last_sent is None:
+            return None
+        return self._last_sent + self._heartbeat / 2
+
+    def _silence_deadline(self) -> float | None:
+        if not self._heartbeat or self._last_received is None or not self.receive_budget:
+            return None
+        return self._last_received + 2 * self._heartbeat
+
+    def _end_later(self, now: float, kind: str, reason: str) -> None:
+        self._clock.advance(now)
+        if self._ending is None and self._report is None:
+            self._ending = (kind, reason)
+
+    def __getstate__(self) -> tuple[int, dict[str, object]]:
+        state = {name: getattr(self, name) for name in Connection.__slots__}
+        state["_publish_cache"] = {}
+        return SCHEMA, state
+
+    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
+        schema, values = state
+        if schema != SCHEMA:
+            raise ValueError(f"this snapshot has layout {schema}, this release reads {SCHEMA}; replay the recording instead")
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<{self.dialect.name} {self.role.value} connection, {self._joint.state.value}>"

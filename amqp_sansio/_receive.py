@@ -1,0 +1,74 @@
+"""ReceiveBuffer: queued octets, read with an offset, joined only where a frame straddles two arrivals."""
+
+from __future__ import annotations
+
+
+class ReceiveBuffer:
+    """`data[pos:]` is what can be parsed now; `parts` has arrived since and is joined when `need` octets are there.
+
+    `consumed` is how many octets of the stream lie before `data[0]`, so `consumed + pos` is the offset in the stream.
+    """
+
+    __slots__ = ("consumed", "data", "held", "need", "parts", "pos")
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.pos = 0
+        self.parts: list[bytes] = []
+        self.held = 0
+        self.need = 0
+        self.consumed = 0
+
+    def __len__(self) -> int:
+        return len(self.data) - self.pos + self.held
+
+    @property
+    def offset(self) -> int:
+        """The offset in the stream of the next octet to parse."""
+        return self.consumed + self.pos
+
+    def append(self, octets: bytes) -> None:
+        """Take what arrived."""
+        if self.pos == len(self.data) and not self.parts:
+            self.consumed += self.pos
+            self.data = octets
+            self.pos = 0
+        else:
+            self.parts.append(octets)
+            self.held += len(octets)
+
+    def want(self, count: int) -> bool:
+        """Whether `count` octets can be read from `data` at `pos`, joining what arrived when that helps."""
+        left = len(self.data) - self.pos
+        if left >= count:
+            return True
+        if left + self.held < count:
+            self.need = count
+            return False
+        self.consumed += self.pos
+        if left:
+            self.parts.insert(0, self.data[self.pos :])
+        self.data = b"".join(self.parts) if len(self.parts) > 1 else self.parts[0]
+        self.pos = 0
+        self.held = 0
+        self.parts.clear()
+        self.need = 0
+        return True
+
+    def clear(self) -> None:
+        """Drop everything, counting it as read."""
+        self.consumed += self.pos + len(self)
+        self.data = b""
+        self.pos = 0
+        self.parts.clear()
+        self.held = 0
+        self.need = 0
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return self.consumed + self.pos, b"".join((self.data[self.pos :], *self.parts)), self.need
+
+    def __setstate__(self, state: tuple[int, bytes, int]) -> None:
+        self.consumed, self.data, self.need = state
+        self.pos = 0
+        self.parts = []
+        self.held = 0

@@ -1,0 +1,94 @@
+"""Small slotted value classes: what every event and configuration of the library is made of.
+
+A record is written like a dataclass and behaves like a frozen one for static checkers. At run time its attributes are
+plain slots: a frozen dataclass takes four times as long to build, and importing `dataclasses` costs more
+than the whole core may cost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import dataclass_transform
+
+_T = TypeVar("_T")
+
+
+def _equal(self: Any, other: object) -> Any:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
+
+
+def _hash(self: Any) -> int:
+    return hash((self.__class__, *[getattr(self, name) for name in self.__match_args__]))
+
+
+def _repr(self: Any) -> str:
+    fields = ", ".join(
+        f"{name}={getattr(self, name)!r}"
+        for name in self.__match_args__
+        if name not in self.__record_hidden__
+    )
+    return f"{self.__class__.__qualname__}({fields})"
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return self.__class__, tuple([getattr(self, name) for name in self.__match_args__])
+
+
+def _build(cls: type[Any]) -> type[Any]:
+    names: list[str] = []
+    defaults: dict[str, Any] = {}
+    hidden: set[str] = set(cls.__dict__.get("__record_hidden__", ()))
+    for base in reversed(cls.__mro__[1:]):
+        hidden.update(base.__dict__.get("__record_hidden__", ()))
+        if "__record_defaults__" in base.__dict__:
+            names += [name for name in base.__match_args__ if name not in names]  # type: ignore[attr-defined]
+            defaults.update(base.__record_defaults__)  # type: ignore[attr-defined]
+    inherited = len(names)
+    body = dict(cls.__dict__)
+    for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+        if str(annotation).startswith("ClassVar"):
+            continue
+        if name in body:
+            defaults[name] = body.pop(name)
+        if name not in names:
+            names.append(name)
+    slots = tuple(names[inherited:])
+    body["__qualname__"] = cls.__qualname__
+    body.pop("__dict__", None)
+    body.pop("__weakref__", None)
+    body["__slots__"] = slots
+    body["__match_args__"] = tuple(names)
+    body["__record_defaults__"] = defaults
+    body["__record_hidden__"] = frozenset(hidden)
+    if "__init__" not in body:
+        arguments = [f"{name}=_d[{name!r}]" if name in defaults else name for name in names]
+        lines = [f" self.{name} = {name}" for name in names] or [" pass"]
+        namespace: dict[str, Any] = {"_d": defaults}
+        exec(f"def __init__(self, {', '.join(arguments)}):\n" + "\n".join(lines), namespace)
+        body["__init__"] = namespace["__init__"]
+    for name, function in (
+        ("__eq__", _equal),
+        ("__hash__", _hash),
+        ("__repr__", _repr),
+        ("__reduce__", _reduce),
+    ):
+        if body.get(name) is None:
+            body[name] = function
+    return type(cls)(cls.__name__, cls.__bases__, body)
+
+
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True, eq_default=True)
+    def record(cls: type[_T]) -> type[_T]:
+        """Make `cls` a slotted value class; see the module's docstring."""
+        ...
+
+else:
+    record: Callable[[type[_T]], type[_T]] = _build

@@ -1,0 +1,65 @@
+"""Deadlines as data: when something is due, computed once, compared with <=."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+
+class Clock:
+    """The last `now` an endpoint was given, checked: finite and never smaller than before."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now: float | None = None
+
+    def advance(self, now: float) -> None:
+        """Take the caller's time. Raises ValueError when it is not finite or runs backwards."""
+        last = self.now
+        if last is not None and now >= last and now != _INFINITE:
+            self.now = now
+            return
+        if not isfinite(now):
+            raise ValueError(f"now must be a finite number of seconds, not {now!r}")
+        if last is not None:
+            raise ValueError(f"now ran backwards: {now!r} after {last!r}; use a monotonic clock")
+        self.now = now
+
+
+class Timers:
+    """Named deadlines in seconds on the caller's clock; `due` fires in the order the names were declared in."""
+
+    __slots__ = ("deadlines", "order")
+
+    def __init__(self, order: tuple[str, ...]) -> None:
+        self.order = order
+        self.deadlines: dict[str, float] = {}
+
+    def set(self, name: str, deadline: float) -> None:
+        """Arm or move the timer `name`."""
+        self.deadlines[name] = deadline
+
+    def clear(self, name: str) -> None:
+        """Disarm the timer `name`, if it is armed."""
+        self.deadlines.pop(name, None)
+
+    def clear_all(self) -> None:
+        """Disarm every timer."""
+        self.deadlines.clear()
+
+    @property
+    def next(self) -> float | None:
+        """The earliest deadline, or None."""
+        return min(self.deadlines.values()) if self.deadlines else None
+
+    def due(self, now: float) -> list[str]:
+        """Disarm and return the names whose deadline has come."""
+        if not self.deadlines:
+            return []
+        fired = [name for name in self.order if self.deadlines.get(name, now + 1.0) <= now]
+        for name in fired:
+            del self.deadlines[name]
+        return fired
+
+
+_INFINITE = float("inf")

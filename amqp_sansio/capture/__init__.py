@@ -1,0 +1,2 @@
+"""Captures."""
+from .reader import CaptureReader, read_segments

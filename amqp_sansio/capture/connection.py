@@ -1,0 +1,283 @@
+"""One TCP connection being reassembled: what comes out of both directions, in which order, and when holes are given up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .direction import OVERHEAD, Direction, Ready
+from .records import (
+    SYN,
+    ConnectionEnd,
+    ConnectionStart,
+    Item,
+    StreamDamage,
+    StreamData,
+    StreamGap,
+    endpoint,
+)
+
+if TYPE_CHECKING:
+    from .records import Segment
+
+NEVER: Final = 1 << 66
+"""Later than any time of a capture."""
+
+
+class Connection:
+    """The state of one connection and of its output.
+
+    `calm` says that everything so far is out and nothing is missing, so that octets that fit may go straight through.
+    """
+
+    __slots__ = (
+        "address",
+        "calm",
+        "client",
+        "clock",
+        "due_ns",
+        "ended",
+        "ended_by",
+        "first",
+        "first_seq",
+        "first_ts_ns",
+        "flow",
+        "gaps",
+        "how",
+        "id",
+        "incarnation",
+        "order",
+        "port",
+        "reset_at",
+        "reset_by",
+        "reset_offset",
+        "second",
+        "started",
+    )
+
+    def __init__(self, segment: Segment, incarnation: int) -> None:
+        ends = [(segment.src, segment.sport), (segment.dst, segment.dport)]
+        if ends[0] > ends[1]:
+            ends.reverse()
+        self.flow = segment.flow
+        self.address, self.port = ends[0]
+        self.first = Direction(endpoint(*ends[0]))
+        self.second = Direction(endpoint(*ends[1]))
+        self.incarnation = incarnation
+        self.first_ts_ns = segment.ts_ns
+        self.first_seq = segment.seq
+        self.id = ""
+        self.client = ""
+        self.started = False
+        self.ended = False
+        self.how = ""
+        self.calm = False
+        self.clock = segment.ts_ns
+        self.due_ns = NEVER
+        self.order = 0
+        self.gaps = 0
+        self.ended_by = ""  # the sender of the FIN that came out first
+        self.reset_by: Direction | None = None
+        self.reset_at = 0
+        self.reset_offset = 0
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return tuple([getattr(self, name) for name in self.__slots__])
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        for name, value in zip(self.__slots__, state, strict=True):
+            setattr(self, name, value)
+
+    def sides(self, segment: Segment) -> tuple[Direction, Direction]:
+        """The direction of the segment, and the other one."""
+        if segment.sport == self.port and segment.src == self.address:
+            return self.first, self.second
+        return self.second, self.first
+
+    def greet(self, this: Direction, other: Direction, segment: Segment, answer: bool) -> None:
+        """Take the sender, the number and the acknowledgement of a SYN or, with `answer`, of a SYN and ACK."""
+        this.move((segment.seq + 1) & 0xFFFF_FFFF, other)
+        this.exact = this.syn = True
+        if answer and other.base < 0:
+            other.move(segment.ack, this)
+            other.exact = True
+        if not self.started:
+            self.client = other.name if answer else (self.client or this.name)
+            self.first_seq = segment.seq if segment.flags & SYN and not answer else self.first_seq
+
+    def start(self, items: list[Item]) -> None:
+        """Say that the connection is there, once."""
+        if self.started:
+            return
+        from hashlib import blake2b
+
+        self.started = True
+        text = f"{self.flow} {self.incarnation} {self.first_ts_ns} {self.first_seq}"
+        self.id = blake2b(text.encode(), digest_size=16).hexdigest()
+        a, b = self.first.name, self.second.name
+        client = self.client or None
+        server = None if client is None else (b if client == a else a)
+        syn = self.first.syn or self.second.syn
+        items.append(ConnectionStart(self.id, client, server, a, b, self.first_ts_ns, syn))
+
+    def damage(
+        self, direction: Direction, kind: str, text: str, ts_ns: int, items: list[Item]
+    ) -> None:
+        """Report a contradiction in one direction."""
+        self.start(items)
+        self.clock = max(self.clock, ts_ns)
+        items.append(StreamDamage(self.id, direction.name, kind, text, self.clock))
+
+    def drain(self, items: list[Item], force: bool = False) -> None:
+        """Hand on what is ready on either side and may come out by now.
+
+        An entry may come out when the other direction is where the entry's sender had seen it. Two entries that wait
+        for each other (a retransmission carries a newer acknowledgement than what it repeats) come out in the order of
+        the capture. With `force` everything comes out.
+        """
+        first, second = self.first, self.second
+        while True:
+            x = first.ready[0] if first.ready else None
+            y = second.ready[0] if second.ready else None
+            may_x = x is not None and x.need <= second.out
+            may_y = y is not None and y.need <= first.out
+            if not may_x and not may_y:
+                circular = (
+                    x is not None
+                    and y is not None
+                    and x.need <= second.pos
+                    and y.need <= first.pos
+                )
+                if not circular and not force:
+                    return
+                may_x, may_y = x is not None, y is not None
+            if x is not None and may_x and (y is None or not may_y or x.order <= y.order):
+                self._put(first, x, items)
+            elif y is not None:
+                self._put(second, y, items)
+            else:
+                return
+
+    def give_up(self, direction: Direction, reason: str) -> bool:
+        """Declare the hole at the position of `direction` a gap; False when there is no hole."""
+        other = self.second if direction is self.first else self.first
+        known = direction.next_known()
+        acked = direction.acked
+        if known < 0 and acked <= direction.pos:
+            return False
+        if (
+            known < 0
+            and direction.fin < 0
+            and acked == direction.pos + 1
+            and (other.fin >= 0 or self.reset_by is not None)
+        ):
+            # Nothing but the FIN is missing: the peer acknowledged one octet more and ends the connection too.
+            direction.fin = direction.pos
+            direction.collect(self.clock, 0, self.order)
+            return True
+        end = acked if known < 0 else known
+        ts_ns = direction.mark_at if acked > direction.pos else self.clock
+        direction.declare(end, ts_ns, self.order, "lost" if acked > direction.pos else reason)
+        return True
+
+    def expire(self, now: int, grace_ns: int, patience_ns: int, items: list[Item]) -> None:
+        """Give up the holes whose time is over at `now`, and end the connection some time after its RST."""
+        for direction in (self.first, self.second):
+            if direction.acked > direction.pos and now - direction.mark_at >= grace_ns:
+                mark = direction.mark
+                while direction.pos < mark and self.give_up(direction, "lost"):
+                    pass
+            elif direction.hole >= 0 and now - direction.hole_at >= patience_ns:
+                self.give_up(direction, "timeout")
+        self.drain(items)
+        if self.reset_by is not None and now - self.reset_at >= grace_ns:
+            self.end("rst", items)
+
+    def relieve(self, limit: int, items: list[Item]) -> None:
+        """Give up holes until what waits is within `limit`."""
+        first, second = self.first, self.second
+        while first.held + second.held > limit:
+            # The hole that something ready waits for, else the one with more beyond it.
+            if first.ready and first.ready[0].need > second.pos:
+                direction = second
+            elif second.ready and second.ready[0].need > first.pos:
+                direction = first
+            else:
+                direction = max(first, second, key=_beyond)
+            force = not self.give_up(direction, "buffer-full")
+            self.drain(items, force)
+
+    def settle(self, now: int, grace_ns: int, patience_ns: int) -> None:
+        """Work out whether something is missing, since when, and when it is to be given up."""
+        due_ns = NEVER if self.reset_by is None else self.reset_at + grace_ns
+        calm = self.started and self.reset_by is None
+        for direction in (self.first, self.second):
+            pos = direction.pos
+            if direction.acked > pos:
+                if direction.mark <= pos:
+                    direction.mark, direction.mark_at = direction.acked, now
+                due_ns = min(due_ns, direction.mark_at + grace_ns)
+            else:
+                direction.mark = 0
+            if direction.next_known() >= 0:
+                if direction.hole != pos:
+                    direction.hole, direction.hole_at = pos, now
+                due_ns = min(due_ns, direction.hole_at + patience_ns)
+            else:
+                direction.hole = -1
+            calm = calm and due_ns == NEVER and not direction.ready and direction.fin < 0
+        self.due_ns = due_ns
+        self.calm = calm
+
+    def end(self, how: str, items: list[Item]) -> None:
+        """Hand on everything that waits, with its holes, and end. A connection that never came out ends silently."""
+        if self.ended:
+            return
+        for direction in (self.first, self.second):
+            while self.give_up(direction, "end-of-capture"):
+                pass
+        self.drain(items, force=True)
+        self.ended = True
+        self.calm = False
+        self.due_ns = NEVER
+        if not self.started:
+            return
+        reset = self.reset_by
+        whole = self.first.syn and self.second.syn and not self.gaps
+        by, at = self.ended_by or None, self.clock
+        if self.first.fin_out and self.second.fin_out:
+            how = "fin"
+        elif reset is not None:
+            how, by, at = "rst", reset.name, max(at, self.reset_at)
+            whole = whole and self.reset_offset <= reset.pos
+        else:
+            whole = False
+        self.how = how
+        items.append(ConnectionEnd(self.id, at, by, how, whole))
+
+    def _put(self, direction: Direction, entry: Ready, items: list[Item]) -> None:
+        direction.ready.popleft()
+        direction.out = entry.offset + entry.size
+        if entry.ts_ns > self.clock:
+            self.clock = entry.ts_ns
+        if entry.data is not None:
+            direction.held -= entry.size
+            self.start(items)
+            items.append(
+                StreamData(self.id, direction.name, entry.data, self.clock, entry.offset)
+            )
+        elif entry.reason == "fin":
+            direction.fin_out = True
+            self.ended_by = self.ended_by or direction.name
+        else:
+            self.gaps += 1
+            self.start(items)
+            items.append(
+                StreamGap(
+                    self.id, direction.name, entry.size, self.clock, entry.offset, entry.reason
+                )
+            )
+        direction.held -= OVERHEAD
+
+
+def _beyond(direction: Direction) -> int:
+    return direction.held if direction.next_known() >= 0 else 0

@@ -1,0 +1,321 @@
+"""One direction of a TCP connection: what is in order, what waits beyond holes, what is missing (RFC 9293 section 3.4)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from typing import Final, NamedTuple
+
+OVERHEAD: Final = 256
+"""What a piece counts besides its octets, so that many small ones are bounded too."""
+_HISTORY: Final = 65_536
+_HISTORY_OVERHEAD: Final = 64
+_MAX_REMEMBERED: Final = 64
+"""Ranges kept to recognise late segments and places already reported; the oldest is forgotten."""
+
+_NEAR: Final = 1 << 20
+_NEVER: Final = 1 << 40
+_HALF: Final = 1 << 31
+_MASK: Final = (1 << 32) - 1
+
+Damages = list[tuple[str, str]]
+"""Kind and text of each `StreamDamage`."""
+
+
+class Piece(NamedTuple):
+    """Octets beyond a hole."""
+
+    offset: int
+    data: bytes
+    need: int
+    """The position of the other direction that the sender had acknowledged."""
+    ts_ns: int
+    order: int
+
+
+class Ready(NamedTuple):
+    """Something that is next in its direction: octets, a gap (no data, and a reason) or the FIN (reason "fin")."""
+
+    offset: int
+    size: int
+    data: bytes | None
+    reason: str
+    need: int
+    ts_ns: int
+    order: int
+
+
+class Direction:
+    """One direction. Positions are offsets from `base`, the number of its first known octet; the FIN counts as one.
+
+    Everything before `pos` is in order: handed on (before `out`) or in `ready`, as octets or as a declared gap.
+    """
+
+    __slots__ = (
+        "acked",
+        "base",
+        "base_is_guess",
+        "disputed",
+        "exact",
+        "fin",
+        "fin_out",
+        "floor",
+        "held",
+        "history",
+        "history_size",
+        "hole",
+        "hole_at",
+        "mark",
+        "mark_at",
+        "missing",
+        "name",
+        "out",
+        "pending",
+        "pos",
+        "ready",
+        "syn",
+        "top",
+        "voids",
+    )
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.base = -1  # -1: not known
+        self.exact = False  # the base comes from a SYN
+        self.base_is_guess = False  # the base comes from a segment without octets: may be a keep-alive
+        self.syn = False
+        self.pos = 0
+        self.out = 0
+        self.top = 0
+        self.fin = -1
+        self.fin_out = False
+        self.acked = 0
+        self.mark = 0  # the acknowledged position that waits since mark_at for the octets before it
+        self.mark_at = 0
+        self.hole = -1  # the position that stands still since hole_at although later octets are there
+        self.hole_at = 0
+        self.pending: list[Piece] = []
+        self.voids: list[tuple[int, int]] = []
+        self.ready: deque[Ready] = deque()
+        self.held = 0
+        self.missing: list[tuple[int, int]] = []
+        self.disputed: list[tuple[int, int]] = []
+        self.floor = 0
+        self.history: deque[tuple[int, bytes]] = deque()
+        self.history_size = 0
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return tuple([getattr(self, name) for name in self.__slots__])
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        for name, value in zip(self.__slots__, state, strict=True):
+            setattr(self, name, value)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing of the stream was seen, so that its base may still move."""
+        return not (self.pos or self.pending or self.voids or self.fin >= 0 or self.ready)
+
+    def place(self, number: int) -> int:
+        """The offset of a sequence number: the one of all 2^32 apart that is nearest to the position."""
+        pos = self.pos
+        return pos + ((number - self.base - pos + _HALF) & _MASK) - _HALF
+
+    def move(self, base: int, other: Direction) -> None:
+        """Give an untouched direction another base; what `other` holds keeps its meaning."""
+        octets = ((base - self.base + _HALF) & _MASK) - _HALF if self.base >= 0 else 0
+        self.base = base
+        self.base_is_guess = False
+        self.top = 0
+        self.mark = 0
+        if abs(octets) > _NEAR:  # what was acknowledged until now was another connection
+            self.acked, octets = 0, _NEVER
+        self.acked = max(0, self.acked - octets)
+        other.ready = deque([entry._replace(need=entry.need - octets) for entry in other.ready])
+        other.pending = [piece._replace(need=piece.need - octets) for piece in other.pending]
+
+    def next_known(self) -> int:
+        """Where the next octets, cut octets or the FIN after a hole at the position are; -1: none."""
+        known = self.pending[0].offset if self.pending else -1
+        if self.voids and (known < 0 or self.voids[0][0] < known):
+            known = self.voids[0][0]
+        if self.fin >= self.pos and (known < 0 or self.fin < known):
+            known = self.fin
+        return known
+
+    def forget_acknowledged(self) -> None:
+        """Drop from the history what a retransmission can't change any more."""
+        history = self.history
+        while history and history[0][0] + len(history[0][1]) <= self.acked:
+            self.history_size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
+
+    def remember(self, offset: int, data: bytes) -> None:
+        """Keep octets that are in order for comparison with retransmissions, until the peer acknowledges them."""
+        history = self.history
+        history.append((offset, data))
+        self.history_size += len(data) + _HISTORY_OVERHEAD
+        while self.history_size > _HISTORY and len(history) > 1:
+            self.history_size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
+
+    def insert(
+        self,
+        offset: int,
+        data: bytes,
+        size: int,
+        need: int,
+        ts_ns: int,
+        order: int,
+        damages: Damages,
+    ) -> None:
+        """Take a segment of `size` octets at `offset`, of which `data` was captured. The first octets of a place win."""
+        end = offset + size
+        if size == 1 and end == self.top:
+            return  # a keep-alive probe: its octet means nothing (RFC 9293 section 3.8.4)
+        if 0 <= self.fin < end:
+            damages.append(
+                ("after-fin", f"{end - max(offset, self.fin)} octets after the FIN at {self.fin}")
+            )
+            end = max(offset, self.fin)
+            data = data[: end - offset]
+        self.top = max(self.top, end)
+        got = offset + len(data)
+        if offset < self.pos:
+            if data:
+                self._old(offset, data, damages)
+            data = data[self.pos - offset :]
+            offset = self.pos
+        if data:
+            self._store(Piece(offset, data, need, ts_ns, order), damages)
+        if end > got and end > self.pos:
+            void = (max(got, self.pos), end)
+            at = bisect_left(self.voids, void)
+            if self.voids[at : at + 1] != [void]:
+                self.voids.insert(at, void)
+                self.held += OVERHEAD
+
+    def set_fin(self, offset: int, damages: Damages) -> None:
+        """The stream ends at `offset`."""
+        if self.fin >= 0:
+            return
+        if offset < max(self.pos, self.top):
+            text = f"a FIN at {offset}, but octets up to {max(self.pos, self.top)} were captured"
+            damages.append(("after-fin", text))
+            return
+        self.fin = offset
+
+    def collect(self, ts_ns: int, need: int, order: int) -> None:
+        """Make ready what follows the position without a hole. The three values are those of a FIN or a cut there."""
+        pending = self.pending
+        taken = 0
+        while True:
+            while self.voids and self.voids[0][1] <= self.pos:
+                del self.voids[0]
+                self.held -= OVERHEAD
+            if taken < len(pending) and pending[taken].offset == self.pos:
+                piece = pending[taken]
+                taken += 1
+                data = piece.data
+                self.ready.append(Ready(self.pos, len(data), data, "", *piece[2:]))
+                self.remember(self.pos, data)
+                self.pos += len(data)
+            elif self.fin == self.pos:
+                self.ready.append(Ready(self.pos, 1, None, "fin", need, ts_ns, order))
+                self.held += OVERHEAD
+                self.pos += 1
+            elif self.voids and self.voids[0][0] <= self.pos:
+                end = self.voids[0][1]
+                if taken < len(pending):
+                    end = min(end, pending[taken].offset)
+                if self.fin > self.pos:
+                    end = min(end, self.fin)
+                self._gap(end, ts_ns, order, "snaplen")
+            else:
+                break
+        del pending[:taken]
+
+    def declare(self, end: int, ts_ns: int, order: int, reason: str) -> None:
+        """Give up the octets from the position to `end`, and make ready what follows."""
+        if self.pending and self.pending[0].offset == end:
+            ts_ns = self.pending[0].ts_ns
+        self._gap(end, ts_ns, order, reason)
+        self.collect(ts_ns, 0, order)
+
+    def _gap(self, end: int, ts_ns: int, order: int, reason: str) -> None:
+        self.ready.append(Ready(self.pos, end - self.pos, None, reason, 0, ts_ns, order))
+        self.held += OVERHEAD
+        self.missing.append((self.pos, end))
+        del self.missing[:-_MAX_REMEMBERED]
+        self.pos = end
+
+    def _store(self, piece: Piece, damages: Damages) -> None:
+        """Add octets at or after the position to what is pending, where nothing is yet."""
+        pending = self.pending
+        offset, data = piece.offset, piece.data
+        at = len(pending)
+        if pending and offset < pending[-1].offset + len(pending[-1].data):
+            at = bisect_left(pending, offset, key=_offset)
+            if at and pending[at - 1].offset + len(pending[at - 1].data) > offset:
+                at -= 1
+        used = 0
+        while used < len(data):
+            there = pending[at] if at < len(pending) else None
+            room = len(data) if there is None else there.offset - offset
+            if room > used:
+                part = data[used:room]
+                pending.insert(at, piece._replace(offset=offset + used, data=part))
+                self.held += len(part) + OVERHEAD
+                at += 1
+            if there is None or room >= len(data):
+                return
+            self._compare(offset, data, there.offset, there.data, damages)
+            used = max(used, room + len(there.data))
+            at += 1
+
+    def _old(self, offset: int, data: bytes, damages: Damages) -> None:
+        """Octets before the position: a retransmission, or what was declared missing."""
+        end = min(offset + len(data), self.pos)
+        if offset < self.floor:
+            text = f"{min(end, self.floor) - offset} octets from before the first known one"
+            damages.append(("late-segment", text))
+            self.floor = offset
+        late = 0
+        left: list[tuple[int, int]] = []
+        for start, stop in self.missing:
+            if start < end and offset < stop:
+                late += min(stop, end) - max(start, offset)
+                left += [(a, b) for a, b in ((start, offset), (end, stop)) if a < b]
+            else:
+                left.append((start, stop))
+        if late:
+            self.missing = left[-_MAX_REMEMBERED:]
+            text = f"{late} octets at {max(offset, 0)} came after they were given up"
+            damages.append(("late-segment", text))
+        for start, known in reversed(self.history):
+            if start + len(known) <= offset:
+                break
+            if start < end:
+                self._compare(offset, data, start, known, damages)
+
+    def _compare(
+        self, offset: int, data: bytes, start: int, known: bytes, damages: Damages
+    ) -> None:
+        first = max(offset, start)
+        end = min(offset + len(data), start + len(known))
+        ours, theirs = data[first - offset : end - offset], known[first - start : end - start]
+        if ours == theirs:
+            return
+        differing = [
+            at
+            for at, (x, y) in enumerate(zip(ours, theirs, strict=True), first)
+            if x != y and not any(a <= at < b for a, b in self.disputed)
+        ]
+        if not differing:
+            return
+        self.disputed.append((differing[0], differing[-1] + 1))
+        del self.disputed[:-_MAX_REMEMBERED]
+        text = f"{len(differing)} octets at {differing[0]} were sent again with other values"
+        damages.append(("conflicting-overlap", text))
+
+
+def _offset(piece: Piece) -> int:
+    return piece.offset

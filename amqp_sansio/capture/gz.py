@@ -1,0 +1,71 @@
+"""Inflates gzip in bounded steps, member by member, and keeps what comes before damage (RFC 1952)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+MAGIC: Final = b"\x1f\x8b"
+STEP: Final = 262_144
+"""Octets inflated at a time, at most."""
+_GZIP_WINDOW: Final = 31
+
+
+class Gunzip:
+    """One gzip stream of any number of members. After damage, `error` says what it is and the rest isn't read."""
+
+    __slots__ = ("_inflate", "error")
+
+    def __init__(self) -> None:
+        self._inflate: zlib._Decompress | None = zlib.decompressobj(_GZIP_WINDOW)
+        self.error = ""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Inflate `data`, in pieces of at most `STEP` octets."""
+        more = bool(data)
+        while more and not self.error:
+            if self._inflate is None:
+                data = data.lstrip(b"\0")  # padding between and after members
+                if not data:
+                    return
+                self._inflate = zlib.decompressobj(_GZIP_WINDOW)
+            inflate = self._inflate
+            before = inflate.copy()
+            try:
+                piece = inflate.decompress(data, STEP)
+            except zlib.error as error:
+                self.error = str(error)
+                yield from _before_error(before, data)
+                return
+            if inflate.eof:
+                data = inflate.unused_data
+                self._inflate = None
+                more = bool(data)
+            else:
+                data = inflate.unconsumed_tail
+                more = bool(data) or len(piece) == STEP
+            if piece:
+                yield piece
+
+    def finish(self) -> str:
+        """The input ends: what is wrong with it, or an empty text."""
+        if not self.error and self._inflate is not None:
+            return "the compressed data ends inside of a gzip member"
+        return ""
+
+
+def _before_error(inflate: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """What inflating `data` gives before the octet that raises."""
+    step = STEP
+    while step:
+        trial = inflate.copy()
+        try:
+            piece = trial.decompress(data, step)
+        except zlib.error:
+            step //= 4
+            continue
+        if not piece:
+            return
+        yield piece
+        inflate, data = trial, trial.unconsumed_tail

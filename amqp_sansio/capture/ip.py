@@ -1,0 +1,362 @@
+"""From a captured packet to its TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), the TCP header (RFC 9293 section 3.1)."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from .fragments import Fragments
+from .link import CUT, ETHERNET, IPV4, NOT_IP, network
+from .records import CaptureDamage, Segment
+
+Output = list[Segment | CaptureDamage]
+"""Where the records of the packets go."""
+
+_TCP: Final = 6
+_ESP_AND_NONE: Final = frozenset({50, 59})
+# Hop-by-hop, routing, destination, mobility, HIP, Shim6: the length is in units of 8 octets, without the first.
+_EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
+_FRAGMENT: Final = 44
+_AUTHENTICATION: Final = 51
+_MAX_EXTENSIONS: Final = 32
+_MAX_ADDRESSES: Final = 16384
+
+_MORE_OR_OFFSET: Final = 0x3FFF
+_ETHERTYPE_TO_TCP: Final = Struct(">HBBHHHBBH4s4sHHIIBB").unpack_from
+_IPV4_HEADER: Final = Struct(">BBHHHBBH4s4s").unpack_from
+_IPV6_HEADER: Final = Struct(">IHBB16s16s").unpack_from
+_TCP_HEADER: Final = Struct(">HHIIBB").unpack_from
+_GROUPS: Final = Struct(">8H").unpack
+_MAPPED: Final = bytes(10) + b"\xff\xff"
+
+
+class Packet(NamedTuple):
+    """Where a packet is: what a segment or a damage says about it besides its content."""
+
+    ts_ns: int
+    index: int
+    """In the file, from 0."""
+    offset: int
+    """Of its record, in the uncompressed octets of the file."""
+
+
+class PacketDecoder:
+    """Turns captured packets of one file into segments; picklable. Holds IP fragments that wait for the others."""
+
+    __slots__ = ("_addresses", "_file", "_fragments")
+
+    def __init__(self, file: str = "") -> None:
+        self._file = file
+        self._addresses: dict[bytes, str] = {}
+        self._fragments = Fragments()
+
+    def decode(
+        self,
+        buf: bytes,
+        start: int,
+        stop: int,
+        wire: int,
+        link: int,
+        where: tuple[int, int, int],
+        out: Output,
+    ) -> None:
+        """Read the packet `buf[start:stop]` of `wire` octets on the wire and append what it is to `out`.
+
+        `where` holds the fields of a `Packet`. What isn't TCP over IP adds nothing. `link` must be in `LINK_TYPES`.
+        """
+        if link == ETHERNET and stop - start >= 54:
+            (
+                kind,
+                version,
+                _tos,
+                total,
+                _id,
+                fragment,
+                _ttl,
+                protocol,
+                _checksum,
+                src,
+                dst,
+                sport,
+                dport,
+                seq,
+                ack,
+                size,
+                flags,
+            ) = _ETHERTYPE_TO_TCP(buf, start + 12)
+            header = 20 + (size >> 4) * 4
+            if (
+                kind == 0x0800
+                and version == 0x45
+                and protocol == _TCP
+                and not fragment & _MORE_OR_OFFSET
+                and size >= 0x50
+                and total >= header
+            ):
+                names = self._addresses
+                start += 14
+                end = start + total
+                out.append(
+                    Segment(
+                        where[0],
+                        self._file,
+                        where[1],
+                        names.get(src) or self._name(src),
+                        sport,
+                        names.get(dst) or self._name(dst),
+                        dport,
+                        seq,
+                        ack,
+                        flags,
+                        total - header,
+                        buf[start + header : end if end < stop else stop],
+                    )
+                )
+                return
+        family, at, point = network(link, buf, start, stop)
+        if family == NOT_IP:
+            return
+        packet = Packet(*where)
+        end = start + max(wire, stop - start)
+        if family == CUT:
+            if stop < end:
+                self._cut(packet, "its link-layer header", out)
+        elif family == IPV4:
+            self._ipv4(buf, at, stop, end, packet, point, out)
+        else:
+            self._ipv6(buf, at, stop, end, packet, point, out)
+
+    def __getstate__(self) -> tuple[str, Fragments]:
+        return self._file, self._fragments
+
+    def __setstate__(self, state: tuple[str, Fragments]) -> None:
+        self._file, self._fragments = state
+        self._addresses = {}
+
+    def finish(self, out: Output) -> None:
+        """The file ends: report the IP datagrams that are missing fragments."""
+        for packet, text in self._fragments.finish():
+            self._damage(packet, "incomplete-fragments", text, out)
+
+    def _ipv4(
+        self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output
+    ) -> None:
+        if stop - at < 20:
+            if stop < end:
+                self._cut(packet, "its IPv4 header", out)
+            else:
+                self._bad(packet, "an IPv4 header has 20 octets, but not so many are there", out)
+            return
+        first, _tos, total, ident, fragment, _ttl, protocol, _checksum, src, dst = _IPV4_HEADER(
+            buf, at
+        )
+        header = (first & 15) * 4
+        if first >> 4 != 4 or header < 20:
+            self._bad(packet, f"0x{first:02x} can't begin an IPv4 header", out)
+            return
+        if protocol != _TCP:
+            return
+        if total == 0:
+            # The network card was to cut it into packets (segmentation offload): the record knows the length.
+            total = end - at
+        if total < header:
+            text = f"the IPv4 header has {header} octets, the whole datagram {total}"
+            self._bad(packet, text, out)
+            return
+        body, end = at + header, at + total
+        stop = min(stop, end)
+        if not fragment & _MORE_OR_OFFSET:
+            self._tcp(buf, body, stop, end, src, dst, packet, point, out)
+            return
+        key = b"4" + src + dst + ident.to_bytes(2, "big") + point.encode()
+        whole = self._fragments.add(
+            key,
+            (fragment & 0x1FFF) * 8,
+            bool(fragment & 0x2000),
+            buf[body:stop],
+            end - body,
+            _TCP,
+            packet,
+        )
+        self._report_fragments(out)
+        if whole is not None:
+            data, size, _ = whole
+            self._tcp(data, 0, len(data), size, src, dst, packet, point, out)
+
+    def _ipv6(
+        self, buf: bytes, at: int, stop: int, end: int, packet: Packet, point: str, out: Output
+    ) -> None:
+        if stop - at < 40:
+            if stop < end:
+                self._cut(packet, "its IPv6 header", out)
+            else:
+                self._bad(packet, "an IPv6 header has 40 octets, but not so many are there", out)
+            return
+        first, length, kind, _hops, src, dst = _IPV6_HEADER(buf, at)
+        if first >> 28 != 6:
+            self._bad(packet, f"0x{first >> 24:02x} can't begin an IPv6 header", out)
+            return
+        if length:  # 0: a jumbogram, or left to segmentation offload
+            end = at + 40 + length
+            stop = min(stop, end)
+        self._extensions(buf, at + 40, stop, end, kind, src, dst, packet, point, out)
+
+    def _extensions(
+        self,
+        buf: bytes,
+        at: int,
+        stop: int,
+        end: int,
+        kind: int,
+        src: bytes,
+        dst: bytes,
+        packet: Packet,
+        point: str,
+        out: Output,
+    ) -> None:
+        """Follow the chain of extension headers from `at` to the TCP header (RFC 8200 section 4)."""
+        for _ in range(_MAX_EXTENSIONS):
+            if kind == _TCP:
+                self._tcp(buf, at, stop, end, src, dst, packet, point, out)
+                return
+            if kind not in _EXTENSIONS and kind not in (_FRAGMENT, _AUTHENTICATION):
+                return
+            if at + 8 > stop:
+                if stop < end:
+                    self._cut(packet, "its IPv6 extension headers", out)
+                else:
+                    self._bad(packet, "an IPv6 extension header passes the packet's end", out)
+                return
+            following = buf[at]
+            if kind == _FRAGMENT:
+                field = int.from_bytes(buf[at + 2 : at + 4], "big")
+                if field & 0xFFF9:
+                    key = b"6" + src + dst + buf[at + 4 : at + 8] + point.encode()
+                    self._ipv6_fragment(
+                        buf, at + 8, stop, end, key, field, following, src, dst, packet, point, out
+                    )
+                    return
+                at += 8
+            elif kind == _AUTHENTICATION:
+                at += (buf[at + 1] + 2) * 4
+            else:
+                at += (buf[at + 1] + 1) * 8
+            kind = following
+        self._bad(packet, f"more than {_MAX_EXTENSIONS} IPv6 extension headers", out)
+
+    def _ipv6_fragment(
+        self,
+        buf: bytes,
+        at: int,
+        stop: int,
+        end: int,
+        key: bytes,
+        field: int,
+        kind: int,
+        src: bytes,
+        dst: bytes,
+        packet: Packet,
+        point: str,
+        out: Output,
+    ) -> None:
+        offset = field & 0xFFF8
+        # What is fragmented is known from the first fragment; what can't be TCP isn't kept.
+        if kind != _TCP and kind not in _EXTENSIONS and kind != _AUTHENTICATION:
+            return
+        whole = self._fragments.add(
+            key, offset, bool(field & 1), buf[at:stop], end - at, kind, packet
+        )
+        self._report_fragments(out)
+        if whole is not None:
+            data, size, kind = whole
+            self._extensions(data, 0, len(data), size, kind, src, dst, packet, point, out)
+
+    def _tcp(
+        self,
+        buf: bytes,
+        at: int,
+        stop: int,
+        end: int,
+        src: bytes,
+        dst: bytes,
+        packet: Packet,
+        point: str,
+        out: Output,
+    ) -> None:
+        if stop - at < 20:
+            if stop < end:
+                self._cut(packet, "its TCP header", out)
+            else:
+                self._bad(packet, "a TCP header has 20 octets, but not so many are there", out)
+            return
+        sport, dport, seq, ack, size, flags = _TCP_HEADER(buf, at)
+        header = (size >> 4) * 4
+        if header < 20 or at + header > end:
+            self._bad(packet, f"a TCP header of {header} octets in {end - at}", out)
+            return
+        out.append(
+            Segment(
+                packet.ts_ns,
+                self._file,
+                packet.index,
+                self._name(src),
+                sport,
+                self._name(dst),
+                dport,
+                seq,
+                ack,
+                flags,
+                end - at - header,
+                buf[at + header : stop],
+                point,
+            )
+        )
+
+    def _name(self, raw: bytes) -> str:
+        names = self._addresses
+        name = names.get(raw)
+        if name is None:
+            if len(names) >= _MAX_ADDRESSES:
+                names.clear()
+            name = ipv4_text(raw) if len(raw) == 4 else ipv6_text(raw)
+            names[raw] = name
+        return name
+
+    def _report_fragments(self, out: Output) -> None:
+        for packet, text in self._fragments.given_up():
+            self._damage(packet, "incomplete-fragments", text, out)
+
+    def _cut(self, packet: Packet, what: str, out: Output) -> None:
+        self._damage(packet, "truncated-packet", f"the snap length cut {what}", out)
+
+    def _bad(self, packet: Packet, text: str, out: Output) -> None:
+        self._damage(packet, "bad-packet", text, out)
+
+    def _damage(self, packet: Packet, kind: str, text: str, out: Output) -> None:
+        out.append(
+            CaptureDamage(self._file, packet.index, packet.ts_ns, packet.offset, kind, text)
+        )
+
+
+def ipv4_text(raw: bytes) -> str:
+    """The dotted form of 4 octets."""
+    return f"{raw[0]}.{raw[1]}.{raw[2]}.{raw[3]}"
+
+
+def ipv6_text(raw: bytes) -> str:
+    """The canonical form of 16 octets (RFC 5952)."""
+    if raw[:12] == _MAPPED:
+        return "::ffff:" + ipv4_text(raw[12:])
+    groups = _GROUPS(raw)
+    best, length, at = 0, 1, 0
+    while at < 8:
+        run = at
+        while run < 8 and not groups[run]:
+            run += 1
+        if run - at > length:
+            best, length = at, run - at
+        at = max(run, at + 1)
+    words = [f"{group:x}" for group in groups]
+    if length == 1:
+        return ":".join(words)
+    return ":".join(words[:best]) + "::" + ":".join(words[best + length :])

@@ -1,0 +1,200 @@
+"""Reads captures: pcap or pcapng, plain or compressed by gzip, octets in and TCP segments out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from .gz import MAGIC as GZIP_MAGIC
+from .gz import Gunzip
+from .ip import Output
+from .pcap import MAGICS, PcapParser
+from .pcapng import BYTE_ORDER_BIG, BYTE_ORDER_LITTLE, SECTION, PcapngParser
+from .records import CaptureDamage, NotACapture, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from typing_extensions import Buffer
+
+SLICE: Final = 262_144
+"""Octets parsed at a time, at most, whatever the size of what is given."""
+_GZIP_SLICE: Final = 65_536
+
+
+def read_segments(
+    data: Buffer | Iterable[Buffer], *, file: str = ""
+) -> Iterator[Segment | CaptureDamage]:
+    """The TCP segments of a capture, in its order, and what of it can't be read.
+
+    `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do); `file` is the name
+    that the records carry. Memory is bounded: nothing but an unfinished record, at most 16 MiB, is kept between pieces.
+
+    Raises NotACapture at the first step when the first octets are neither pcap nor pcapng nor gzip of one of them.
+    """
+    reader = CaptureReader(file=file)
+    inflate: Gunzip | None = None
+    head = b""
+    sniffed = False
+    for piece in _slices(data):
+        if not sniffed:
+            head += piece
+            if len(head) < 2:
+                continue
+            sniffed = True
+            piece = head
+            if head[:2] == GZIP_MAGIC:
+                inflate = Gunzip()
+        if inflate is None:
+            yield from reader.feed(piece)
+        else:
+            for start in range(0, len(piece), _GZIP_SLICE):
+                for inflated in inflate.feed(piece[start : start + _GZIP_SLICE]):
+                    yield from reader.feed(inflated)
+            if inflate.error:
+                break
+    if not sniffed:
+        yield from reader.feed(head)
+    if inflate is not None:
+        if inflate.error:
+            yield reader.damage("bad-gzip", f"{inflate.error}; the rest is not read")
+        elif ended := inflate.finish():
+            yield reader.damage("truncated-file", ended)
+    yield from reader.finish()
+
+
+class CaptureReader:
+    """Reads an uncompressed capture that comes piece by piece; picklable at any point.
+
+    A large file can be split: `skip` walks over octets without making records of them, and `boundary` gives a reader
+    that goes on where the last whole record ended.
+    """
+
+    __slots__ = ("_file", "_held", "_parser", "_parts")
+
+    def __init__(self, *, file: str = "") -> None:
+        self._file = file
+        self._parser: PcapParser | PcapngParser | None = None
+        self._parts: list[bytes] = []
+        self._held = 0
+
+    @property
+    def offset(self) -> int:
+        """Where in the file the first octet is that isn't part of a record already read."""
+        return 0 if self._parser is None else self._parser.offset
+
+    @property
+    def packet(self) -> int:
+        """The index of the next packet in the file."""
+        return 0 if self._parser is None else self._parser.packet
+
+    def feed(self, data: Buffer) -> list[Segment | CaptureDamage]:
+        """Take the next octets and return what they complete.
+
+        Raises NotACapture when the file's first octets are neither pcap nor pcapng.
+        """
+        out: Output = []
+        self._take(data, out, True)
+        return out
+
+    def skip(self, data: Buffer) -> None:
+        """Take the next octets as `feed` does, but make no records: several times faster.
+
+        Raises NotACapture as `feed` does.
+        """
+        self._take(data, [], False)
+
+    def boundary(self) -> CaptureReader:
+        """A reader in the state after the last whole record: give it the file's octets from `offset` on."""
+        from copy import deepcopy
+
+        reader = CaptureReader(file=self._file)
+        reader._parser = deepcopy(self._parser)
+        return reader
+
+    def finish(self) -> list[Segment | CaptureDamage]:
+        """The file ends: what is left, and what is missing.
+
+        Raises NotACapture when it ended before it could be told from other files.
+        """
+        out: Output = []
+        rest = b"".join(self._parts)
+        self._parts, self._held = [], 0
+        if self._parser is None:
+            if not rest or not any(magic.startswith(rest[:4]) for magic in _MAGICS):
+                raise self._not_a_capture(rest)
+            text = f"the file ends after {len(rest)} octets, inside of its header"
+            return [CaptureDamage(self._file, 0, 0, 0, "truncated-file", text)]
+        self._parser.finish(rest, out)
+        return out
+
+    def damage(self, kind: str, text: str) -> CaptureDamage:
+        """A damage at the present position."""
+        ts_ns = 0 if self._parser is None else self._parser.ts_ns
+        offset = self.offset + self._held
+        return CaptureDamage(self._file, self.packet, ts_ns, offset, kind, text)
+
+    def _take(self, data: Buffer, out: Output, decode: bool) -> None:
+        piece = bytes(data)
+        parser = self._parser
+        need = 12 if parser is None else parser.need
+        if self._held + len(piece) < need:
+            if parser is None and not any(
+                magic.startswith((b"".join(self._parts) + piece)[:4]) for magic in _MAGICS
+            ):
+                raise self._not_a_capture(b"".join(self._parts) + piece)
+            if piece:
+                self._parts.append(piece)
+                self._held += len(piece)
+            return
+        if self._parts:
+            piece = b"".join([*self._parts, piece])
+        if parser is None:
+            parser = self._parser = self._recognise(piece)
+        done = parser.parse(piece, out, decode)
+        rest = piece[done:]
+        self._parts = [rest] if rest else []
+        self._held = len(rest)
+
+    def _recognise(self, head: bytes) -> PcapParser | PcapngParser:
+        if head[:4] in MAGICS:
+            return PcapParser(self._file)
+        if head[:4] == SECTION and head[8:12] in (BYTE_ORDER_BIG, BYTE_ORDER_LITTLE):
+            return PcapngParser(self._file)
+        raise self._not_a_capture(head)
+
+    def _not_a_capture(self, head: bytes) -> NotACapture:
+        name = self._file or "the data"
+        if not head:
+            return NotACapture(f"{name}: empty, so not a pcap or pcapng capture")
+        return NotACapture(f"{name}: begins with {head[:4].hex()}, not as pcap or pcapng does")
+
+
+_MAGICS: Final = (*MAGICS, SECTION)
+
+
+def _slices(data: Buffer | Iterable[Buffer]) -> Iterator[bytes]:
+    view = _view(data)
+    if view is not None:
+        yield from _cut(view)
+        return
+    for piece in data:  # type: ignore[union-attr]
+        view = _view(piece)
+        if view is None:
+            raise TypeError(f"a piece of a capture must be bytes-like, not {type(piece).__name__}")
+        yield from _cut(view)
+
+
+def _view(data: object) -> memoryview | None:
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    if view.format == "B" and view.ndim == 1 and view.contiguous:
+        return view
+    return memoryview(view.tobytes())
+
+
+def _cut(view: memoryview) -> Iterator[bytes]:
+    for start in range(0, len(view), SLICE):
+        yield bytes(view[start : start + SLICE])

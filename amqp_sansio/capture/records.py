@@ -1,0 +1,189 @@
+"""The records of the capture layer: TCP segments, damage, and what reassembly makes of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .._record import record
+from ..errors import AmqpError
+
+FIN: Final = 0x01
+SYN: Final = 0x02
+RST: Final = 0x04
+PSH: Final = 0x08
+ACK: Final = 0x10
+
+
+class NotACapture(AmqpError):
+    """The octets begin like neither pcap nor pcapng, plain or compressed by gzip."""
+
+
+@record
+class Segment:
+    """One TCP segment of a capture.
+
+    `ts_ns` is in nanoseconds since 1970, `packet` the index of its packet in the file, from 0. `seq` and `ack` are the
+    numbers in the TCP header, `flags` its eight flag bits. `wire_len` is the length of the payload on the wire in
+    octets, `payload` what was captured of it: less where the capture has a snap length. `point` tells apart networks
+    that may use the same addresses; it is "vlan10" or "vlan100.10" on a VLAN and empty elsewhere.
+    """
+
+    ts_ns: int
+    file: str
+    packet: int
+    src: str
+    sport: int
+    dst: str
+    dport: int
+    seq: int
+    ack: int
+    flags: int
+    wire_len: int
+    payload: bytes
+    point: str = ""
+
+    @property
+    def flow(self) -> str:
+        """The name of the 4-tuple, the same for both directions, as `10.0.0.1:5672-10.0.0.2:40000`."""
+        return flow_key(self.src, self.sport, self.dst, self.dport, self.point)
+
+
+@record
+class CaptureDamage:
+    """Something of a capture that could not be read.
+
+    `packet` is the index the next (or the damaged) packet has in the file, `offset` where in the uncompressed octets
+    the damage is, `ts_ns` the time of the damaged packet, or of the last one before it (0: none yet).
+
+    The kinds: `truncated-file` (it ends inside of a record), `bad-block` (a record's framing or content is wrong),
+    `bad-gzip`, `unknown-link-type` (reported once for an interface), `truncated-packet` (the snap length cut the
+    headers), `bad-packet` (the IP or TCP header contradicts itself), `incomplete-fragments` (an IP datagram that
+    carries TCP is missing some of its fragments).
+    """
+
+    file: str
+    packet: int
+    ts_ns: int
+    offset: int
+    kind: str
+    text: str
+
+
+@record
+class ConnectionStart:
+    """A TCP connection begins, or its first captured octet is here.
+
+    `connection` is its stable id. `client` and `server` are endpoints ("ip:port", "[v6]:port") when a SYN was
+    captured, else None. `a` and `b` are both endpoints in the order of the flow's name.
+    """
+
+    connection: str
+    client: str | None
+    server: str | None
+    a: str
+    b: str
+    ts_ns: int
+    syn_seen: bool
+
+
+@record
+class StreamData:
+    """Octets of one direction, in order; `offset` counts from the first octet of the direction that is known."""
+
+    connection: str
+    sender: str
+    data: bytes
+    ts_ns: int
+    offset: int
+
+
+@record
+class StreamGap:
+    """`octets` octets of one direction are not in the capture; the stream goes on at `offset + octets`.
+
+    The reasons: `lost` (the peer acknowledged them), `snaplen` (the capture cut the packet), `buffer-full`,
+    `timeout` (no retransmission in five minutes), `end-of-capture` (later octets are there, but no acknowledgement).
+    """
+
+    connection: str
+    sender: str
+    octets: int
+    ts_ns: int
+    offset: int
+    reason: str
+
+
+@record
+class StreamDamage:
+    """Something in the capture of one direction that contradicts itself; the stream isn't changed by it.
+
+    The kinds: `conflicting-overlap` (a retransmission with other octets; the first ones count), `late-segment`
+    (octets that were declared missing came after all, or octets from before the first known one), `after-fin`
+    (octets after the end of the stream), `stray-reset` (a RST far outside of the stream, ignored).
+    """
+
+    connection: str
+    sender: str
+    kind: str
+    text: str
+    ts_ns: int
+
+
+@record
+class ConnectionEnd:
+    """The last item of a connection.
+
+    `how` is `fin` (both directions ended in order), `rst`, `reuse` (a new connection took over the 4-tuple) or
+    `end-of-capture`. `by` is the endpoint that sent the RST or the first FIN, or None. `complete` says that every octet
+    from the SYN to the end was captured.
+    """
+
+    connection: str
+    ts_ns: int
+    by: str | None
+    how: str
+    complete: bool
+
+
+Item = ConnectionStart | StreamData | StreamGap | StreamDamage | ConnectionEnd
+"""What a `Reassembler` returns."""
+
+
+def sort_key(segment: Segment) -> tuple[str, int, str, int]:
+    """The order in which segments of any number of files go into reassembly."""
+    return segment.flow, segment.ts_ns, segment.file, segment.packet
+
+
+def flow_key(src: str, sport: int, dst: str, dport: int, point: str = "") -> str:
+    """The name of a 4-tuple, the same for both directions."""
+    if (src, sport) <= (dst, dport):
+        key = f"{endpoint(src, sport)}-{endpoint(dst, dport)}"
+    else:
+        key = f"{endpoint(dst, dport)}-{endpoint(src, sport)}"
+    return f"{key}/{point}" if point else key
+
+
+def endpoint(address: str, port: int) -> str:
+    """An endpoint's name: `10.0.0.1:5672`, or `[::1]:5672` (RFC 3986 section 3.2.2)."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+__all__ = [
+    "ACK",
+    "FIN",
+    "PSH",
+    "RST",
+    "SYN",
+    "CaptureDamage",
+    "ConnectionEnd",
+    "ConnectionStart",
+    "Item",
+    "NotACapture",
+    "Segment",
+    "StreamDamage",
+    "StreamData",
+    "StreamGap",
+    "endpoint",
+    "flow_key",
+    "sort_key",
+]

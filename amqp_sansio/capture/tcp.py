@@ -1,0 +1,328 @@
+"""Reassembles the TCP connections of captured flows, both directions in causal order (RFC 9293 section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ..errors import LocalProtocolError
+from .connection import NEVER, Connection
+from .direction import Damages, Direction
+from .records import ACK, FIN, RST, SYN, Item, Segment, StreamData
+
+DEFAULT_LIMIT: Final = 16 * 1024 * 1024
+DEFAULT_GRACE_NS: Final = 1_000_000_000
+DEFAULT_PATIENCE_NS: Final = 300_000_000_000
+
+_SCHEMA: Final = 1
+_HALF: Final = 1 << 31
+_MASK: Final = (1 << 32) - 1
+_WINDOW: Final = 1 << 30
+"""No window is larger (RFC 7323 section 2.3): an acknowledgement further ahead than this is garbage."""
+_FAR: Final = 1 << 26
+"""Octets behind the position that no retransmission reaches, so that they are another connection's."""
+_FAR_BEYOND_FIN: Final = 1 << 22
+_HANDSHAKE: Final = 1 << 16
+"""What a SYN and ACK may acknowledge: the SYN and its octets (RFC 7413)."""
+
+
+def reassemble(segments: Iterable[Segment]) -> Iterator[Item]:
+    """Reassemble segments of any number of flows that come in the order of `sort_key`."""
+    flow = ""
+    last: tuple[str, int, str, int, str] | None = None
+    reassembler = Reassembler()
+    for segment in segments:
+        key = (segment.src, segment.sport, segment.dst, segment.dport, segment.point)
+        if key != last:
+            last = key
+            if segment.flow != flow:
+                flow = segment.flow
+                yield from reassembler.finish()
+                reassembler = Reassembler()
+        yield from reassembler.push(segment)
+    yield from reassembler.finish()
+
+
+class Reassembler:
+    """The connections of one flow (one 4-tuple), one after the other; picklable at any point.
+
+    Give it the segments of one flow in the order of `sort_key`; the items are a function of that sequence alone. Each
+    direction's octets come in order. The two directions are merged causally: octets wait until everything that their
+    sender had acknowledged by then has come out of the other direction. What is not in the capture becomes a
+    `StreamGap`: `grace_ns` (nanoseconds of capture time) after the peer acknowledged it, so that a segment that was
+    captured a little late still finds its place; `patience_ns` after later octets came, when nothing was
+    acknowledged; when more than `limit` octets wait; or at the end.
+
+    An item's time is that of the segment with its octets, but never before the time of the item before it.
+    """
+
+    __slots__ = (
+        "_connection",
+        "_grace_ns",
+        "_limit",
+        "_now",
+        "_patience_ns",
+        "_previous",
+        "_started",
+    )
+
+    def __init__(
+        self,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        grace_ns: int = DEFAULT_GRACE_NS,
+        patience_ns: int = DEFAULT_PATIENCE_NS,
+    ) -> None:
+        self._limit = limit
+        self._grace_ns = grace_ns
+        self._patience_ns = patience_ns
+        self._now = -NEVER
+        self._started = 0  # connections before the present one
+        self._previous: tuple[int, int] | None = None  # the bases of the one before
+        self._connection: Connection | None = None
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return (_SCHEMA, *[getattr(self, name) for name in self.__slots__])
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        if state[0] != _SCHEMA:
+            raise LocalProtocolError(
+                f"the state of a reassembler has schema {state[0]}, this release reads {_SCHEMA}"
+            )
+        for name, value in zip(self.__slots__, state[1:], strict=True):
+            setattr(self, name, value)
+
+    @property
+    def held(self) -> int:
+        """Octets that wait, and what their records take."""
+        connection = self._connection
+        return 0 if connection is None else connection.first.held + connection.second.held
+
+    @property
+    def due_ns(self) -> int | None:
+        """The capture time at which `advance` has something to do, in nanoseconds; None: nothing waits."""
+        connection = self._connection
+        return None if connection is None or connection.due_ns == NEVER else connection.due_ns
+
+    def push(self, segment: Segment) -> list[Item]:
+        """Take the flow's next segment and return what it settles."""
+        items: list[Item] = []
+        connection = self._connection
+        if segment.ts_ns > self._now:
+            self._now = segment.ts_ns
+            if connection is not None and connection.due_ns <= self._now:
+                self._expire(connection, items)
+        flags = segment.flags
+        if connection is None or connection.ended or flags & (SYN | RST):
+            connection = self._select(connection, segment, items)
+            if connection is None:
+                return items
+        if segment.sport == connection.port and segment.src == connection.address:
+            this, other = connection.first, connection.second
+        else:
+            this, other = connection.second, connection.first
+        need = self._acknowledged(other, this, segment.ack) if flags & ACK else 0
+        size = segment.wire_len
+        if not size and not flags & FIN:
+            if this.base < 0:
+                this.base, this.base_is_guess = segment.seq, True
+            if other.acked > other.pos:
+                self._settle(connection, items)
+            return items
+        pos = this.pos
+        if (
+            connection.calm
+            and segment.seq == (this.base + pos) & _MASK
+            and need <= other.out
+            and size == len(segment.payload)
+            and not flags & (FIN | SYN)
+        ):
+            this.pos = this.out = this.top = pos + size
+            this.remember(pos, segment.payload)
+            if segment.ts_ns > connection.clock:
+                connection.clock = segment.ts_ns
+            items.append(
+                StreamData(connection.id, this.name, segment.payload, connection.clock, pos)
+            )
+            return items
+        offset = _offset(this, other, segment)
+        if size and _is_foreign(this, offset):
+            connection = self._begin(connection, segment, items)
+            this, other = connection.sides(segment)
+            this.base, offset, need = segment.seq, 0, 0
+        self._take(connection, this, segment, offset, need, items)
+        return items
+
+    def advance(self, ts_ns: int) -> list[Item]:
+        """The capture has come to `ts_ns` without a segment of this flow; return what that settles."""
+        items: list[Item] = []
+        if ts_ns > self._now:
+            self._now = ts_ns
+            if self._connection is not None and self._connection.due_ns <= ts_ns:
+                self._expire(self._connection, items)
+        return items
+
+    def finish(self) -> list[Item]:
+        """The capture ends: everything that waits, and the connection's end."""
+        items: list[Item] = []
+        if self._connection is not None:
+            self._connection.end("end-of-capture", items)
+            self._connection = None
+        return items
+
+    def _acknowledged(self, direction: Direction, other: Direction, number: int) -> int:
+        """The sender of `other` acknowledges `number`; returns the position in `direction` that it has seen."""
+        if direction.base < 0:
+            direction.base = number
+        pos = direction.pos
+        position = pos + ((number - direction.base - pos + _HALF) & _MASK) - _HALF
+        if position <= direction.acked:
+            return position
+        if position > max(direction.top, pos) + _WINDOW:
+            return 0
+        if position == 1 and direction.base_is_guess and direction.untouched:
+            # Its only segment was a keep-alive, whose number is one below the next (RFC 9293 section 3.8.4).
+            direction.move(number, other)
+            return 0
+        direction.acked = position
+        direction.forget_acknowledged()
+        return position
+
+    def _take(
+        self,
+        connection: Connection,
+        this: Direction,
+        segment: Segment,
+        offset: int,
+        need: int,
+        items: list[Item],
+    ) -> None:
+        damages: Damages = []
+        size, ts_ns = segment.wire_len, segment.ts_ns
+        connection.order = order = connection.order + 1
+        if size:
+            this.insert(offset, segment.payload, size, need, ts_ns, order, damages)
+        if segment.flags & FIN:
+            this.set_fin(offset + size, damages)
+        this.collect(ts_ns, need, order)
+        connection.drain(items)
+        for kind, text in damages:
+            connection.damage(this, kind, text, ts_ns, items)
+        self._settle(connection, items)
+
+    def _settle(self, connection: Connection, items: list[Item]) -> None:
+        connection.relieve(self._limit, items)
+        if connection.first.fin_out and connection.second.fin_out:
+            connection.end("fin", items)
+        else:
+            connection.settle(self._now, self._grace_ns, self._patience_ns)
+
+    def _expire(self, connection: Connection, items: list[Item]) -> None:
+        connection.expire(self._now, self._grace_ns, self._patience_ns, items)
+        if not connection.ended:
+            self._settle(connection, items)
+
+    def _select(
+        self, connection: Connection | None, segment: Segment, items: list[Item]
+    ) -> Connection | None:
+        """The connection of a SYN, of a RST, or of any segment when none is open; None: it has no more to say."""
+        flags = segment.flags
+        if connection is None:
+            return None if flags & RST else self._begin(None, segment, items)
+        this, other = connection.sides(segment)
+        if flags & RST:
+            if not connection.ended:
+                self._reset(connection, this, segment, items)
+            return None
+        if flags & SYN:
+            return self._greeted(connection, this, other, segment, items)
+        if not segment.wire_len:
+            return None
+        if this.base >= 0:
+            offset = this.place(segment.seq)
+            if offset >= this.pos - _FAR and offset + segment.wire_len <= this.pos:
+                return None  # a late retransmission
+        return self._begin(connection, segment, items)
+
+    def _begin(
+        self, old: Connection | None, segment: Segment, items: list[Item]
+    ) -> Connection:
+        """Begin a connection with this segment; it takes the place of `old`."""
+        if old is not None:
+            old.end("reuse", items)
+            if old.started:
+                self._started += 1
+                self._previous = (old.first.base, old.second.base)
+        connection = self._connection = Connection(segment, self._started)
+        if segment.flags & SYN:
+            this, other = connection.sides(segment)
+            connection.greet(this, other, segment, bool(segment.flags & ACK))
+            connection.start(items)
+            connection.settle(self._now, self._grace_ns, self._patience_ns)
+        return connection
+
+    def _greeted(
+        self,
+        connection: Connection,
+        this: Direction,
+        other: Direction,
+        segment: Segment,
+        items: list[Item],
+    ) -> Connection | None:
+        """Which connection a SYN belongs to when one is known: that one, another one, or one of the past (None)."""
+        base = (segment.seq + 1) & _MASK
+        answer = bool(segment.flags & ACK)
+        if connection.ended:
+            if this.syn and this.base == base and connection.how != "rst":
+                return None
+            return self._begin(connection, segment, items)
+        if this.base == base:
+            if not this.syn:  # captured after what came after it
+                this.exact = this.syn = True
+            return connection
+        if self._previous is not None and base in self._previous:
+            return None
+        fits = not answer or other.base < 0 or 0 <= other.place(segment.ack) <= _HANDSHAKE
+        if this.untouched and fits and (answer or (not this.syn and other.untouched)):
+            connection.greet(this, other, segment, answer)
+            connection.start(items)
+            return connection
+        return self._begin(connection, segment, items)
+
+    def _reset(
+        self, connection: Connection, this: Direction, segment: Segment, items: list[Item]
+    ) -> None:
+        offset = this.pos
+        if this.base >= 0 and (segment.seq or this.syn):
+            offset = this.place(segment.seq)
+            if abs(offset - this.pos) > _FAR:
+                text = f"a RST {offset - this.pos:+} octets away from the stream's position"
+                connection.damage(this, "stray-reset", text, segment.ts_ns, items)
+                return
+        if connection.reset_by is None:
+            connection.reset_by = this
+            connection.reset_at = segment.ts_ns
+            connection.reset_offset = offset
+        self._settle(connection, items)
+
+
+def _offset(this: Direction, other: Direction, segment: Segment) -> int:
+    """Where the segment's octets are in its direction; settles the beginning of a stream seen from the middle."""
+    number = segment.seq + 1 & _MASK if segment.flags & SYN else segment.seq
+    if this.base < 0:
+        this.base = number
+        return 0
+    offset = this.place(number)
+    if offset and not this.exact and this.untouched:
+        # The first octets say where the stream begins, but for a hole that an acknowledgement proves.
+        before = -_FAR < offset < 0
+        after = offset > 0 and (this.acked <= 0 or (offset == 1 and this.base_is_guess))
+        if before or after:
+            this.move(number, other)
+            return 0
+    return offset
+
+
+def _is_foreign(this: Direction, offset: int) -> bool:
+    """Whether octets at `offset` can't be of this connection: the 4-tuple was taken over unseen."""
+    return offset < this.pos - _FAR or (this.fin_out and offset > this.pos + _FAR_BEYOND_FIN)

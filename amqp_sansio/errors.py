@@ -1,0 +1,143 @@
+"""The exceptions: who did what, where, which rule it breaks, and what to do."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .events import CloseReport
+
+
+class Scope(Enum):
+    """How much an error ends."""
+
+    LINK = "link"
+    SESSION = "session"
+    CHANNEL = "channel"
+    CONNECTION = "connection"
+
+
+class AmqpError(Exception):
+    """The base of every exception of this library."""
+
+
+class LocalProtocolError(AmqpError):
+    """The caller asked for what the protocol forbids now; nothing was changed and nothing queued.
+
+    `rule` is the identifier of the specification's rule, when one says so.
+    """
+
+    def __init__(self, text: str, *, rule: str | None = None) -> None:
+        super().__init__(text)
+        self.rule = rule
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_local, (self.__class__, str(self), self.rule)
+
+
+class LimitExceeded(LocalProtocolError):
+    """The call would pass a bound of `Limits`; the text names the field and its value."""
+
+
+class EndpointClosed(AmqpError):
+    """The call was right, but the channel or connection is gone; `report` says who closed it and why."""
+
+    def __init__(self, text: str, report: CloseReport | None = None) -> None:
+        super().__init__(text)
+        self.report = report
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.__class__, (str(self), self.report)
+
+
+class RemoteProtocolError(AmqpError):
+    """The peer broke a rule. Carried by an event, never raised from the read path.
+
+    `scope` is what it ends, `code` the reply code sent to the peer (0: closed without a word), `channel` where it
+    happened (0: the connection), `class_id` and `method_id` the method at fault or 0, `offset` the octet of the
+    peer's stream where the faulty unit begins, `rule` the rule's identifier or None.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        scope: Scope = Scope.CONNECTION,
+        code: int = 0,
+        channel: int = 0,
+        class_id: int = 0,
+        method_id: int = 0,
+        offset: int | None = None,
+        rule: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.scope = scope
+        self.code = code
+        self.channel = channel
+        self.class_id = class_id
+        self.method_id = method_id
+        self.offset = offset
+        self.rule = rule
+
+    def _state(self) -> dict[str, object]:
+        return dict(self.__dict__)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_remote, (str(self), self._state())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RemoteProtocolError):
+            return NotImplemented
+        return str(self) == str(other) and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash((str(self), self.code, self.channel))
+
+
+class CodecError(AmqpError, ValueError):
+    """Octets that can't be decoded, or a value that can't be encoded.
+
+    `offset` is where in the given octets, `code` the reply code the specification wants for it.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        offset: int | None = None,
+        code: int | None = None,
+        rule: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.offset = offset
+        self.code = code
+        self.rule = rule
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_codec, (str(self), self.offset, self.code, self.rule)
+
+
+def _rebuild_local(cls: type[LocalProtocolError], text: str, rule: str | None) -> LocalProtocolError:
+    return cls(text, rule=rule)
+
+
+def _rebuild_remote(text: str, state: dict[str, object]) -> RemoteProtocolError:
+    error = RemoteProtocolError(text)
+    error.__dict__.update(state)
+    return error
+
+
+def _rebuild_codec(text: str, offset: int | None, code: int | None, rule: str | None) -> CodecError:
+    return CodecError(text, offset=offset, code=code, rule=rule)
+
+
+__all__ = [
+    "AmqpError",
+    "CodecError",
+    "EndpointClosed",
+    "LimitExceeded",
+    "LocalProtocolError",
+    "RemoteProtocolError",
+    "Scope",
+]

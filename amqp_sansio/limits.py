@@ -1,0 +1,46 @@
+"""Limits: every bound of the core in one record, each with what happens when it is reached."""
+
+from __future__ import annotations
+
+from ._record import record
+
+
+@record
+class Limits:
+    """What an endpoint or observer holds at most. All sizes are octets; every check comes before the octets are kept.
+
+    | field | at the limit |
+    |---|---|
+    | `unparsed` | `receive_budget` is 0: the adapter stops reading and TCP does the rest |
+    | `message` | a body announced larger ends its channel with 311, or goes to streaming mode when that is on |
+    | `bodies` | the sum of bodies being assembled on a connection; the next body to announce more ends its channel with 311 |
+    | `header` | a method, content header or properties frame above it: 501 |
+    | `channels` | a higher channel-max is never offered or accepted |
+    | `nesting` | a table nested deeper is a syntax error (502) |
+    | `entries` | a table or array with more entries is a syntax error (502) |
+    | `requests` | requests of the peer that wait for an answer on one channel: nothing more is parsed (`PAUSED`) |
+    | `calls` | own calls without an answer on one channel: `LimitExceeded` |
+    | `unsettled` | deliveries on one channel that wait for settlement: the channel ends with 506 |
+    | `unconfirmed` | own publishes on one channel that wait for a confirm: `LimitExceeded` |
+    | `consumers` | consumers on one channel: 506 |
+    | `backlog_high`, `backlog_low` | `SendPaused` and `SendResumed` |
+    | `backlog_hard` | commands raise `LimitExceeded`; for what the peer provokes: the connection ends (506) |
+    | `sasl_rounds` | challenge rounds in one authentication: the connection ends |
+    """
+
+    unparsed: int = 8 * 1024 * 1024
+    message: int = 128 * 1024 * 1024
+    bodies: int = 256 * 1024 * 1024
+    header: int = 1024 * 1024
+    channels: int = 2047
+    nesting: int = 32
+    entries: int = 65_536
+    requests: int = 1024
+    calls: int = 65_536
+    unsettled: int = 1_048_576
+    unconfirmed: int = 1_048_576
+    consumers: int = 65_536
+    backlog_high: int = 1024 * 1024
+    backlog_low: int = 256 * 1024
+    backlog_hard: int = 256 * 1024 * 1024
+    sasl_rounds: int = 16

@@ -1,0 +1,123 @@
+"""The protocol header: which version a client asks for, and the Acceptor that finds the right connection for it.
+
+0-9-1 section 4.2.2, 0-8 section 4.2.2, 0-10 section 4.3, 1.0 part 2 section 2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ._record import record
+from .errors import LimitExceeded
+from .events import NEED_DATA, Signal
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from .endpoint import Endpoint
+
+HEADER_SIZE: Final = 8
+
+_VERSIONS: Final[Mapping[bytes, Version]] = {
+    b"AMQP\x01\x01\x08\x00": AMQP_0_8,
+    b"AMQP\x01\x01\x09\x01": AMQP_0_8,
+    b"AMQP\x00\x00\x09\x01": AMQP_0_9_1,
+    b"AMQP\x01\x01\x00\x09": AMQP_0_9_1,
+    b"AMQP\x01\x01\x00\x0a": AMQP_0_10,
+    b"AMQP\x00\x01\x00\x00": AMQP_1_0,
+    b"AMQP\x02\x01\x00\x00": AMQP_1_0,
+    b"AMQP\x03\x01\x00\x00": AMQP_1_0,
+}
+
+
+def version_of(header: bytes) -> Version | None:
+    """The version that 8 octets of protocol header ask for, or None.
+
+    1-1-9-1, which py-amqplib sends and the printed 0-8 specification has, is 0-8 framing; 1-1-0-9 is 0-9, which RabbitMQ
+    and everybody else take as 0-9-1.
+
+    >>> version_of(b"AMQP\\x00\\x00\\x09\\x01").label
+    '0-9-1'
+    """
+    return _VERSIONS.get(header)
+
+
+@record
+class Accepted:
+    """The client's version is spoken here; `connection` has got every octet that came so far."""
+
+    version: Version
+    connection: Endpoint
+
+
+@record
+class Refused:
+    """The client's version isn't spoken here: send `reply` (a protocol header that is), then close the transport."""
+
+    reply: bytes
+    received: bytes
+
+
+class Acceptor:
+    """Finds out what a new client speaks: octets in, then an `Accepted` connection or a `Refused` header.
+
+    `configs` has a server configuration for each version to be spoken, the preferred version first:
+
+    >>> from amqp_sansio.amqp_0_9_1 import Config
+    >>> acceptor = Acceptor({AMQP_0_9_1: Config()})
+    >>> acceptor.receive_data(b"AMQP\\x00\\x00\\x09\\x01", 0.0)
+    >>> acceptor.result().version.label
+    '0-9-1'
+    """
+
+    __slots__ = ("_configs", "_data", "_now", "_result")
+
+    def __init__(self, configs: Mapping[Version, Any]) -> None:
+        if not configs:
+            raise ValueError("Acceptor needs a configuration for at least one version")
+        for version in configs:
+            _server_of(version)
+        self._configs = dict(configs)
+        self._data = b""
+        self._now = 0.0
+        self._result: Accepted | Refused | None = None
+
+    def receive_data(self, data: Buffer, now: float) -> None:
+        """Take octets that arrived at `now` (seconds). Raises LimitExceeded once the result is there: feed the connection then."""
+        if self._result is not None:
+            raise LimitExceeded("the acceptor has its result; give further octets to the connection")
+        self._data += bytes(data)
+        self._now = now
+        if len(self._data) >= HEADER_SIZE or not b"AMQP".startswith(self._data[:4]):
+            self._decide()
+
+    def result(self) -> Accepted | Refused | Signal:
+        """Accepted, Refused, or NEED_DATA while fewer than 8 octets came."""
+        return NEED_DATA if self._result is None else self._result
+
+    def _decide(self) -> None:
+        version = version_of(self._data[:HEADER_SIZE])
+        config = self._configs.get(version) if version is not None else None
+        if version is None or config is None:
+            preferred = next(iter(self._configs))
+            self._result = Refused(preferred.header, self._data)
+        else:
+            connection = _server_of(version)(config)
+            connection.receive_data(self._data, self._now)
+            self._result = Accepted(version, connection)
+        self._data = b""
+
+
+def _server_of(version: Version) -> Any:
+    """What makes a server-role connection of a version; a version is imported when it's first wanted."""
+    if version is AMQP_0_9_1:
+        from .amqp_0_9_1 import Connection
+
+        return Connection.server
+    if version is AMQP_0_8:
+        from .amqp_0_8 import Connection as Connection08
+
+        return Connection08.server
+    raise ValueError(f"a server for AMQP {version.label} is not part of this release")

@@ -1,0 +1,38 @@
+"""The protocol versions and their 8-octet protocol headers (0-9-1 section 4.2.2, 1.0 part 2 section 2.2)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+
+class Version(Enum):
+    """One AMQP version. `value` and `label` are its usual name, as the `protocol` column of every table has it."""
+
+    AMQP_0_8 = "0-8"
+    AMQP_0_9_1 = "0-9-1"
+    AMQP_0_10 = "0-10"
+    AMQP_1_0 = "1.0"
+
+    @property
+    def label(self) -> str:
+        """The version's usual name: "0-8", "0-9-1", "0-10" or "1.0"."""
+        return self.value
+
+    @property
+    def header(self) -> bytes:
+        """The 8 octets with which a client asks for this version."""
+        return _HEADERS[self]
+
+
+AMQP_0_8: Final = Version.AMQP_0_8
+AMQP_0_9_1: Final = Version.AMQP_0_9_1
+AMQP_0_10: Final = Version.AMQP_0_10
+AMQP_1_0: Final = Version.AMQP_1_0
+
+_HEADERS: Final = {
+    AMQP_0_8: b"AMQP\x01\x01\x08\x00",
+    AMQP_0_9_1: b"AMQP\x00\x00\x09\x01",
+    AMQP_0_10: b"AMQP\x01\x01\x00\x0a",
+    AMQP_1_0: b"AMQP\x00\x01\x00\x00",
+}
