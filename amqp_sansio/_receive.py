@@ -55,6 +55,33 @@ class ReceiveBuffer:
         self.need = 0
         return True
 
+    def gather(self, skip: int, count: int) -> bytes:
+        """Skip `skip` octets of `data`, then take `count` octets that straddle arrivals; what follows them isn't copied.
+
+        `skip + count + 1` octets must have arrived, `skip` of them in `data`.
+        """
+        first = self.data[self.pos + skip :]
+        pieces: list[bytes | memoryview] = [first]
+        missing = count - len(first)
+        taken = 0
+        self.consumed += len(self.data)
+        parts = self.parts
+        while missing >= len(parts[taken]):
+            missing -= len(parts[taken])
+            pieces.append(parts[taken])
+            self.consumed += len(parts[taken])
+            self.held -= len(parts[taken])
+            taken += 1
+        rest = parts[taken]
+        if missing:
+            pieces.append(memoryview(rest)[:missing])
+        del parts[: taken + 1]
+        self.held -= len(rest)
+        self.data = rest
+        self.pos = missing
+        self.need = 0
+        return b"".join(pieces)
+
     def clear(self) -> None:
         """Drop everything, counting it as read."""
         self.consumed += self.pos + len(self)

@@ -30,19 +30,24 @@ METHOD_ID: Final = Struct(">I")
 _KNOWN_0_9_1: Final = (METHOD, HEADER, BODY, HEARTBEAT)
 _KNOWN_0_8: Final = (METHOD, HEADER, BODY, OOB_METHOD, OOB_HEADER, OOB_BODY, TRACE, HEARTBEAT)
 
-Frame = tuple[int, int, int, int]
-"""Type, channel, and where in `buffer.data` the payload begins and ends."""
+Frame = tuple[int, int, bytes, int, int]
+"""Type, channel, and the octets in which the payload begins and ends at two offsets."""
+
+_GATHERED: Final = 4096
+"""Body frames above this many octets that straddle arrivals are put together from them, not joined with what follows."""
 
 
 def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max: int) -> Frame | None:
-    """The next whole frame, or None while octets are missing; `buffer.pos` is left at the frame's begin.
+    """Take the next whole frame, or return None while octets are missing.
 
     `body_max` and `other_max` bound the payload of body frames and of all others, in octets; they are checked
-    before a payload is waited for. Raises Violation.
+    before a payload is waited for. Raises Violation, with the frame left where it is.
     """
     if not buffer.want(7):
         return None
-    kind, channel, size = FRAME.unpack_from(buffer.data, buffer.pos)
+    data = buffer.data
+    pos = buffer.pos
+    kind, channel, size = FRAME.unpack_from(data, pos)
     if kind not in (_KNOWN_0_8 if version is AMQP_0_8 else _KNOWN_0_9_1):
         raise Violation(SILENT, f"frame of unknown type {kind}", rule="wire/frame-type-unknown")
     if size > (body_max if kind == BODY else other_max):
@@ -51,17 +56,31 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
             f"frame of {size + OVERHEAD} octets, {(body_max if kind == BODY else other_max) + OVERHEAD} are agreed",
             rule="wire/frame-oversize-receive",
         )
-    if not buffer.want(size + OVERHEAD):
-        return None
-    start = buffer.pos + 7
+    start = pos + 7
     end = start + size
-    if buffer.data[end] != END:
-        raise Violation(
-            SILENT,
-            f"frame ends with octet 0x{buffer.data[end]:02x}, not 0xce",
-            rule="wire/frame-end-check",
-        )
-    return kind, channel, start, end
+    if end >= len(data):
+        if len(buffer) < size + OVERHEAD:
+            buffer.need = size + OVERHEAD
+            return None
+        if size > _GATHERED:
+            data, start, end = buffer.gather(7, size), 0, size
+            octet = buffer.data[buffer.pos]
+            buffer.pos += 1
+            if octet != END:
+                raise _bad_end(octet)
+            return kind, channel, data, start, end
+        buffer.want(size + OVERHEAD)
+        data = buffer.data
+        start = buffer.pos + 7
+        end = start + size
+    if data[end] != END:
+        raise _bad_end(data[end])
+    buffer.pos = end + 1
+    return kind, channel, data, start, end
+
+
+def _bad_end(octet: int) -> Violation:
+    return Violation(SILENT, f"frame ends with octet 0x{octet:02x}, not 0xce", rule="wire/frame-end-check")
 
 
 def check_heartbeat(channel: int, size: int) -> None:

@@ -71,9 +71,7 @@ def receive_unit(connection: Connection) -> bool:
         )
         if frame is None:
             return False
-        kind, number, start, end = frame
-        data = buffer.data
-        buffer.pos = end + 1
+        kind, number, data, start, end = frame
         connection._unit_channel = number
         if kind == METHOD:
             _receive_method(connection, number, data, start, end)

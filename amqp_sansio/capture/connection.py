@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from .direction import OVERHEAD, Direction, Ready
 from .records import (
-    SYN,
     ConnectionEnd,
     ConnectionStart,
     Item,
@@ -102,7 +101,6 @@ class Connection:
             other.exact = True
         if not self.started:
             self.client = other.name if answer else (self.client or this.name)
-            self.first_seq = segment.seq if segment.flags & SYN and not answer else self.first_seq
 
     def start(self, items: list[Item]) -> None:
         """Say that the connection is there, once."""
@@ -224,9 +222,9 @@ class Connection:
                 due_ns = min(due_ns, direction.hole_at + patience_ns)
             else:
                 direction.hole = -1
-            calm = calm and due_ns == NEVER and not direction.ready and direction.fin < 0
+            calm = calm and direction.base >= 0 and direction.fin < 0 and not direction.ready
         self.due_ns = due_ns
-        self.calm = calm
+        self.calm = calm and due_ns == NEVER
 
     def end(self, how: str, items: list[Item]) -> None:
         """Hand on everything that waits, with its holes, and end. A connection that never came out ends silently."""

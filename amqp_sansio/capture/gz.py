@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
 MAGIC: Final = b"\x1f\x8b"
 STEP: Final = 262_144
 """Octets inflated at a time, at most."""
 _GZIP_WINDOW: Final = 31
+
+
+class _Inflate(Protocol):
+    @property
+    def unused_data(self) -> bytes: ...
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+    def copy(self) -> _Inflate: ...
 
 
 class Gunzip:
@@ -18,7 +29,7 @@ class Gunzip:
     __slots__ = ("_inflate", "error")
 
     def __init__(self) -> None:
-        self._inflate: zlib._Decompress | None = zlib.decompressobj(_GZIP_WINDOW)
+        self._inflate: _Inflate | None = zlib.decompressobj(_GZIP_WINDOW)
         self.error = ""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -55,7 +66,7 @@ class Gunzip:
         return ""
 
 
-def _before_error(inflate: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+def _before_error(inflate: _Inflate, data: bytes) -> Iterator[bytes]:
     """What inflating `data` gives before the octet that raises."""
     step = STEP
     while step:

@@ -13,7 +13,6 @@ Output = list[Segment | CaptureDamage]
 """Where the records of the packets go."""
 
 _TCP: Final = 6
-_ESP_AND_NONE: Final = frozenset({50, 59})
 # Hop-by-hop, routing, destination, mobility, HIP, Shim6: the length is in units of 8 octets, without the first.
 _EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
 _FRAGMENT: Final = 44
@@ -34,8 +33,8 @@ class Packet(NamedTuple):
     """Where a packet is: what a segment or a damage says about it besides its content."""
 
     ts_ns: int
-    index: int
-    """In the file, from 0."""
+    number: int
+    """Its index in the file, from 0."""
     offset: int
     """Of its record, in the uncompressed octets of the file."""
 
@@ -298,7 +297,7 @@ class PacketDecoder:
             Segment(
                 packet.ts_ns,
                 self._file,
-                packet.index,
+                packet.number,
                 self._name(src),
                 sport,
                 self._name(dst),
@@ -334,7 +333,7 @@ class PacketDecoder:
 
     def _damage(self, packet: Packet, kind: str, text: str, out: Output) -> None:
         out.append(
-            CaptureDamage(self._file, packet.index, packet.ts_ns, packet.offset, kind, text)
+            CaptureDamage(self._file, packet.number, packet.ts_ns, packet.offset, kind, text)
         )
 
 

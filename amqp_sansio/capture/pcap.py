@@ -12,8 +12,9 @@ from .records import NotACapture
 
 _LITTLE: Final = Struct("<IIII").unpack_from
 _BIG: Final = Struct(">IIII").unpack_from
+_LITTLE_HEADER: Final = Struct("<HHIIII").unpack_from
+_BIG_HEADER: Final = Struct(">HHIIII").unpack_from
 _FILE_HEADER: Final = 24
-_RECORD_HEADER: Final = 16
 
 # magic -> big-endian, nanoseconds per unit of the fraction, octets in a record's header.
 # The third pair is the "modified" format, whose record headers are 8 octets longer.
@@ -108,14 +109,12 @@ class PcapParser(Parser):
 
     def _read_header(self, buf: bytes) -> None:
         self._big, self._unit_ns, header = MAGICS[buf[:4]]
-        order = "big" if self._big else "little"
-        major = int.from_bytes(buf[4:6], order)
+        unpack = _BIG_HEADER if self._big else _LITTLE_HEADER
+        major, minor, _zone, _accuracy, snaplen, network = unpack(buf, 4)
         if major != 2:
-            minor = int.from_bytes(buf[6:8], order)
             raise NotACapture(f"{self.file or 'the data'}: pcap version {major}.{minor}, not 2.x")
-        snaplen = int.from_bytes(buf[16:20], order)
         # The upper 16 bits tell of frame check sequences, which the IP header's length cuts off.
-        self._link = int.from_bytes(buf[20:24], order) & 0xFFFF
+        self._link = network & 0xFFFF
         self._link_known = self._link in LINK_TYPES
         self._limit = max(_MAX_CAPTURED, min(snaplen, _MAX_SNAPLEN))
         self._header = header

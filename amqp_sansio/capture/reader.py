@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from .gz import MAGIC as GZIP_MAGIC
 from .gz import Gunzip
@@ -174,11 +174,11 @@ _MAGICS: Final = (*MAGICS, SECTION)
 
 
 def _slices(data: Buffer | Iterable[Buffer]) -> Iterator[bytes]:
-    view = _view(data)
-    if view is not None:
-        yield from _cut(view)
+    whole = _view(data)
+    if whole is not None:
+        yield from _cut(whole)
         return
-    for piece in data:  # type: ignore[union-attr]
+    for piece in cast("Iterable[Buffer]", data):
         view = _view(piece)
         if view is None:
             raise TypeError(f"a piece of a capture must be bytes-like, not {type(piece).__name__}")
@@ -187,7 +187,7 @@ def _slices(data: Buffer | Iterable[Buffer]) -> Iterator[bytes]:
 
 def _view(data: object) -> memoryview | None:
     try:
-        view = memoryview(data)  # type: ignore[arg-type]
+        view = memoryview(cast("Buffer", data))
     except TypeError:
         return None
     if view.format == "B" and view.ndim == 1 and view.contiguous:

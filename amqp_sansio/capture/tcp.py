@@ -282,6 +282,8 @@ class Reassembler:
             return connection
         if self._previous is not None and base in self._previous:
             return None
+        if not answer and not connection.started:
+            return self._begin(connection, segment, items)
         fits = not answer or other.base < 0 or 0 <= other.place(segment.ack) <= _HANDSHAKE
         if this.untouched and fits and (answer or (not this.syn and other.untouched)):
             connection.greet(this, other, segment, answer)
