@@ -55,12 +55,23 @@ class ReceiveBuffer:
         self.need = 0
         return True
 
+    def octet(self, index: int) -> int:
+        """The octet `index` places behind `pos`, which must have arrived."""
+        index -= len(self.data) - self.pos
+        if index < 0:
+            return self.data[index]
+        for part in self.parts:
+            if index < len(part):
+                return part[index]
+            index -= len(part)
+        raise IndexError(index)
+
     def gather(self, skip: int, count: int) -> bytes:
         """Skip `skip` octets of `data`, then take `count` octets that straddle arrivals; what follows them isn't copied.
 
         `skip + count + 1` octets must have arrived, `skip` of them in `data`.
         """
-        first = self.data[self.pos + skip :]
+        first = memoryview(self.data)[self.pos + skip :]
         pieces: list[bytes | memoryview] = [first]
         missing = count - len(first)
         taken = 0

@@ -1,11 +1,16 @@
 """Methods and properties that 0-8 and 0-9-1 have alike on the wire."""
 
 # Generated; edit the generator (tools/codegen).
-# Source: amqp0-8.xml, sha256 2842774e5cd5d7eec5947395a08c374586c54889ec25bad9bef98310d688ef56
-# Source: stripped/0-8-qpid/amqp0-8-qpid.stripped.xml, sha256 337863967bd1b9fcb11d70ac2868875d87e450f4e7fda6420e7a09e1dcd09c07
-# Source: amqp0-9-1.xml, sha256 d1ff3d3786cffc874d99f0cf677c06b812c06bc8478014f966d64653ab157961
-# Source: amqp0-9-1.extended.xml, sha256 3d25097e4f9031b1a2898afa44188874d89ab84d0c1718729bec920cc149fc5f
-# Source: stripped/0-9-1-qpid/amqp0-9-1.stripped.xml, sha256 2a739e1e4d4e04c9481b0f6938e6eda82419159fad193cab2cb1fb2c5e536b15
+# Source: amqp0-8.xml, sha256
+# 2842774e5cd5d7eec5947395a08c374586c54889ec25bad9bef98310d688ef56
+# Source: stripped/0-8-qpid/amqp0-8-qpid.stripped.xml, sha256
+# 337863967bd1b9fcb11d70ac2868875d87e450f4e7fda6420e7a09e1dcd09c07
+# Source: amqp0-9-1.xml, sha256
+# d1ff3d3786cffc874d99f0cf677c06b812c06bc8478014f966d64653ab157961
+# Source: amqp0-9-1.extended.xml, sha256
+# 3d25097e4f9031b1a2898afa44188874d89ab84d0c1718729bec920cc149fc5f
+# Source: stripped/0-9-1-qpid/amqp0-9-1.stripped.xml, sha256
+# 2a739e1e4d4e04c9481b0f6938e6eda82419159fad193cab2cb1fb2c5e536b15
 
 from __future__ import annotations
 
@@ -24,8 +29,8 @@ from .method import (
     decode_slowly,
     encode_slowly,
 )
+from .properties import Properties, lazily, load_slowly
 from .properties import encode_slowly as encode_properties_slowly
-from .properties import Properties, load_slowly
 from .table import EMPTY, Table, encode_table
 
 if TYPE_CHECKING:
@@ -36,12 +41,11 @@ if TYPE_CHECKING:
     FieldTable = Mapping[str, FieldValue]
 
 _new: Final = object.__new__
-_table: Final = Table.from_wire
 _pack_B: Final = Struct(">B").pack
+_pack_BB: Final = Struct(">BB").pack
 _pack_H: Final = Struct(">H").pack
 _pack_HH: Final = Struct(">HH").pack
 _pack_I: Final = Struct(">I").pack
-_pack_IBB: Final = Struct(">IBB").pack
 _pack_IH: Final = Struct(">IH").pack
 _pack_IHB: Final = Struct(">IHB").pack
 _pack_IHIH: Final = Struct(">IHIH").pack
@@ -63,6 +67,7 @@ _read_II: Final = Struct(">II").unpack_from
 _read_Q: Final = Struct(">Q").unpack_from
 _read_QB: Final = Struct(">QB").unpack_from
 _read_QBB: Final = Struct(">QBB").unpack_from
+_table: Final = Table.from_wire
 
 
 class ConnectionStartOk(Method):
@@ -205,7 +210,8 @@ class ConnectionStart(Request[ConnectionStartOk]):
             mechanisms = self.mechanisms
             locales = self.locales
             return (
-                _pack_IBB(0x000A000A, self.version_major, self.version_minor)
+                b"\x00\x0a\x00\x0a"
+                + _pack_BB(self.version_major, self.version_minor)
                 + encode_table(self.server_properties, tables)
                 + _pack_I(len(mechanisms))
                 + mechanisms
@@ -542,7 +548,7 @@ class ChannelFlowOk(Method):
             bits = buf[pos]
         except READ_FAULTS:
             return decode_slowly(ChannelFlowOk, buf, pos, end, tables)
-        if pos + 1 == end and bits <= 1:
+        if pos + 1 == end and bits < 2:
             slot.active = bits == 1
             slot.spare = None
             return method
@@ -591,7 +597,7 @@ class ChannelFlow(Request[ChannelFlowOk]):
             bits = buf[pos]
         except READ_FAULTS:
             return decode_slowly(ChannelFlow, buf, pos, end, tables)
-        if pos + 1 == end and bits <= 1:
+        if pos + 1 == end and bits < 2:
             slot.active = bits == 1
             slot.spare = None
             return method
@@ -694,8 +700,7 @@ class ChannelClose(Request[ChannelCloseOk]):
 
 
 class AccessRequestOk(Method):
-    """Grant access; the ticket goes into later methods: access.request-ok (30/11), by the
-    server.
+    """Grant access; the ticket goes into later methods: access.request-ok (30/11), by the server.
 
     `ticket` the access ticket of 0-8; 0-9-1 reserves it, 0.
     """
@@ -814,7 +819,7 @@ class AccessRequest(Request[AccessRequestOk]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(AccessRequest, buf, pos, end, tables)
-        if a + 1 == end and bits <= 31:
+        if a + 1 == end and bits < 32:
             slot.exclusive = bits & 1 != 0
             slot.passive = bits & 2 != 0
             slot.active = bits & 4 != 0
@@ -969,7 +974,7 @@ class ExchangeDeclare(Request[ExchangeDeclareOk]):
             slot.arguments = _table(buf[b + 5 : c], tables) if size else EMPTY
         except READ_FAULTS:
             return decode_slowly(ExchangeDeclare, buf, pos, end, tables)
-        if c == end and bits <= 31:
+        if c == end and bits < 32:
             slot.passive = bits & 1 != 0
             slot.durable = bits & 2 != 0
             slot.auto_delete = bits & 4 != 0
@@ -1068,7 +1073,7 @@ class ExchangeDelete(Request[ExchangeDeleteOk]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(ExchangeDelete, buf, pos, end, tables)
-        if a + 1 == end and bits <= 3:
+        if a + 1 == end and bits < 4:
             slot.if_unused = bits & 1 != 0
             slot.no_wait = bits & 2 != 0
             slot.spare = None
@@ -1368,7 +1373,7 @@ class QueueDeclare(Request[QueueDeclareOk]):
             slot.arguments = _table(buf[a + 5 : b], tables) if size else EMPTY
         except READ_FAULTS:
             return decode_slowly(QueueDeclare, buf, pos, end, tables)
-        if b == end and bits <= 31:
+        if b == end and bits < 32:
             slot.passive = bits & 1 != 0
             slot.durable = bits & 2 != 0
             slot.exclusive = bits & 4 != 0
@@ -1498,7 +1503,7 @@ class QueueBind(Request[QueueBindOk]):
             slot.arguments = _table(buf[c + 5 : d], tables) if size else EMPTY
         except READ_FAULTS:
             return decode_slowly(QueueBind, buf, pos, end, tables)
-        if d == end and bits <= 1:
+        if d == end and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -1611,7 +1616,7 @@ class QueuePurge(Request[QueuePurgeOk]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(QueuePurge, buf, pos, end, tables)
-        if a + 1 == end and bits <= 1:
+        if a + 1 == end and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -1742,7 +1747,7 @@ class QueueDelete(Request[QueueDeleteOk]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(QueueDelete, buf, pos, end, tables)
-        if a + 1 == end and bits <= 7:
+        if a + 1 == end and bits < 8:
             slot.if_unused = bits & 1 != 0
             slot.if_empty = bits & 2 != 0
             slot.no_wait = bits & 4 != 0
@@ -1940,12 +1945,11 @@ class BasicQos(Request[BasicQosOk]):
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> BasicQos:
         method = _new(BasicQos)
         slot: Any = method
-        size: int
         try:
             slot.prefetch_size, slot.prefetch_count, bits = _read_IHB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(BasicQos, buf, pos, end, tables)
-        if pos + 7 == end and bits <= 1:
+        if pos + 7 == end and bits < 2:
             slot.global_ = bits == 1
             slot.spare = None
             return method
@@ -2106,7 +2110,7 @@ class BasicCancel(Request[BasicCancelOk]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(BasicCancel, buf, pos, end, tables)
-        if a + 1 == end and bits <= 1:
+        if a + 1 == end and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -2192,7 +2196,7 @@ class BasicPublish(Method):
             bits = buf[b]
         except READ_FAULTS:
             return decode_slowly(BasicPublish, buf, pos, end, tables)
-        if b + 1 == end and bits <= 3:
+        if b + 1 == end and bits < 4:
             slot.mandatory = bits & 1 != 0
             slot.immediate = bits & 2 != 0
             slot.spare = None
@@ -2353,7 +2357,7 @@ class BasicDeliver(Method):
             slot.routing_key = buf[b + 1 : c].decode()
         except READ_FAULTS:
             return decode_slowly(BasicDeliver, buf, pos, end, tables)
-        if c == end and bits <= 1:
+        if c == end and bits < 2:
             slot.redelivered = bits == 1
             slot.spare = None
             return method
@@ -2433,7 +2437,7 @@ class BasicGetOk(Method):
             slot.message_count = _read_I(buf, b)[0]
         except READ_FAULTS:
             return decode_slowly(BasicGetOk, buf, pos, end, tables)
-        if b + 4 == end and bits <= 1:
+        if b + 4 == end and bits < 2:
             slot.redelivered = bits == 1
             slot.spare = None
             return method
@@ -2507,7 +2511,7 @@ class BasicGet(Request[BasicGetOk | BasicGetEmpty]):
     METHOD_ID = 70
     SENT_BY = CLIENT
     SYNCHRONOUS = True
-    REPLIES = (BasicGetOk, BasicGetEmpty,)
+    REPLIES = (BasicGetOk, BasicGetEmpty)
     FIELDS = (("queue", "shortstr"), ("no_ack", "bit"), ("ticket", "short"))
     WIRE = (("ticket", "short"), ("queue", "shortstr"), ("no_ack", "bit"))
     RESERVED = ("ticket",)
@@ -2548,7 +2552,7 @@ class BasicGet(Request[BasicGetOk | BasicGetEmpty]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(BasicGet, buf, pos, end, tables)
-        if a + 1 == end and bits <= 1:
+        if a + 1 == end and bits < 2:
             slot.no_ack = bits == 1
             slot.spare = None
             return method
@@ -2556,8 +2560,8 @@ class BasicGet(Request[BasicGetOk | BasicGetEmpty]):
 
 
 class BasicAck(Method):
-    """Settle one delivery or all up to it; from the server: confirm publishes: basic.ack
-    (60/80), by either side.
+    """Settle one delivery or all up to it; from the server: confirm publishes: basic.ack (60/80),
+    by either side.
 
     `delivery_tag` counts deliveries on a channel from 1; `multiple` all up to this tag.
     """
@@ -2598,7 +2602,7 @@ class BasicAck(Method):
             slot.delivery_tag, bits = _read_QB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(BasicAck, buf, pos, end, tables)
-        if pos + 9 == end and bits <= 1:
+        if pos + 9 == end and bits < 2:
             slot.multiple = bits == 1
             slot.spare = None
             return method
@@ -2647,7 +2651,7 @@ class BasicReject(Method):
             slot.delivery_tag, bits = _read_QB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(BasicReject, buf, pos, end, tables)
-        if pos + 9 == end and bits <= 1:
+        if pos + 9 == end and bits < 2:
             slot.requeue = bits == 1
             slot.spare = None
             return method
@@ -2839,6 +2843,7 @@ class BasicProperties(Properties):
         "cluster_id",
     )
     __slots__ = __match_args__
+
     CLASS_ID = 60
     FIELDS = (
         ("content_type", "shortstr"),
@@ -2890,87 +2895,102 @@ class BasicProperties(Properties):
         self.app_id: Final = app_id
         self.cluster_id: Final = cluster_id
 
-    def _encode(self, tables: TableRules) -> bytes:
+    @staticmethod
+    def from_wire(raw: bytes, tables: TableRules) -> BasicProperties:
+        properties = _new(_UnreadBasicProperties)
+        properties._raw = raw
+        properties._rules = tables
+        return properties
+
+    def encode(self, tables: TableRules) -> bytes:
+        raw = self._raw
+        if raw is not None and (self._rules is tables or self._as_is(tables)):
+            return raw
         flags = 0
-        data = b""
+        parts = [b""]
         try:
             if (content_type := self.content_type) is not None:
                 flags |= 0x8000
                 text = content_type.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (content_encoding := self.content_encoding) is not None:
                 flags |= 0x4000
                 text = content_encoding.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (headers := self.headers) is not None:
                 flags |= 0x2000
-                data += encode_table(headers, tables)
+                parts.append(encode_table(headers, tables))
             if (delivery_mode := self.delivery_mode) is not None:
                 flags |= 0x1000
-                data += _pack_B(delivery_mode)
+                parts.append(_pack_B(delivery_mode))
             if (priority := self.priority) is not None:
                 flags |= 0x0800
-                data += _pack_B(priority)
+                parts.append(_pack_B(priority))
             if (correlation_id := self.correlation_id) is not None:
                 flags |= 0x0400
                 text = correlation_id.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (reply_to := self.reply_to) is not None:
                 flags |= 0x0200
                 text = reply_to.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (expiration := self.expiration) is not None:
                 flags |= 0x0100
                 text = expiration.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (message_id := self.message_id) is not None:
                 flags |= 0x0080
                 text = message_id.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (timestamp := self.timestamp) is not None:
                 flags |= 0x0040
-                data += _pack_Q(timestamp)
+                parts.append(_pack_Q(timestamp))
             if (type := self.type) is not None:
                 flags |= 0x0020
                 text = type.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (user_id := self.user_id) is not None:
                 flags |= 0x0010
                 text = user_id.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (app_id := self.app_id) is not None:
                 flags |= 0x0008
                 text = app_id.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (cluster_id := self.cluster_id) is not None:
                 flags |= 0x0004
                 text = cluster_id.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
         except WRITE_FAULTS:
             return encode_properties_slowly(self, tables)
-        return _pack_H(flags) + data
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     def _load(self) -> None:
-        raw = self._raw or b""
         slot: Any = self
+        raw: bytes = slot._raw
+        slot.__class__ = BasicProperties
         try:
             flags = _read_H(raw, 0)[0]
             pos = 2
             if flags & 0x8000:
-                end = pos + 1 + raw[pos]
-                slot.content_type = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.content_type = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_type = None
             if flags & 0x4000:
-                end = pos + 1 + raw[pos]
-                slot.content_encoding = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.content_encoding = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_encoding = None
             if flags & 0x2000:
-                end = pos + 4 + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[pos + 4 : end], self._rules)
+                start = pos + 4
+                end = start + _read_I(raw, pos)[0]
+                slot.headers = _table(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None
@@ -2979,32 +2999,39 @@ class BasicProperties(Properties):
                 pos += 1
             else:
                 slot.delivery_mode = None
-            if flags & 0x0800:
-                slot.priority = raw[pos]
-                pos += 1
+            if flags & 0x0F00:
+                if flags & 0x0800:
+                    slot.priority = raw[pos]
+                    pos += 1
+                else:
+                    slot.priority = None
+                if flags & 0x0400:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.correlation_id = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.correlation_id = None
+                if flags & 0x0200:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.reply_to = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.reply_to = None
+                if flags & 0x0100:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.expiration = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.expiration = None
             else:
-                slot.priority = None
-            if flags & 0x0400:
-                end = pos + 1 + raw[pos]
-                slot.correlation_id = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.correlation_id = None
-            if flags & 0x0200:
-                end = pos + 1 + raw[pos]
-                slot.reply_to = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.reply_to = None
-            if flags & 0x0100:
-                end = pos + 1 + raw[pos]
-                slot.expiration = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.expiration = None
+                slot.priority = slot.correlation_id = slot.reply_to = slot.expiration = None
             if flags & 0x0080:
-                end = pos + 1 + raw[pos]
-                slot.message_id = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.message_id = raw[start:end].decode()
                 pos = end
             else:
                 slot.message_id = None
@@ -3013,35 +3040,47 @@ class BasicProperties(Properties):
                 pos += 8
             else:
                 slot.timestamp = None
-            if flags & 0x0020:
-                end = pos + 1 + raw[pos]
-                slot.type = raw[pos + 1 : end].decode()
-                pos = end
+            if flags & 0x003C:
+                if flags & 0x0020:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.type = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.type = None
+                if flags & 0x0010:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.user_id = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.user_id = None
+                if flags & 0x0008:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.app_id = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.app_id = None
+                if flags & 0x0004:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.cluster_id = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.cluster_id = None
             else:
-                slot.type = None
-            if flags & 0x0010:
-                end = pos + 1 + raw[pos]
-                slot.user_id = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.user_id = None
-            if flags & 0x0008:
-                end = pos + 1 + raw[pos]
-                slot.app_id = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.app_id = None
-            if flags & 0x0004:
-                end = pos + 1 + raw[pos]
-                slot.cluster_id = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.cluster_id = None
+                slot.type = slot.user_id = slot.app_id = slot.cluster_id = None
         except READ_FAULTS:
-            load_slowly(self, raw, self._rules)
-            return
-        if pos != len(raw) or flags & 0x0003:
-            load_slowly(self, raw, self._rules)
+            pass
+        else:
+            if pos == len(raw) and not flags & 0x0003:
+                return
+        slot.__class__ = _UnreadBasicProperties
+        load_slowly(self, raw, self._rules, BasicProperties)
+
+
+_UnreadBasicProperties: Final = lazily(BasicProperties)
 
 
 __all__ = [

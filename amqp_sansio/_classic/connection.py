@@ -447,6 +447,7 @@ class Connection:
     def __getstate__(self) -> tuple[int, dict[str, object]]:
         state = {name: getattr(self, name) for name in Connection.__slots__}
         state["_publish_cache"] = {}
+        state["_unit_offset"] = state["_unit_channel"] = state["_unit_method"] = 0
         return SCHEMA, state
 
     def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:

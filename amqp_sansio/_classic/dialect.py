@@ -116,19 +116,27 @@ class Dialect:
         return get_dialect, (self.name,)
 
 
+def default_dialect(version: Version) -> Dialect:
+    """What a connection speaks when its configuration doesn't say: 0-9-1-rabbit or 0-8-rabbit."""
+    return get_dialect(f"{version.label}-rabbit")
+
+
 def get_dialect(name: str) -> Dialect:
-    """The dialect of that name; only its version's records are imported. Raises ValueError for a name not in `DIALECTS`."""
+    """The dialect of that name; only its own version's records are imported.
+
+    Raises ValueError for a name that isn't in `DIALECTS`.
+    """
     if name not in DIALECTS:
         raise ValueError(f"no dialect is called {name!r}; there are {', '.join(DIALECTS)}")
     if name.startswith("0-8"):
-        from ..amqp_0_8._methods import DIALECTS as known
+        from ..amqp_0_8 import _methods as version
     else:
-        from ..amqp_0_9_1._methods import DIALECTS as known
-    return known[name]
+        from ..amqp_0_9_1 import _methods as version  # type: ignore[no-redef]
+    return version.DIALECTS[name]
 
 
 def default_dialect(version: Version) -> Dialect:
-    """The dialect that most peers of a version speak: RabbitMQ's for 0-9-1, the specification's for 0-8."""
+    """The dialect that most peers of a version speak today: RabbitMQ's."""
     return get_dialect("0-8-rabbit" if version is AMQP_0_8 else "0-9-1-rabbit")
 
 

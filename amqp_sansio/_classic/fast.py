@@ -14,21 +14,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..endpoint import Side
 from ..errors import CodecError
-from ..events import Settled
+from ..events import NEED_DATA, Settled
+from ._methods import BasicDeliver
+from .bookkeeping import ContentState
 from .events import Delivery, Published
+from .frames import GATHERED
 from .receiving import ACCEPTED, settle_confirms
 from .states import Channel as ChannelStates
 from .states import Connection as State
-from .states import Mode
+from .states import Content, Mode
 
 if TYPE_CHECKING:
-    from ..events import Event
+    from ..events import Event, Signal
     from .connection import Connection
 
 _METHOD: Final = Struct(">BHII").unpack_from
 _TAG: Final = Struct(">QB").unpack_from
 _HEADER: Final = Struct(">BBHIHHQ").unpack_from
 _BODY: Final = Struct(">BBHI").unpack_from
+_SIZE: Final = Struct(">I").unpack_from
 _ACK: Final = Struct(">QBB").unpack_from
 
 _DELIVER: Final = 60 << 16 | 60
@@ -37,7 +41,7 @@ _ACK_ID: Final = 60 << 16 | 80
 _OPEN: Final = ChannelStates.OPEN
 
 
-def fast_event(connection: Connection) -> Event | None:
+def fast_event(connection: Connection) -> Event | Signal | None:
     """The event of the unit at the buffer's begin, if it's the common case, else None."""
     buffer = connection._buffer
     data = buffer.data
@@ -45,7 +49,7 @@ def fast_event(connection: Connection) -> Event | None:
     try:
         kind, number, size, method_id = _METHOD(data, pos)
         if kind != 1:
-            return None
+            return _last_body(connection, number) if kind == 3 else None
         if method_id == _DELIVER:
             if connection.role is not Side.CLIENT:
                 return None
@@ -74,6 +78,15 @@ def fast_event(connection: Connection) -> Event | None:
             ):
                 return None
             if body_size:
+                if header_end + 8 + body_size >= len(data):
+                    if data[header_end] == 0xCE and body_size > GATHERED:
+                        properties = data[end + 20 : header_end]
+                        method = BasicDeliver(consumer_tag, tag, redelivered == 1, exchange, routing_key)
+                        if _begin_delivery(
+                            connection, number, method, properties, body_size, header_end + 1
+                        ) and _BODY(data, header_end)[1:] == (3, number, body_size):
+                            return _rest_of_body(connection, number, body_size)
+                    return None
                 one, three, channel_3, size_3 = _BODY(data, header_end)
                 if (
                     three != 3
@@ -120,6 +133,96 @@ def fast_event(connection: Connection) -> Event | None:
     except (StructError, IndexError, UnicodeDecodeError, CodecError):
         return None
     return None
+
+
+def _begin_delivery(
+    connection: Connection, number: int, method: BasicDeliver, raw: bytes, size: int, after: int
+) -> bool:
+    """Method and header of a delivery whose body isn't all there; does nothing in any but the common case."""
+    channel: Any = connection._channels.get(number)
+    joint = connection._joint
+    limits = joint.limits
+    if (
+        channel is None
+        or channel.state is not _OPEN
+        or joint.state is not State.OPEN
+        or channel.server_content is not None
+        or connection._validate
+        or connection._unusual
+        or size > limits.message
+        or joint.bodies + size > limits.bodies
+    ):
+        return False
+    no_ack = channel.consumers.get(method.consumer_tag)
+    if no_ack is None:
+        return False
+    if not no_ack:
+        unsettled = channel.unsettled
+        if method.delivery_tag in unsettled or len(unsettled) >= limits.unsettled:
+            return False
+        unsettled[method.delivery_tag] = None
+    channel.last_tag = method.delivery_tag
+    content = ContentState(method, None, None)
+    content.state = Content.BODY
+    content.size = content.counted = size
+    content.properties = raw
+    joint.bodies += size
+    channel.server_content = content
+    connection._buffer.pos = after
+    return True
+
+
+def _rest_of_body(connection: Connection, number: int, size: int) -> Event | Signal | None:
+    """The body frame behind a delivery's header, or NEED_DATA while its octets are missing and its header is right."""
+    buffer = connection._buffer
+    if len(buffer.data) - buffer.pos + buffer.held >= size + 8:
+        return _last_body(connection, number)
+    if size > connection._body_max or connection._ending is not None:
+        return None
+    buffer.need = size + 8
+    return NEED_DATA
+
+
+def _last_body(connection: Connection, number: int) -> Event | None:
+    """The body frame that completes a delivery."""
+    channel: Any = connection._channels.get(number)
+    joint = connection._joint
+    if channel is None or channel.state is not _OPEN or joint.state is not State.OPEN:
+        return None
+    content = channel.server_content
+    if content is None or content.streaming or connection.role is not Side.CLIENT:
+        return None
+    buffer = connection._buffer
+    pos = buffer.pos
+    size = content.size - content.received
+    if (
+        _SIZE(buffer.data, pos + 3)[0] != size
+        or size > connection._body_max
+        or content.state is not Content.BODY
+        or type(content.method) is not BasicDeliver
+        or len(buffer.data) - pos + buffer.held < size + 8
+        or buffer.octet(size + 7) != 0xCE
+    ):
+        return None
+    data = buffer.data
+    if pos + size + 8 <= len(data):
+        body = data[pos + 7 : pos + 7 + size]
+        buffer.pos = pos + size + 8
+    elif size > GATHERED:
+        body = buffer.gather(7, size)
+        buffer.pos += 1
+    else:
+        return None
+    if content.parts:
+        content.parts.append(body)
+        body = b"".join(content.parts)
+    joint.bodies -= content.counted
+    channel.server_content = None
+    method = content.method
+    return Delivery(
+        number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange, method.routing_key,
+        body, content.properties, connection._tables,
+    )  # fmt: skip
 
 
 def _confirm(connection: Connection, number: int, size: int, data: bytes, pos: int) -> Event | None:

@@ -33,7 +33,7 @@ _KNOWN_0_8: Final = (METHOD, HEADER, BODY, OOB_METHOD, OOB_HEADER, OOB_BODY, TRA
 Frame = tuple[int, int, bytes, int, int]
 """Type, channel, and the octets in which the payload begins and ends at two offsets."""
 
-_GATHERED: Final = 4096
+GATHERED: Final = 4096
 """Body frames above this many octets that straddle arrivals are put together from them, not joined with what follows."""
 
 
@@ -62,7 +62,7 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
         if len(buffer) < size + OVERHEAD:
             buffer.need = size + OVERHEAD
             return None
-        if size > _GATHERED:
+        if size > GATHERED:
             data, start, end = buffer.gather(7, size), 0, size
             octet = buffer.data[buffer.pos]
             buffer.pos += 1

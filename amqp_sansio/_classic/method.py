@@ -271,7 +271,7 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
         raise CodecError(
             f"{owner}: {name} is {len(value)} characters long, above 255 octets", code=SYNTAX_ERROR
         ) from None
-    except (AttributeError, StructError):
+    except (AttributeError, StructError, UnicodeEncodeError):
         pass
     raise CodecError(f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR)
 

@@ -10,11 +10,12 @@ from .method import INTEGERS, hashable, write_field
 from .table import SYNTAX_ERROR, Table, check_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .table import TableRules
 
 P = TypeVar("P", bound="Properties")
 
-_new: Final = object.__new__
 _FLAGS: Final = Struct(">H")
 _MORE: Final = 1
 
@@ -40,22 +41,18 @@ class Properties:
     def __init__(self) -> None:
         self._raw = None
 
-    @classmethod
-    def from_wire(cls: type[P], raw: bytes, tables: TableRules) -> P:
+    @staticmethod
+    def from_wire(raw: bytes, tables: TableRules) -> Properties:
         """Properties over `raw`: the flags and the property list, to their end. Checks nothing yet."""
-        properties = _new(cls)
-        properties._raw = raw
-        properties._rules = tables
-        return properties
+        raise NotImplementedError
 
     def encode(self, tables: TableRules) -> bytes:
         """Flags and property list: the octets they came in, when built from the wire by the same table rules.
 
         Raises CodecError for a value that its wire type can't hold.
         """
-        if self._raw is not None and (self._rules is tables or self._as_is(tables)):
-            return self._raw
-        return self._encode(tables)
+        raw = self._raw
+        return b"\0\0" if raw is None else raw
 
     def check(self) -> None:
         """Read everything and skim the structure of tables. Raises CodecError (code 502)."""
@@ -80,18 +77,8 @@ class Properties:
             [kind != "table" or getattr(self, name) is None for name, kind in self.FIELDS]
         )
 
-    def _encode(self, tables: TableRules) -> bytes:
-        return encode_slowly(self, tables)
-
     def _load(self) -> None:
-        load_slowly(self, self._raw or b"", self._rules)
-
-    def __getattr__(self, name: str) -> Any:
-        # Only reached for a slot that isn't filled yet.
-        if name in self.__match_args__:
-            self._load()
-            return getattr(self, name)
-        raise AttributeError(f"{type(self).__name__} has no property {name!r}")
+        load_slowly(self, self._raw or b"", self._rules, type(self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Properties) or other.CLASS_ID != self.CLASS_ID:
@@ -120,13 +107,34 @@ class Properties:
         return [getattr(self, name) for name in self.__match_args__]
 
 
-def load_slowly(properties: Properties, raw: bytes, tables: TableRules) -> None:
-    """Fill the properties one by one from their octets. Raises CodecError (code 502) that names the one at fault."""
-    owner = type(properties).__name__
+def lazily(cls: type[P]) -> type[P]:
+    """The class that properties have until one of them is asked for; `_load` then gives them their own."""
+    body: dict[str, Any] = {name: property(_unread(name)) for name in cls.__match_args__}
+    body["__slots__"] = ()
+    return type(f"Unread{cls.__name__}", (cls,), body)
+
+
+def _unread(name: str) -> Callable[[Any], Any]:
+    def read(self: Any) -> Any:
+        self._load()
+        return getattr(self, name)
+
+    return read
+
+
+def load_slowly(
+    properties: Properties, raw: bytes, tables: TableRules, cls: type[Properties]
+) -> None:
+    """Read the properties one by one and make the object one of `cls`.
+
+    Raises CodecError (code 502) that names the property at fault; the object is then as it was.
+    """
+    owner = cls.__name__
     flags, pos = _flags(owner, raw)
-    _check_flags(properties, flags)
+    if flags & 0xFFFE >> len(cls.FIELDS) & 0xFFFE:
+        raise _fault(f"{owner}: flags 0x{flags:04x} name properties that the class doesn't have", 0)
     values: list[Any] = []
-    for place, (name, kind) in enumerate(properties.FIELDS):
+    for place, (name, kind) in enumerate(cls.FIELDS):
         value = None
         if flags & 0x8000 >> place:
             layout = INTEGERS.get(kind) or INTEGERS["octet" if kind == "shortstr" else "long"]
@@ -148,7 +156,8 @@ def load_slowly(properties: Properties, raw: bytes, tables: TableRules) -> None:
         values.append(value)
     if pos != len(raw):
         raise _fault(f"{owner}: {len(raw) - pos} octets are left behind the last property", pos)
-    for name, value in zip(properties.__match_args__, values, strict=True):
+    properties.__class__ = cls
+    for name, value in zip(cls.__match_args__, values, strict=True):
         setattr(properties, name, value)
 
 
@@ -168,15 +177,6 @@ def _flags(owner: str, raw: bytes) -> tuple[int, int]:
             raise _fault(f"{owner}: flags of properties that the class doesn't have", pos)
         pos += 2
     return flags, pos
-
-
-def _check_flags(properties: Properties, flags: int) -> None:
-    """Refuse flags of properties that the class doesn't have: their length isn't known."""
-    if flags & 0xFFFE >> len(properties.FIELDS) & 0xFFFE:
-        raise _fault(
-            f"{type(properties).__name__}: flags 0x{flags:04x} name properties that the class doesn't have",
-            0,
-        )
 
 
 def encode_slowly(properties: Properties, tables: TableRules) -> bytes:

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from struct import Struct
 from struct import error as StructError
 from typing import Any, Final
 
 from ..errors import CodecError
+from .table_encode import encode_table
 from .table_rules import (
     QPID,
+    QPID_0_8,
     RABBIT,
+    RABBIT_0_8,
     SPEC_0_8,
     SPEC_0_9_1,
     SYNTAX_ERROR,
     FieldValue,
+    TableOctets,
     TableRules,
     Timestamp,
     Typed,
-    write_decimal,
-    write_integer,
 )
 
 _new: Final = object.__new__
-_U32: Final = Struct(">I")
-_READ_U32: Final = _U32.unpack_from
+_READ_U32: Final = Struct(">I").unpack_from
 _READ_I32: Final = Struct(">i").unpack_from
 _READ_U64: Final = Struct(">Q").unpack_from
 _READ_F64: Final = Struct(">d").unpack_from
-_LENGTH: Final = _U32.pack
-_TAG_LENGTH: Final = Struct(">BI").pack
-_TAG_I32: Final = Struct(">Bi").pack
-_OCTET: Final = tuple([bytes((n,)) for n in range(256)])
 _READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError, KeyError, ValueError)
-_WRITE_FAULTS: Final = (AttributeError, IndexError, TypeError, StructError, UnicodeEncodeError)
+
+NOTHING: Final[Mapping[str, FieldValue]] = {}
 
 
-class Table(Mapping[str, FieldValue]):
+class Table(TableOctets, Mapping[str, FieldValue]):
     """A field table over its own octets: a read-only mapping of names to decoded values, in the order of the wire.
 
     Values: `t` bool; `b B s U u I i l L` int; `f d` float; `D` Decimal; `T` Timestamp; `S` str (octets that aren't
@@ -48,17 +46,12 @@ class Table(Mapping[str, FieldValue]):
     mapping with the same items, and is hashable. Pickling keeps octets and rules.
     """
 
-    __slots__ = ("_raw", "_rules", "_values")
+    __slots__ = ("_values",)
 
-    _raw: bytes
-    _rules: TableRules
     _values: dict[str, FieldValue] | None
 
     def __init__(
-        self,
-        values: Mapping[str, FieldValue] | Iterable[tuple[str, FieldValue]] = (),
-        *,
-        rules: TableRules = RABBIT,
+        self, values: Mapping[str, FieldValue] = NOTHING, *, rules: TableRules = RABBIT
     ) -> None:
         self._raw = encode_table(values, rules)[4:]
         self._rules = rules
@@ -72,16 +65,6 @@ class Table(Mapping[str, FieldValue]):
         table._rules = rules
         table._values = None
         return table
-
-    @property
-    def raw(self) -> bytes:
-        """The table's octets, without the 4-octet length in front of it."""
-        return self._raw
-
-    @property
-    def rules(self) -> TableRules:
-        """The rules it's read by."""
-        return self._rules
 
     def entries(self) -> list[tuple[str, str, FieldValue]]:
         """Every entry as (name, tag, value) in the order of the wire, also those whose name comes twice."""
@@ -185,25 +168,6 @@ EMPTY: Final = Table.from_wire(b"", RABBIT)
 """The table without entries."""
 
 
-def encode_table(
-    values: Mapping[str, FieldValue] | Iterable[tuple[str, FieldValue]], rules: TableRules
-) -> bytes:
-    """The octets of a table, with its length in octets in front.
-
-    bool becomes `t`, int `I` or where it doesn't fit the rules' 64-bit tag, float `d`, str `S`, bytes `x` (or `S`
-    where rules have no byte array), Decimal `D`, Timestamp and datetime (naive: UTC) `T`, None `V`, a mapping `F`, a
-    list or tuple `A`, `Typed` what it says. A Table keeps its octets; only one of other rules is re-encoded, its
-    tags kept where both read them alike.
-
-    Raises CodecError for what the rules can't say, a name above 255 octets, and nesting beyond `rules.depth`.
-    """
-    if type(values) is Table and values._rules.name == rules.name:
-        raw = values._raw
-        return _LENGTH(len(raw)) + raw
-    body = _encode(values, rules, 1)
-    return _LENGTH(len(body)) + body
-
-
 def decode_table(raw: bytes, rules: TableRules) -> Table:
     """A table from its octets with their length in front, wholly decoded. Raises CodecError."""
     if len(raw) < 4 or _READ_U32(raw, 0)[0] != len(raw) - 4:
@@ -242,45 +206,51 @@ def _decode(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> di
     values: dict[str, FieldValue] = {}
     first_wins = rules.first_wins
     while pos < end:
-        at = pos + 1 + buf[pos]
-        name = buf[pos + 1 : at].decode()
+        start = pos + 1
+        at = start + buf[pos]
+        name = buf[start:at].decode()
         tag = buf[at]
+        at += 1
         value: FieldValue
         if tag == 83:  # S
-            pos = at + 5 + _READ_U32(buf, at + 1)[0]
-            value = buf[at + 5 : pos].decode()
+            start = at + 4
+            pos = start + _READ_U32(buf, at)[0]
+            value = buf[start:pos].decode()
         elif tag == 73:  # I
-            value = _READ_I32(buf, at + 1)[0]
-            pos = at + 5
+            value = _READ_I32(buf, at)[0]
+            pos = at + 4
         elif tag == 116:  # t
-            value = buf[at + 1] != 0
-            pos = at + 2
+            value = buf[at] != 0
+            pos = at + 1
         elif tag == 108:  # l
-            value = rules.read_l(buf, at + 1)[0]
-            pos = at + 9
+            value = rules.read_l(buf, at)[0]
+            pos = at + 8
         elif tag == 84:  # T
-            value = Timestamp(_READ_U64(buf, at + 1)[0])
-            pos = at + 9
+            value = Timestamp(_READ_U64(buf, at)[0])
+            pos = at + 8
         elif tag == 70:  # F
-            pos = at + 5 + _READ_U32(buf, at + 1)[0]
+            start = at + 4
+            pos = start + _READ_U32(buf, at)[0]
             value = _new(Table)
-            value._raw = buf[at + 5 : pos]
+            value._raw = buf[start:pos]
             value._rules = rules
-            value._values = _decode(buf, at + 5, pos, rules, depth + 1)
+            value._values = _decode(buf, start, pos, rules, depth + 1)
         elif tag == 65:  # A
-            pos = at + 5 + _READ_U32(buf, at + 1)[0]
-            value = _decode_array(buf, at + 5, pos, rules, depth + 1)
+            start = at + 4
+            pos = start + _READ_U32(buf, at)[0]
+            value = _decode_array(buf, start, pos, rules, depth + 1)
         elif tag == 100:  # d
-            value = _READ_F64(buf, at + 1)[0]
-            pos = at + 9
+            value = _READ_F64(buf, at)[0]
+            pos = at + 8
         elif tag == 120:  # x
-            pos = at + 5 + _READ_U32(buf, at + 1)[0]
-            value = buf[at + 5 : pos]
+            start = at + 4
+            pos = start + _READ_U32(buf, at)[0]
+            value = buf[start:pos]
         elif tag == 86:  # V
             value = None
-            pos = at + 1
+            pos = at
         else:
-            value, pos = rules.readers[tag](buf, at + 1)
+            value, pos = rules.readers[tag](buf, at)
         if first_wins and name in values:
             continue
         values[name] = value
@@ -443,188 +413,15 @@ def _skim(buf: bytes, pos: int, end: int, rules: TableRules, depth: int, named: 
     return pos
 
 
-def _encode(
-    values: Mapping[str, FieldValue] | Iterable[tuple[str, FieldValue]],
-    rules: TableRules,
-    depth: int,
-) -> bytes:
-    if isinstance(values, dict) and rules.first_wins is False:
-        try:
-            return _encode_dict(values, rules, depth)
-        except _WRITE_FAULTS:
-            pass
-    return _encode_carefully(values, rules, depth)
-
-
-def _encode_dict(values: dict[str, FieldValue], rules: TableRules, depth: int) -> bytes:
-    # Only for rules that may send `t`. Raises _WRITE_FAULTS for what needs a second look.
-    if depth > rules.depth:
-        raise TypeError
-    parts: list[bytes] = []
-    for name, value in values.items():
-        key = name.encode()
-        kind = type(value)
-        if kind is str:
-            data = value.encode()
-            parts.append(_OCTET[len(key)] + key + _TAG_LENGTH(83, len(data)) + data)
-        elif kind is int:
-            if -0x8000_0000 <= value <= 0x7FFF_FFFF:
-                parts.append(_OCTET[len(key)] + key + _TAG_I32(73, value))
-            else:
-                parts.append(_OCTET[len(key)] + key + write_integer(rules.wide, value, rules))
-        elif kind is bool:
-            parts.append(_OCTET[len(key)] + key + (b"t\1" if value else b"t\0"))
-        elif kind is dict:
-            data = _encode_dict(value, rules, depth + 1)
-            parts.append(_OCTET[len(key)] + key + _TAG_LENGTH(70, len(data)) + data)
-        else:
-            parts.append(_OCTET[len(key)] + key + _encode_value(value, rules, depth))
-    return b"".join(parts)
-
-
-def _encode_carefully(
-    values: Mapping[str, FieldValue] | Iterable[tuple[str, FieldValue]],
-    rules: TableRules,
-    depth: int,
-) -> bytes:
-    if depth > rules.depth:
-        raise _refusal(f"the table nests deeper than {rules.depth} levels")
-    if isinstance(values, Table):
-        if values._rules.name == rules.name:
-            return values._raw
-        pairs: Iterable[tuple[str, FieldValue]] = _translated(values, rules)
-    else:
-        pairs = values.items() if isinstance(values, Mapping) else values
-    parts: list[bytes] = []
-    for name, value in pairs:
-        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise _refusal(f"the table's name {name!r} is a {type(name).__name__}, not a str")
-        key = name.encode("utf-8", "surrogateescape")
-        if len(key) > 255:
-            raise _refusal(f"the table's name {name[:32]!r}... is longer than 255 octets")
-        parts.append(_OCTET[len(key)] + key + _encode_value(value, rules, depth))
-    return b"".join(parts)
-
-
-def _translated(table: Table, rules: TableRules) -> Iterator[tuple[str, FieldValue]]:
-    source = table._rules
-    for name, tag, value in table.entries():
-        alike = source.integers.get(tag) == rules.integers.get(tag) and tag not in "FAx"
-        yield name, Typed(tag, value) if alike and tag in rules.writes else value
-
-
-def _encode_value(value: FieldValue, rules: TableRules, depth: int) -> bytes:
-    kind = type(value)
-    if kind is str:
-        data = value.encode("utf-8", "surrogateescape")
-        return _TAG_LENGTH(83, len(data)) + data
-    if kind is int:
-        if -0x8000_0000 <= value <= 0x7FFF_FFFF:
-            return _TAG_I32(73, value)
-        return _encode_typed(_need(rules.wide, value, rules), value, rules, depth)
-    if kind is Typed:
-        return _encode_typed(_need(value.tag, value.value, rules), value.value, rules, depth)
-    return _encode_typed(_need(_default_tag(value, rules), value, rules), value, rules, depth)
-
-
-def _default_tag(value: FieldValue, rules: TableRules) -> str:
-    if isinstance(value, bool):
-        return "t"
-    if isinstance(value, Timestamp):
-        return "T"
-    if isinstance(value, int):
-        return "I" if -0x8000_0000 <= value <= 0x7FFF_FFFF else rules.wide
-    if isinstance(value, float):
-        return "d"
-    if isinstance(value, str):
-        return "S"
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return "x" if "x" in rules.writes else "S"
-    if value is None:
-        return "V"
-    if isinstance(value, Mapping):
-        return "F"
-    if isinstance(value, (list, tuple)):
-        return "A"
-    from datetime import datetime
-    from decimal import Decimal
-
-    if isinstance(value, Decimal):
-        return "D"
-    if isinstance(value, datetime):
-        return "T"
-    raise _refusal(f"a table can't hold a {type(value).__name__}")
-
-
-def _need(tag: str, value: FieldValue, rules: TableRules) -> str:
-    if tag and tag in rules.writes:
-        return tag
-    what = f"the type {tag!r}" if tag else "64-bit integers"
-    raise _refusal(
-        f"tables of the dialect {rules.name!r} have no {what}, which {value!r:.60} needs; "
-        f"they have {' '.join(rules.writes)}: convert the value, or say its type with Typed(tag, value)"
-    )
-
-
-def _encode_typed(tag: str, value: FieldValue, rules: TableRules, depth: int) -> bytes:
-    try:
-        if tag == "S" or tag == "x":
-            data = (
-                value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
-            )
-            return _TAG_LENGTH(ord(tag), len(data)) + data
-        if tag == "F":
-            data = _encode(value, rules, depth + 1)
-            return _TAG_LENGTH(70, len(data)) + data
-        if tag == "A":
-            return _encode_array(value, rules, depth + 1)
-        if tag == "t":
-            return b"t\1" if value else b"t\0"
-        if tag == "V":
-            if value is not None:
-                raise TypeError
-            return b"V"
-        if tag == "T":
-            return b"T" + Struct(">Q").pack(_seconds(value))
-        if tag == "d" or tag == "f":
-            return tag.encode() + Struct(">" + tag).pack(value)
-        if tag == "D":
-            return write_decimal(value)
-        if tag == "s" and rules.s_is_string:
-            data = value.encode("utf-8", "surrogateescape")
-            return b"s" + _OCTET[len(data)] + data
-        return write_integer(tag, value, rules)
-    except (AttributeError, IndexError, OverflowError, TypeError, StructError, ValueError) as error:
-        if isinstance(error, CodecError):
-            raise
-        raise _refusal(f"{value!r:.60} doesn't fit the table type {tag!r}") from None
-
-
-def _encode_array(values: Iterable[FieldValue], rules: TableRules, depth: int) -> bytes:
-    if depth > rules.depth:
-        raise _refusal(f"the array nests deeper than {rules.depth} levels")
-    data = b"".join([_encode_value(value, rules, depth) for value in values])
-    return _TAG_LENGTH(65, len(data)) + data
-
-
-def _seconds(value: Any) -> int:
-    if isinstance(value, int):
-        return value
-    from calendar import timegm
-
-    return timegm(value.utctimetuple())
-
-
-def _refusal(text: str) -> CodecError:
-    return CodecError(text, code=SYNTAX_ERROR)
-
-
 __all__ = [
     "EMPTY",
     "QPID",
+    "QPID_0_8",
     "RABBIT",
+    "RABBIT_0_8",
     "SPEC_0_8",
     "SPEC_0_9_1",
+    "SYNTAX_ERROR",
     "FieldValue",
     "Table",
     "TableRules",

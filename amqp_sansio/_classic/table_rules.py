@@ -1,12 +1,13 @@
 """What a dialect says of field tables: which tag means what, which may be sent, and the bounds.
 
-The tags are those of 0-8 and 0-9-1 section 4.2.5.5 and of the 0-9-1 grammar (section 4.2.1); where those two and the
-implementations disagree, the rules of each dialect say whom it follows.
+The tags are those of 0-8 and 0-9-1 section 4.2.5.5 and of the 0-9-1 grammar (section 4.2.1); where
+those two and the implementations disagree, the rules of each dialect say whom it follows.
 """
 
 from __future__ import annotations
 
 from struct import Struct
+from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._record import record
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 FieldValue: TypeAlias = Any
-"""A decoded value of a table: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list of these."""
+"""A decoded value: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list of them."""
 
 SYNTAX_ERROR: Final = 502
 """The reply code of octets that break the syntax of a field, in both versions."""
 
 MAX_DEPTH: Final = 128
-"""The deepest nesting that rules may allow: deeper would come near the interpreter's own bound on recursion."""
+"""The deepest nesting that rules may allow, well within the interpreter's bound on recursion."""
 
 
 class Timestamp(int):
@@ -35,10 +36,10 @@ class Timestamp(int):
     __slots__ = ()
 
     def as_datetime(self) -> datetime:
-        """The same moment as an aware datetime in UTC. Raises OverflowError or ValueError beyond the year 9999."""
-        from datetime import datetime, timedelta, timezone
+        """The same moment as an aware datetime in UTC. Raises OverflowError beyond the year 9999."""
+        from datetime import UTC, datetime, timedelta
 
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=int(self))
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(self))
 
     def __repr__(self) -> str:
         return f"Timestamp({int(self)})"
@@ -96,18 +97,20 @@ _SIZES: Final = {
 class TableRules:
     """The rules of one dialect for field tables.
 
-    `name` is the dialect's; tables of rules with one name may exchange octets unread. `writes` are the tags that may
-    be sent. `wide` is the tag of a 64-bit integer. `s_is_string`: the tag `s` is a short string, not a 16-bit
-    integer. `l_is_unsigned`: the tag `l` is unsigned. `first_wins`: of entries with one name the first counts
-    (0-8 section 4.2.5.5), else the last. `consume_arguments`: 0-8's basic.consume ends with a table. `depth` is how
-    deep tables and arrays may nest (a table in a method or header is 1), `entries` how many entries one may have.
+    `name` says whose they are; octets go unread between tables whose rules have one name. `writes` are
+    the tags that may be sent. `wide` is the tag of a 64-bit integer, "" for none. `s_is_string`: the
+    tag `s` is a short string, not a 16-bit integer. `l_is_unsigned`: the tag `l` is unsigned.
+    `first_wins`: of entries with one name the first counts (0-8 section 4.2.5.5), else the last.
+    `consume_arguments`: 0-8's basic.consume ends with a table. `depth` is how deep tables and arrays
+    may nest (a table in a method or header is 1), `entries` how many entries one may have.
 
-    Every dialect reads every tag that has one meaning for it, whether it may send it or not.
+    Every dialect reads every tag, whether it may send it or not. Raises ValueError for a depth that
+    isn't from 1 to 128.
     """
 
     __slots__ = (
-        "consume_arguments", "depth", "entries", "first_wins", "integers", "l_is_unsigned", "name", "read_l",
-        "readers", "s_is_string", "sizes", "wide", "writes",
+        "consume_arguments", "depth", "entries", "first_wins", "has_bool", "integers", "l_is_unsigned",
+        "name", "read_l", "readers", "s_is_string", "sizes", "wide", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -144,6 +147,7 @@ class TableRules:
         readers[68] = _decimal
         if s_is_string:
             readers[115] = _short_string
+        self.has_bool: Final = "t" in writes
         self.integers: Final = integers
         self.readers: Final = readers
         self.sizes: Final = sizes
@@ -156,9 +160,9 @@ class TableRules:
         """
         if depth == self.depth and entries == self.entries:
             return self
-        return TableRules(*self._arguments()[:-2], depth, entries)
+        return TableRules(*self._arguments()[:7], depth, entries)
 
-    def _arguments(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[str, str, str, bool, bool, bool, bool, int, int]:
         return (
             self.name, self.writes, self.wide, self.s_is_string, self.l_is_unsigned, self.first_wins,
             self.consume_arguments, self.depth, self.entries,
@@ -183,34 +187,68 @@ class TableRules:
 
 RABBIT: Final = TableRules("rabbit", "SIltdFATVxDbBsuif", "l")
 """RabbitMQ: `s` a 16-bit and `l` a signed 64-bit integer; it reads `L`, and refuses `U`."""
+RABBIT_0_8: Final = TableRules("rabbit-0-8", "SIltdFATVxDbBsuif", "l", first_wins=True)
+"""RabbitMQ in 0-8, where the first of entries with one name counts."""
 SPEC_0_9_1: Final = TableRules(
     "0-9-1", "tbBUuIiLlfdDsSATFV", "L", s_is_string=True, l_is_unsigned=True
 )
-"""The grammar of 0-9-1: `s` a short string, `L` the signed and `l` the unsigned 64-bit integer, no byte array."""
+"""The grammar of 0-9-1: `s` a short string, `L` signed and `l` unsigned, and no byte array."""
 SPEC_0_8: Final = TableRules("0-8", "SIDTF", first_wins=True)
 """The text of 0-8: five types; what else arrives is read as RabbitMQ reads it."""
-QPID: Final = TableRules("qpid", "SIltdFATVxDbBsuif", "l", consume_arguments=True)
-"""Qpid: the same tags as RabbitMQ; 0-8's basic.consume has a table of arguments."""
+QPID: Final = TableRules("qpid", "SIltdFATVxDbBsuif", "l")
+"""Qpid: the tags of RabbitMQ."""
+QPID_0_8: Final = TableRules(
+    "qpid-0-8", "SIltdFATVxDbBsuif", "l", first_wins=True, consume_arguments=True
+)
+"""Qpid in 0-8, where basic.consume has a table of arguments."""
 
-_CONSTANTS: Final = {rules.name: rules for rules in (RABBIT, SPEC_0_9_1, SPEC_0_8, QPID)}
+_CONSTANTS: Final = {
+    rules.name: rules for rules in (RABBIT, RABBIT_0_8, SPEC_0_9_1, SPEC_0_8, QPID, QPID_0_8)
+}
 
 
 def _rules(name: str) -> TableRules:
     return _CONSTANTS[name]
 
 
+class TableOctets:
+    """What a Table is to the encoder: octets and their rules."""
+
+    __slots__ = ("_raw", "_rules")
+
+    _raw: bytes
+    _rules: TableRules
+
+    @property
+    def raw(self) -> bytes:
+        """The table's octets, without the 4-octet length in front of it."""
+        return self._raw
+
+    @property
+    def rules(self) -> TableRules:
+        """The rules it's read by."""
+        return self._rules
+
+    def entries(self) -> list[tuple[str, str, FieldValue]]:
+        """Every entry as (name, tag, value) in the order of the wire."""
+        raise NotImplementedError
+
+
 def write_integer(tag: str, value: int, rules: TableRules) -> bytes:
     """The tag and octets of an integer. Raises CodecError when it doesn't fit the tag."""
-    from struct import error, pack
-
     try:
-        return tag.encode() + pack(rules.integers[tag], value)
-    except error:
-        raise CodecError(f"{value!r} doesn't fit the table type {tag!r}", code=SYNTAX_ERROR) from None
+        return tag.encode() + Struct(rules.integers[tag]).pack(value)
+    except StructError:
+        raise CodecError(
+            f"{value!r:.60} doesn't fit the table type {tag!r}", code=SYNTAX_ERROR
+        ) from None
 
 
 def write_decimal(value: Any) -> bytes:
-    """The tag and octets of a Decimal. Raises CodecError when it has no finite form in 255 places and 32 bits."""
+    """The tag and octets of a Decimal.
+
+    Raises CodecError when it has no form in 255 places and a signed 32-bit number.
+    """
     sign, digits, exponent = value.as_tuple()
     if isinstance(exponent, int) and -255 <= exponent <= 10:
         number = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
@@ -228,11 +266,14 @@ def write_decimal(value: Any) -> bytes:
 
 __all__ = [
     "QPID",
+    "QPID_0_8",
     "RABBIT",
+    "RABBIT_0_8",
     "SPEC_0_8",
     "SPEC_0_9_1",
     "SYNTAX_ERROR",
     "FieldValue",
+    "TableOctets",
     "TableRules",
     "Timestamp",
     "Typed",

@@ -1,8 +1,10 @@
 """The methods, properties and dialects of AMQP 0-8."""
 
 # Generated; edit the generator (tools/codegen).
-# Source: amqp0-8.xml, sha256 2842774e5cd5d7eec5947395a08c374586c54889ec25bad9bef98310d688ef56
-# Source: stripped/0-8-qpid/amqp0-8-qpid.stripped.xml, sha256 337863967bd1b9fcb11d70ac2868875d87e450f4e7fda6420e7a09e1dcd09c07
+# Source: amqp0-8.xml, sha256
+# 2842774e5cd5d7eec5947395a08c374586c54889ec25bad9bef98310d688ef56
+# Source: stripped/0-8-qpid/amqp0-8-qpid.stripped.xml, sha256
+# 337863967bd1b9fcb11d70ac2868875d87e450f4e7fda6420e7a09e1dcd09c07
 
 from __future__ import annotations
 
@@ -73,11 +75,11 @@ from .._classic.method import (
     decode_slowly,
     encode_slowly,
 )
+from .._classic.properties import Properties, lazily, load_slowly
 from .._classic.properties import encode_slowly as encode_properties_slowly
-from .._classic.properties import Properties, load_slowly
 from .._classic.table import EMPTY, Table, encode_table
-from .._classic.table import QPID as QPID_TABLES
-from .._classic.table import RABBIT as RABBIT_TABLES
+from .._classic.table import QPID_0_8 as QPID_0_8_TABLES
+from .._classic.table import RABBIT_0_8 as RABBIT_0_8_TABLES
 from .._classic.table import SPEC_0_8 as SPEC_0_8_TABLES
 from ..versions import AMQP_0_8
 
@@ -89,7 +91,6 @@ if TYPE_CHECKING:
     FieldTable = Mapping[str, FieldValue]
 
 _new: Final = object.__new__
-_table: Final = Table.from_wire
 _pack_B: Final = Struct(">B").pack
 _pack_BB: Final = Struct(">BB").pack
 _pack_H: Final = Struct(">H").pack
@@ -118,6 +119,7 @@ _read_Q: Final = Struct(">Q").unpack_from
 _read_QB: Final = Struct(">QB").unpack_from
 _read_QBB: Final = Struct(">QBB").unpack_from
 _read_QI: Final = Struct(">QI").unpack_from
+_table: Final = Table.from_wire
 
 
 class ConnectionRedirect(Method):
@@ -198,7 +200,7 @@ class ConnectionOpen(Request[ConnectionOpenOk | ConnectionRedirect]):
     METHOD_ID = 40
     SENT_BY = CLIENT
     SYNCHRONOUS = True
-    REPLIES = (ConnectionOpenOk, ConnectionRedirect,)
+    REPLIES = (ConnectionOpenOk, ConnectionRedirect)
     FIELDS = (("virtual_host", "shortstr"), ("capabilities", "shortstr"), ("insist", "bit"))
     WIRE = FIELDS
     RESERVED = ("capabilities", "insist")
@@ -243,7 +245,7 @@ class ConnectionOpen(Request[ConnectionOpenOk | ConnectionRedirect]):
             bits = buf[b]
         except READ_FAULTS:
             return decode_slowly(ConnectionOpen, buf, pos, end, tables)
-        if b + 1 == end and bits <= 1:
+        if b + 1 == end and bits < 2:
             slot.insist = bits == 1
             slot.spare = None
             return method
@@ -608,7 +610,7 @@ class BasicRecover(Method):
             bits = buf[pos]
         except READ_FAULTS:
             return decode_slowly(BasicRecover, buf, pos, end, tables)
-        if pos + 1 == end and bits <= 1:
+        if pos + 1 == end and bits < 2:
             slot.requeue = bits == 1
             slot.spare = None
             return method
@@ -710,7 +712,7 @@ class BasicRecoverSync(Request[BasicRecoverSyncOk]):
             bits = buf[pos]
         except READ_FAULTS:
             return decode_slowly(BasicRecoverSync, buf, pos, end, tables)
-        if pos + 1 == end and bits <= 1:
+        if pos + 1 == end and bits < 2:
             slot.requeue = bits == 1
             slot.spare = None
             return method
@@ -788,12 +790,11 @@ class FileQos(Request[FileQosOk]):
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> FileQos:
         method = _new(FileQos)
         slot: Any = method
-        size: int
         try:
             slot.prefetch_size, slot.prefetch_count, bits = _read_IHB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(FileQos, buf, pos, end, tables)
-        if pos + 7 == end and bits <= 1:
+        if pos + 7 == end and bits < 2:
             slot.global_ = bits == 1
             slot.spare = None
             return method
@@ -954,7 +955,7 @@ class FileConsume(Request[FileConsumeOk]):
             bits = buf[b]
         except READ_FAULTS:
             return decode_slowly(FileConsume, buf, pos, end, tables)
-        if b + 1 == end and bits <= 15:
+        if b + 1 == end and bits < 16:
             slot.no_local = bits & 1 != 0
             slot.no_ack = bits & 2 != 0
             slot.exclusive = bits & 4 != 0
@@ -1068,7 +1069,7 @@ class FileCancel(Request[FileCancelOk]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(FileCancel, buf, pos, end, tables)
-        if a + 1 == end and bits <= 1:
+        if a + 1 == end and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -1140,7 +1141,6 @@ class FileOpenOk(Request[FileStage]):
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> FileOpenOk:
         method = _new(FileOpenOk)
         slot: Any = method
-        size: int
         try:
             slot.staged_size = _read_Q(buf, pos)[0]
         except READ_FAULTS:
@@ -1197,7 +1197,6 @@ class FileOpen(Request[FileOpenOk]):
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> FileOpen:
         method = _new(FileOpen)
         slot: Any = method
-        size: int
         try:
             a = pos + 1 + buf[pos]
             slot.identifier = buf[pos + 1 : a].decode()
@@ -1297,7 +1296,7 @@ class FilePublish(Method):
             slot.identifier = buf[b + 2 : c].decode()
         except READ_FAULTS:
             return decode_slowly(FilePublish, buf, pos, end, tables)
-        if c == end and bits <= 3:
+        if c == end and bits < 4:
             slot.mandatory = bits & 1 != 0
             slot.immediate = bits & 2 != 0
             slot.spare = None
@@ -1472,7 +1471,7 @@ class FileDeliver(Method):
             slot.identifier = buf[c + 1 : d].decode()
         except READ_FAULTS:
             return decode_slowly(FileDeliver, buf, pos, end, tables)
-        if d == end and bits <= 1:
+        if d == end and bits < 2:
             slot.redelivered = bits == 1
             slot.spare = None
             return method
@@ -1521,7 +1520,7 @@ class FileAck(Method):
             slot.delivery_tag, bits = _read_QB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(FileAck, buf, pos, end, tables)
-        if pos + 9 == end and bits <= 1:
+        if pos + 9 == end and bits < 2:
             slot.multiple = bits == 1
             slot.spare = None
             return method
@@ -1570,7 +1569,7 @@ class FileReject(Method):
             slot.delivery_tag, bits = _read_QB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(FileReject, buf, pos, end, tables)
-        if pos + 9 == end and bits <= 1:
+        if pos + 9 == end and bits < 2:
             slot.requeue = bits == 1
             slot.spare = None
             return method
@@ -1656,12 +1655,11 @@ class StreamQos(Request[StreamQosOk]):
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> StreamQos:
         method = _new(StreamQos)
         slot: Any = method
-        size: int
         try:
             slot.prefetch_size, slot.prefetch_count, slot.consume_rate, bits = _read_IHIB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(StreamQos, buf, pos, end, tables)
-        if pos + 11 == end and bits <= 1:
+        if pos + 11 == end and bits < 2:
             slot.global_ = bits == 1
             slot.spare = None
             return method
@@ -1808,7 +1806,7 @@ class StreamConsume(Request[StreamConsumeOk]):
             bits = buf[b]
         except READ_FAULTS:
             return decode_slowly(StreamConsume, buf, pos, end, tables)
-        if b + 1 == end and bits <= 7:
+        if b + 1 == end and bits < 8:
             slot.no_local = bits & 1 != 0
             slot.exclusive = bits & 2 != 0
             slot.no_wait = bits & 4 != 0
@@ -1921,7 +1919,7 @@ class StreamCancel(Request[StreamCancelOk]):
             bits = buf[a]
         except READ_FAULTS:
             return decode_slowly(StreamCancel, buf, pos, end, tables)
-        if a + 1 == end and bits <= 1:
+        if a + 1 == end and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -2007,7 +2005,7 @@ class StreamPublish(Method):
             bits = buf[b]
         except READ_FAULTS:
             return decode_slowly(StreamPublish, buf, pos, end, tables)
-        if b + 1 == end and bits <= 3:
+        if b + 1 == end and bits < 4:
             slot.mandatory = bits & 1 != 0
             slot.immediate = bits & 2 != 0
             slot.spare = None
@@ -2299,8 +2297,7 @@ class DtxStart(Request[DtxStartOk]):
 
 
 class TunnelRequest(Method):
-    """Pass content of a foreign protocol on: tunnel.request (110/10), by the client, with
-    content.
+    """Pass content of a foreign protocol on: tunnel.request (110/10), by the client, with content.
 
     `meta_data` fields of the foreign protocol.
     """
@@ -2795,6 +2792,7 @@ class FileProperties(Properties):
         "cluster_id",
     )
     __slots__ = __match_args__
+
     CLASS_ID = 70
     FIELDS = (
         ("content_type", "shortstr"),
@@ -2831,91 +2829,112 @@ class FileProperties(Properties):
         self.timestamp: Final = timestamp
         self.cluster_id: Final = cluster_id
 
-    def _encode(self, tables: TableRules) -> bytes:
+    @staticmethod
+    def from_wire(raw: bytes, tables: TableRules) -> FileProperties:
+        properties = _new(_UnreadFileProperties)
+        properties._raw = raw
+        properties._rules = tables
+        return properties
+
+    def encode(self, tables: TableRules) -> bytes:
+        raw = self._raw
+        if raw is not None and (self._rules is tables or self._as_is(tables)):
+            return raw
         flags = 0
-        data = b""
+        parts = [b""]
         try:
             if (content_type := self.content_type) is not None:
                 flags |= 0x8000
                 text = content_type.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (content_encoding := self.content_encoding) is not None:
                 flags |= 0x4000
                 text = content_encoding.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (headers := self.headers) is not None:
                 flags |= 0x2000
-                data += encode_table(headers, tables)
+                parts.append(encode_table(headers, tables))
             if (priority := self.priority) is not None:
                 flags |= 0x1000
-                data += _pack_B(priority)
+                parts.append(_pack_B(priority))
             if (reply_to := self.reply_to) is not None:
                 flags |= 0x0800
                 text = reply_to.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (message_id := self.message_id) is not None:
                 flags |= 0x0400
                 text = message_id.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (filename := self.filename) is not None:
                 flags |= 0x0200
                 text = filename.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (timestamp := self.timestamp) is not None:
                 flags |= 0x0100
-                data += _pack_Q(timestamp)
+                parts.append(_pack_Q(timestamp))
             if (cluster_id := self.cluster_id) is not None:
                 flags |= 0x0080
                 text = cluster_id.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
         except WRITE_FAULTS:
             return encode_properties_slowly(self, tables)
-        return _pack_H(flags) + data
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     def _load(self) -> None:
-        raw = self._raw or b""
         slot: Any = self
+        raw: bytes = slot._raw
+        slot.__class__ = FileProperties
         try:
             flags = _read_H(raw, 0)[0]
             pos = 2
             if flags & 0x8000:
-                end = pos + 1 + raw[pos]
-                slot.content_type = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.content_type = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_type = None
             if flags & 0x4000:
-                end = pos + 1 + raw[pos]
-                slot.content_encoding = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.content_encoding = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_encoding = None
             if flags & 0x2000:
-                end = pos + 4 + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[pos + 4 : end], self._rules)
+                start = pos + 4
+                end = start + _read_I(raw, pos)[0]
+                slot.headers = _table(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None
-            if flags & 0x1000:
-                slot.priority = raw[pos]
-                pos += 1
+            if flags & 0x1800:
+                if flags & 0x1000:
+                    slot.priority = raw[pos]
+                    pos += 1
+                else:
+                    slot.priority = None
+                if flags & 0x0800:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.reply_to = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.reply_to = None
             else:
-                slot.priority = None
-            if flags & 0x0800:
-                end = pos + 1 + raw[pos]
-                slot.reply_to = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.reply_to = None
+                slot.priority = slot.reply_to = None
             if flags & 0x0400:
-                end = pos + 1 + raw[pos]
-                slot.message_id = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.message_id = raw[start:end].decode()
                 pos = end
             else:
                 slot.message_id = None
             if flags & 0x0200:
-                end = pos + 1 + raw[pos]
-                slot.filename = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.filename = raw[start:end].decode()
                 pos = end
             else:
                 slot.filename = None
@@ -2925,16 +2944,22 @@ class FileProperties(Properties):
             else:
                 slot.timestamp = None
             if flags & 0x0080:
-                end = pos + 1 + raw[pos]
-                slot.cluster_id = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.cluster_id = raw[start:end].decode()
                 pos = end
             else:
                 slot.cluster_id = None
         except READ_FAULTS:
-            load_slowly(self, raw, self._rules)
-            return
-        if pos != len(raw) or flags & 0x007F:
-            load_slowly(self, raw, self._rules)
+            pass
+        else:
+            if pos == len(raw) and not flags & 0x007F:
+                return
+        slot.__class__ = _UnreadFileProperties
+        load_slowly(self, raw, self._rules, FileProperties)
+
+
+_UnreadFileProperties: Final = lazily(FileProperties)
 
 
 class StreamProperties(Properties):
@@ -2946,6 +2971,7 @@ class StreamProperties(Properties):
 
     __match_args__ = ("content_type", "content_encoding", "headers", "priority", "timestamp")
     __slots__ = __match_args__
+
     CLASS_ID = 80
     FIELDS = (
         ("content_type", "shortstr"),
@@ -2970,52 +2996,67 @@ class StreamProperties(Properties):
         self.priority: Final = priority
         self.timestamp: Final = timestamp
 
-    def _encode(self, tables: TableRules) -> bytes:
+    @staticmethod
+    def from_wire(raw: bytes, tables: TableRules) -> StreamProperties:
+        properties = _new(_UnreadStreamProperties)
+        properties._raw = raw
+        properties._rules = tables
+        return properties
+
+    def encode(self, tables: TableRules) -> bytes:
+        raw = self._raw
+        if raw is not None and (self._rules is tables or self._as_is(tables)):
+            return raw
         flags = 0
-        data = b""
+        parts = [b""]
         try:
             if (content_type := self.content_type) is not None:
                 flags |= 0x8000
                 text = content_type.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (content_encoding := self.content_encoding) is not None:
                 flags |= 0x4000
                 text = content_encoding.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (headers := self.headers) is not None:
                 flags |= 0x2000
-                data += encode_table(headers, tables)
+                parts.append(encode_table(headers, tables))
             if (priority := self.priority) is not None:
                 flags |= 0x1000
-                data += _pack_B(priority)
+                parts.append(_pack_B(priority))
             if (timestamp := self.timestamp) is not None:
                 flags |= 0x0800
-                data += _pack_Q(timestamp)
+                parts.append(_pack_Q(timestamp))
         except WRITE_FAULTS:
             return encode_properties_slowly(self, tables)
-        return _pack_H(flags) + data
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     def _load(self) -> None:
-        raw = self._raw or b""
         slot: Any = self
+        raw: bytes = slot._raw
+        slot.__class__ = StreamProperties
         try:
             flags = _read_H(raw, 0)[0]
             pos = 2
             if flags & 0x8000:
-                end = pos + 1 + raw[pos]
-                slot.content_type = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.content_type = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_type = None
             if flags & 0x4000:
-                end = pos + 1 + raw[pos]
-                slot.content_encoding = raw[pos + 1 : end].decode()
+                start = pos + 1
+                end = start + raw[pos]
+                slot.content_encoding = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_encoding = None
             if flags & 0x2000:
-                end = pos + 4 + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[pos + 4 : end], self._rules)
+                start = pos + 4
+                end = start + _read_I(raw, pos)[0]
+                slot.headers = _table(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None
@@ -3030,10 +3071,15 @@ class StreamProperties(Properties):
             else:
                 slot.timestamp = None
         except READ_FAULTS:
-            load_slowly(self, raw, self._rules)
-            return
-        if pos != len(raw) or flags & 0x07FF:
-            load_slowly(self, raw, self._rules)
+            pass
+        else:
+            if pos == len(raw) and not flags & 0x07FF:
+                return
+        slot.__class__ = _UnreadStreamProperties
+        load_slowly(self, raw, self._rules, StreamProperties)
+
+
+_UnreadStreamProperties: Final = lazily(StreamProperties)
 
 
 class TunnelProperties(Properties):
@@ -3045,6 +3091,7 @@ class TunnelProperties(Properties):
 
     __match_args__ = ("headers", "proxy_name", "data_name", "durable", "broadcast")
     __slots__ = __match_args__
+
     CLASS_ID = 110
     FIELDS = (
         ("headers", "table"),
@@ -3069,70 +3116,93 @@ class TunnelProperties(Properties):
         self.durable: Final = durable
         self.broadcast: Final = broadcast
 
-    def _encode(self, tables: TableRules) -> bytes:
+    @staticmethod
+    def from_wire(raw: bytes, tables: TableRules) -> TunnelProperties:
+        properties = _new(_UnreadTunnelProperties)
+        properties._raw = raw
+        properties._rules = tables
+        return properties
+
+    def encode(self, tables: TableRules) -> bytes:
+        raw = self._raw
+        if raw is not None and (self._rules is tables or self._as_is(tables)):
+            return raw
         flags = 0
-        data = b""
+        parts = [b""]
         try:
             if (headers := self.headers) is not None:
                 flags |= 0x8000
-                data += encode_table(headers, tables)
+                parts.append(encode_table(headers, tables))
             if (proxy_name := self.proxy_name) is not None:
                 flags |= 0x4000
                 text = proxy_name.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (data_name := self.data_name) is not None:
                 flags |= 0x2000
                 text = data_name.encode()
-                data += OCTET[len(text)] + text
+                parts += OCTET[len(text)], text
             if (durable := self.durable) is not None:
                 flags |= 0x1000
-                data += _pack_B(durable)
+                parts.append(_pack_B(durable))
             if (broadcast := self.broadcast) is not None:
                 flags |= 0x0800
-                data += _pack_B(broadcast)
+                parts.append(_pack_B(broadcast))
         except WRITE_FAULTS:
             return encode_properties_slowly(self, tables)
-        return _pack_H(flags) + data
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     def _load(self) -> None:
-        raw = self._raw or b""
         slot: Any = self
+        raw: bytes = slot._raw
+        slot.__class__ = TunnelProperties
         try:
             flags = _read_H(raw, 0)[0]
             pos = 2
             if flags & 0x8000:
-                end = pos + 4 + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[pos + 4 : end], self._rules)
+                start = pos + 4
+                end = start + _read_I(raw, pos)[0]
+                slot.headers = _table(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None
-            if flags & 0x4000:
-                end = pos + 1 + raw[pos]
-                slot.proxy_name = raw[pos + 1 : end].decode()
-                pos = end
+            if flags & 0x7800:
+                if flags & 0x4000:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.proxy_name = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.proxy_name = None
+                if flags & 0x2000:
+                    start = pos + 1
+                    end = start + raw[pos]
+                    slot.data_name = raw[start:end].decode()
+                    pos = end
+                else:
+                    slot.data_name = None
+                if flags & 0x1000:
+                    slot.durable = raw[pos]
+                    pos += 1
+                else:
+                    slot.durable = None
+                if flags & 0x0800:
+                    slot.broadcast = raw[pos]
+                    pos += 1
+                else:
+                    slot.broadcast = None
             else:
-                slot.proxy_name = None
-            if flags & 0x2000:
-                end = pos + 1 + raw[pos]
-                slot.data_name = raw[pos + 1 : end].decode()
-                pos = end
-            else:
-                slot.data_name = None
-            if flags & 0x1000:
-                slot.durable = raw[pos]
-                pos += 1
-            else:
-                slot.durable = None
-            if flags & 0x0800:
-                slot.broadcast = raw[pos]
-                pos += 1
-            else:
-                slot.broadcast = None
+                slot.proxy_name = slot.data_name = slot.durable = slot.broadcast = None
         except READ_FAULTS:
-            load_slowly(self, raw, self._rules)
-            return
-        if pos != len(raw) or flags & 0x07FF:
-            load_slowly(self, raw, self._rules)
+            pass
+        else:
+            if pos == len(raw) and not flags & 0x07FF:
+                return
+        slot.__class__ = _UnreadTunnelProperties
+        load_slowly(self, raw, self._rules, TunnelProperties)
+
+
+_UnreadTunnelProperties: Final = lazily(TunnelProperties)
 
 
 class TestProperties(Properties):
@@ -3140,7 +3210,15 @@ class TestProperties(Properties):
 
     __match_args__ = ()
     __slots__ = __match_args__
+
     CLASS_ID = 120
+
+    @staticmethod
+    def from_wire(raw: bytes, tables: TableRules) -> TestProperties:
+        properties = _new(TestProperties)
+        properties._raw = raw
+        properties._rules = tables
+        return properties
 
 
 _EVERYWHERE: Final[tuple[type[Method], ...]] = (
@@ -3234,7 +3312,13 @@ _EVERYWHERE: Final[tuple[type[Method], ...]] = (
     TestContent,
     TestContentOk,
 )
-_PROPERTIES: Final[tuple[type[Properties], ...]] = (BasicProperties, FileProperties, StreamProperties, TestProperties, TunnelProperties,)
+_PROPERTIES: Final[tuple[type[Properties], ...]] = (
+    BasicProperties,
+    FileProperties,
+    StreamProperties,
+    TestProperties,
+    TunnelProperties,
+)
 
 SPEC: Final = Dialect(
     "0-8",
@@ -3267,6 +3351,7 @@ SPEC: Final = Dialect(
     {
     },
 )
+"""The dialect 0-8."""
 
 RABBIT: Final = Dialect(
     "0-8-rabbit",
@@ -3279,7 +3364,7 @@ RABBIT: Final = Dialect(
         BasicRecoverSyncOk,
     ),
     _PROPERTIES,
-    RABBIT_TABLES,
+    RABBIT_0_8_TABLES,
     {
         310: ("not-delivered", False),
         311: ("content-too-large", False),
@@ -3309,6 +3394,7 @@ RABBIT: Final = Dialect(
     {
     },
 )
+"""The dialect 0-8-rabbit."""
 
 QPID: Final = Dialect(
     "0-8-qpid",
@@ -3320,7 +3406,7 @@ QPID: Final = Dialect(
         BasicRecoverOk,
     ),
     _PROPERTIES,
-    QPID_TABLES,
+    QPID_0_8_TABLES,
     {
         310: ("not-delivered", False),
         311: ("content-too-large", False),
@@ -3347,6 +3433,7 @@ QPID: Final = Dialect(
         BasicRecover.ID: (BasicRecoverOk,),
     },
 )
+"""The dialect 0-8-qpid."""
 
 DIALECTS: Final = {
     "0-8": SPEC,

@@ -1,9 +1,12 @@
 """The methods, properties and dialects of AMQP 0-9-1."""
 
 # Generated; edit the generator (tools/codegen).
-# Source: amqp0-9-1.xml, sha256 d1ff3d3786cffc874d99f0cf677c06b812c06bc8478014f966d64653ab157961
-# Source: amqp0-9-1.extended.xml, sha256 3d25097e4f9031b1a2898afa44188874d89ab84d0c1718729bec920cc149fc5f
-# Source: stripped/0-9-1-qpid/amqp0-9-1.stripped.xml, sha256 2a739e1e4d4e04c9481b0f6938e6eda82419159fad193cab2cb1fb2c5e536b15
+# Source: amqp0-9-1.xml, sha256
+# d1ff3d3786cffc874d99f0cf677c06b812c06bc8478014f966d64653ab157961
+# Source: amqp0-9-1.extended.xml, sha256
+# 3d25097e4f9031b1a2898afa44188874d89ab84d0c1718729bec920cc149fc5f
+# Source: stripped/0-9-1-qpid/amqp0-9-1.stripped.xml, sha256
+# 2a739e1e4d4e04c9481b0f6938e6eda82419159fad193cab2cb1fb2c5e536b15
 
 from __future__ import annotations
 
@@ -89,7 +92,6 @@ if TYPE_CHECKING:
     FieldTable = Mapping[str, FieldValue]
 
 _new: Final = object.__new__
-_table: Final = Table.from_wire
 _pack_BB: Final = Struct(">BB").pack
 _pack_HH: Final = Struct(">HH").pack
 _pack_I: Final = Struct(">I").pack
@@ -104,6 +106,7 @@ _read_HH: Final = Struct(">HH").unpack_from
 _read_I: Final = Struct(">I").unpack_from
 _read_IB: Final = Struct(">IB").unpack_from
 _read_QB: Final = Struct(">QB").unpack_from
+_table: Final = Table.from_wire
 
 
 class ConnectionOpen(Request[ConnectionOpenOk]):
@@ -137,8 +140,7 @@ class ConnectionOpen(Request[ConnectionOpenOk]):
             return b"\x00\x0a\x00\x28" + self.spare
         try:
             virtual_host = self.virtual_host.encode()
-            bits = 0
-            return b"\x00\x0a\x00\x28" + OCTET[len(virtual_host)] + virtual_host + _pack_BB(0, bits)
+            return b"\x00\x0a\x00\x28" + OCTET[len(virtual_host)] + virtual_host + _pack_BB(0, 0)
         except WRITE_FAULTS:
             return encode_slowly(self, tables)
 
@@ -152,7 +154,7 @@ class ConnectionOpen(Request[ConnectionOpenOk]):
             reserved_1, bits = _read_BB(buf, a)
         except READ_FAULTS:
             return decode_slowly(ConnectionOpen, buf, pos, end, tables)
-        if a + 2 == end and not reserved_1 and bits <= 0:
+        if a + 2 == end and not reserved_1 and bits < 1:
             slot.spare = None
             return method
         return decode_slowly(ConnectionOpen, buf, pos, end, tables)
@@ -602,7 +604,7 @@ class ExchangeBind(Request[ExchangeBindOk]):
             slot.arguments = _table(buf[c + 5 : d], tables) if size else EMPTY
         except READ_FAULTS:
             return decode_slowly(ExchangeBind, buf, pos, end, tables)
-        if d == end and not reserved_1 and bits <= 1:
+        if d == end and not reserved_1 and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -636,8 +638,8 @@ class ExchangeUnbindOk(Method):
 
 
 class ExchangeUnbind(Request[ExchangeUnbindOk]):
-    """Remove a binding between exchanges (extension of RabbitMQ): exchange.unbind (40/40), by
-    the client.
+    """Remove a binding between exchanges (extension of RabbitMQ): exchange.unbind (40/40), by the
+    client.
 
     `destination` exchange that gets the messages; `source` exchange that the messages come
     from; `routing_key` what the exchange routes by; `no_wait` no answer is wanted; `arguments`
@@ -724,7 +726,7 @@ class ExchangeUnbind(Request[ExchangeUnbindOk]):
             slot.arguments = _table(buf[c + 5 : d], tables) if size else EMPTY
         except READ_FAULTS:
             return decode_slowly(ExchangeUnbind, buf, pos, end, tables)
-        if d == end and not reserved_1 and bits <= 1:
+        if d == end and not reserved_1 and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -837,7 +839,7 @@ class BasicConsume(Request[BasicConsumeOk]):
             slot.arguments = _table(buf[b + 5 : c], tables) if size else EMPTY
         except READ_FAULTS:
             return decode_slowly(BasicConsume, buf, pos, end, tables)
-        if c == end and not reserved_1 and bits <= 15:
+        if c == end and not reserved_1 and bits < 16:
             slot.no_local = bits & 1 != 0
             slot.no_ack = bits & 2 != 0
             slot.exclusive = bits & 4 != 0
@@ -848,8 +850,8 @@ class BasicConsume(Request[BasicConsumeOk]):
 
 
 class BasicRecoverAsync(Method):
-    """Have unsettled deliveries delivered again, without an answer: basic.recover-async
-    (60/100), by the client.
+    """Have unsettled deliveries delivered again, without an answer: basic.recover-async (60/100),
+    by the client.
 
     `requeue` may be delivered again.
     """
@@ -888,7 +890,7 @@ class BasicRecoverAsync(Method):
             bits = buf[pos]
         except READ_FAULTS:
             return decode_slowly(BasicRecoverAsync, buf, pos, end, tables)
-        if pos + 1 == end and bits <= 1:
+        if pos + 1 == end and bits < 2:
             slot.requeue = bits == 1
             slot.spare = None
             return method
@@ -963,7 +965,7 @@ class BasicRecover(Request[BasicRecoverOk]):
             bits = buf[pos]
         except READ_FAULTS:
             return decode_slowly(BasicRecover, buf, pos, end, tables)
-        if pos + 1 == end and bits <= 1:
+        if pos + 1 == end and bits < 2:
             slot.requeue = bits == 1
             slot.spare = None
             return method
@@ -1017,7 +1019,7 @@ class BasicNack(Method):
             slot.delivery_tag, bits = _read_QB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(BasicNack, buf, pos, end, tables)
-        if pos + 9 == end and bits <= 3:
+        if pos + 9 == end and bits < 4:
             slot.multiple = bits & 1 != 0
             slot.requeue = bits & 2 != 0
             slot.spare = None
@@ -1128,7 +1130,7 @@ class BasicCredit(Request[BasicCreditOk]):
             slot.credit, bits = _read_IB(buf, a)
         except READ_FAULTS:
             return decode_slowly(BasicCredit, buf, pos, end, tables)
-        if a + 5 == end and bits <= 1:
+        if a + 5 == end and bits < 2:
             slot.drain = bits == 1
             slot.spare = None
             return method
@@ -1136,8 +1138,8 @@ class BasicCredit(Request[BasicCreditOk]):
 
 
 class BasicCreditDrained(Method):
-    """Tell that a consumer's credit was used up by draining (extension of RabbitMQ):
-    basic.credit-drained (60/202), by the server.
+    """Tell that a consumer's credit was used up by draining (extension of RabbitMQ): basic.credit-
+    drained (60/202), by the server.
 
     `consumer_tag` names the consumer on its channel; empty: the server names it;
     `credit_drained` credit that was used up.
@@ -1220,8 +1222,8 @@ class ConfirmSelectOk(Method):
 
 
 class ConfirmSelect(Request[ConfirmSelectOk]):
-    """Have publishes on the channel confirmed (extension of RabbitMQ): confirm.select (85/10),
-    by the client.
+    """Have publishes on the channel confirmed (extension of RabbitMQ): confirm.select (85/10), by
+    the client.
 
     `no_wait` no answer is wanted.
     """
@@ -1263,7 +1265,7 @@ class ConfirmSelect(Request[ConfirmSelectOk]):
             bits = buf[pos]
         except READ_FAULTS:
             return decode_slowly(ConfirmSelect, buf, pos, end, tables)
-        if pos + 1 == end and bits <= 1:
+        if pos + 1 == end and bits < 2:
             slot.no_wait = bits == 1
             slot.spare = None
             return method
@@ -1325,7 +1327,9 @@ _EVERYWHERE: Final[tuple[type[Method], ...]] = (
     TxRollback,
     TxRollbackOk,
 )
-_PROPERTIES: Final[tuple[type[Properties], ...]] = (BasicProperties,)
+_PROPERTIES: Final[tuple[type[Properties], ...]] = (
+    BasicProperties,
+)
 
 SPEC: Final = Dialect(
     "0-9-1",
@@ -1360,6 +1364,7 @@ SPEC: Final = Dialect(
     {
     },
 )
+"""The dialect 0-9-1."""
 
 RABBIT: Final = Dialect(
     "0-9-1-rabbit",
@@ -1410,6 +1415,7 @@ RABBIT: Final = Dialect(
     {
     },
 )
+"""The dialect 0-9-1-rabbit."""
 
 QPID: Final = Dialect(
     "0-9-1-qpid",
@@ -1448,6 +1454,7 @@ QPID: Final = Dialect(
     {
     },
 )
+"""The dialect 0-9-1-qpid."""
 
 DIALECTS: Final = {
     "0-9-1": SPEC,

@@ -1,4 +1,7 @@
-"""One TCP connection being reassembled: what comes out of both directions, in which order, and when holes are given up."""
+"""One TCP connection being reassembled: what comes out in which order, and when holes are given up.
+
+RFC 9293 section 3.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ NEVER: Final = 1 << 66
 class Connection:
     """The state of one connection and of its output.
 
-    `calm` says that everything so far is out and nothing is missing, so that octets that fit may go straight through.
+    `calm` says that everything so far is out and nothing is missing, so that octets that fit may go
+    straight through.
     """
 
     __slots__ = (
@@ -93,7 +97,7 @@ class Connection:
         return self.second, self.first
 
     def greet(self, this: Direction, other: Direction, segment: Segment, answer: bool) -> None:
-        """Take the sender, the number and the acknowledgement of a SYN or, with `answer`, of a SYN and ACK."""
+        """Take the beginning from a SYN or, with `answer`, from a SYN and ACK."""
         this.move((segment.seq + 1) & 0xFFFF_FFFF, other)
         this.exact = this.syn = True
         if answer and other.base < 0:
@@ -128,9 +132,9 @@ class Connection:
     def drain(self, items: list[Item], force: bool = False) -> None:
         """Hand on what is ready on either side and may come out by now.
 
-        An entry may come out when the other direction is where the entry's sender had seen it. Two entries that wait
-        for each other (a retransmission carries a newer acknowledgement than what it repeats) come out in the order of
-        the capture. With `force` everything comes out.
+        An entry may come out when the other direction is where the entry's sender had seen it. Two
+        entries that wait for each other (a retransmission carries a newer acknowledgement than what
+        it repeats) come out in the order of the capture. With `force` everything comes out.
         """
         first, second = self.first, self.second
         while True:
@@ -140,10 +144,7 @@ class Connection:
             may_y = y is not None and y.need <= first.out
             if not may_x and not may_y:
                 circular = (
-                    x is not None
-                    and y is not None
-                    and x.need <= second.pos
-                    and y.need <= first.pos
+                    x is not None and y is not None and x.need <= second.pos and y.need <= first.pos
                 )
                 if not circular and not force:
                     return
@@ -168,7 +169,8 @@ class Connection:
             and acked == direction.pos + 1
             and (other.fin >= 0 or self.reset_by is not None)
         ):
-            # Nothing but the FIN is missing: the peer acknowledged one octet more and ends the connection too.
+            # Nothing but the FIN is missing: the peer acknowledged one octet more and ends the
+            # connection too.
             direction.fin = direction.pos
             direction.collect(self.clock, 0, self.order)
             return True
@@ -178,7 +180,7 @@ class Connection:
         return True
 
     def expire(self, now: int, grace_ns: int, patience_ns: int, items: list[Item]) -> None:
-        """Give up the holes whose time is over at `now`, and end the connection some time after its RST."""
+        """Give up the holes whose time is over, and end the connection some time after its RST."""
         for direction in (self.first, self.second):
             if direction.acked > direction.pos and now - direction.mark_at >= grace_ns:
                 mark = direction.mark
@@ -227,7 +229,10 @@ class Connection:
         self.calm = calm and due_ns == NEVER
 
     def end(self, how: str, items: list[Item]) -> None:
-        """Hand on everything that waits, with its holes, and end. A connection that never came out ends silently."""
+        """Hand on everything that waits, with its holes, and end.
+
+        A connection of which nothing came out ends without a word.
+        """
         if self.ended:
             return
         for direction in (self.first, self.second):
@@ -260,9 +265,7 @@ class Connection:
         if entry.data is not None:
             direction.held -= entry.size
             self.start(items)
-            items.append(
-                StreamData(self.id, direction.name, entry.data, self.clock, entry.offset)
-            )
+            items.append(StreamData(self.id, direction.name, entry.data, self.clock, entry.offset))
         elif entry.reason == "fin":
             direction.fin_out = True
             self.ended_by = self.ended_by or direction.name

@@ -1,4 +1,7 @@
-"""One direction of a TCP connection: what is in order, what waits beyond holes, what is missing (RFC 9293 section 3.4)."""
+"""One direction of a TCP connection: what is in order, what waits beyond holes, what is missing.
+
+RFC 9293 section 3.4.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Piece(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """Something that is next in its direction: octets, a gap (no data, and a reason) or the FIN (reason "fin")."""
+    """What is next in its direction: octets, a gap (no data, but a reason) or the FIN ("fin")."""
 
     offset: int
     size: int
@@ -46,9 +49,10 @@ class Ready(NamedTuple):
 
 
 class Direction:
-    """One direction. Positions are offsets from `base`, the number of its first known octet; the FIN counts as one.
+    """One direction. Positions are offsets from `base`, the number of its first known octet.
 
-    Everything before `pos` is in order: handed on (before `out`) or in `ready`, as octets or as a declared gap.
+    Everything before `pos` is in order: handed on (before `out`) or in `ready`, as octets or as a
+    declared gap.
     """
 
     __slots__ = (
@@ -82,7 +86,7 @@ class Direction:
         self.name = name
         self.base = -1  # -1: not known
         self.exact = False  # the base comes from a SYN
-        self.base_is_guess = False  # the base comes from a segment without octets: may be a keep-alive
+        self.base_is_guess = False  # from a segment without octets: maybe a keep-alive
         self.syn = False
         self.pos = 0
         self.out = 0
@@ -92,7 +96,7 @@ class Direction:
         self.acked = 0
         self.mark = 0  # the acknowledged position that waits since mark_at for the octets before it
         self.mark_at = 0
-        self.hole = -1  # the position that stands still since hole_at although later octets are there
+        self.hole = -1  # the position that stands still since hole_at, with later octets there
         self.hole_at = 0
         self.pending: list[Piece] = []
         self.voids: list[tuple[int, int]] = []
@@ -117,7 +121,7 @@ class Direction:
         return not (self.pos or self.pending or self.voids or self.fin >= 0 or self.ready)
 
     def place(self, number: int) -> int:
-        """The offset of a sequence number: the one of all 2^32 apart that is nearest to the position."""
+        """The offset of a sequence number: of those 2^32 apart the nearest to the position."""
         pos = self.pos
         return pos + ((number - self.base - pos + _HALF) & _MASK) - _HALF
 
@@ -135,7 +139,7 @@ class Direction:
         other.pending = [piece._replace(need=piece.need - octets) for piece in other.pending]
 
     def next_known(self) -> int:
-        """Where the next octets, cut octets or the FIN after a hole at the position are; -1: none."""
+        """Where octets, cut octets or the FIN follow after a hole at the position; -1: none do."""
         known = self.pending[0].offset if self.pending else -1
         if self.voids and (known < 0 or self.voids[0][0] < known):
             known = self.voids[0][0]
@@ -150,7 +154,7 @@ class Direction:
             self.history_size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
 
     def remember(self, offset: int, data: bytes) -> None:
-        """Keep octets that are in order for comparison with retransmissions, until the peer acknowledges them."""
+        """Keep octets to compare retransmissions with, until the peer acknowledges them."""
         history = self.history
         history.append((offset, data))
         self.history_size += len(data) + _HISTORY_OVERHEAD
@@ -167,7 +171,10 @@ class Direction:
         order: int,
         damages: Damages,
     ) -> None:
-        """Take a segment of `size` octets at `offset`, of which `data` was captured. The first octets of a place win."""
+        """Take a segment of `size` octets at `offset`, of which `data` was captured.
+
+        The first octets of a place win.
+        """
         end = offset + size
         if size == 1 and end == self.top:
             return  # a keep-alive probe: its octet means nothing (RFC 9293 section 3.8.4)
@@ -204,7 +211,10 @@ class Direction:
         self.fin = offset
 
     def collect(self, ts_ns: int, need: int, order: int) -> None:
-        """Make ready what follows the position without a hole. The three values are those of a FIN or a cut there."""
+        """Make ready what follows the position without a hole.
+
+        The three values are for a FIN or a cut there.
+        """
         pending = self.pending
         taken = 0
         while True:

@@ -1,4 +1,4 @@
-"""Puts fragmented IP datagrams together again, within bounds (RFC 791 section 3.2, RFC 8200 section 4.5)."""
+"""Puts fragmented IP datagrams together again (RFC 791 section 3.2, RFC 8200 section 4.5)."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Fragments:
     ) -> tuple[bytes, int, int] | None:
         """Take a fragment of the datagram `key` and return the datagram when this completes it.
 
-        `data` is what was captured of the fragment's `size` octets at `offset`, `kind` the protocol that its header
-        names. Returns the captured octets up to the first that is missing, the size of the whole, and the protocol
-        named by the first fragment.
+        `data` is what was captured of the fragment's `size` octets at `offset`, `kind` the protocol
+        that its header names. Returns the captured octets up to the first that is missing, the size
+        of the whole, and the protocol named by the first fragment.
         """
         waiting = self._waiting
         datagram = waiting.get(key)
@@ -77,7 +77,7 @@ class Fragments:
         return None
 
     def given_up(self) -> list[tuple[Packet, str]]:
-        """The datagrams given up since the last call: the first packet of each and what is known."""
+        """The datagrams given up since the last call: their first packets and what is known."""
         result = self._given_up
         if result:
             self._given_up = []

@@ -1,4 +1,4 @@
-"""Inflates gzip in bounded steps, member by member, and keeps what comes before damage (RFC 1952)."""
+"""Inflates gzip in bounded steps, member by member, and keeps what precedes damage (RFC 1952)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class _Inflate(Protocol):
 
 
 class Gunzip:
-    """One gzip stream of any number of members. After damage, `error` says what it is and the rest isn't read."""
+    """One gzip stream of any number of members.
+
+    After damage, `error` says what it is and the rest isn't read.
+    """
 
     __slots__ = ("_inflate", "error")
 

@@ -1,10 +1,11 @@
-"""From a captured packet to its TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), the TCP header (RFC 9293 section 3.1)."""
+"""From a captured packet to its TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293)."""
 
 from __future__ import annotations
 
 from struct import Struct
 from typing import Final, NamedTuple
 
+from .addresses import ipv4_text, ipv6_text
 from .fragments import Fragments
 from .link import CUT, ETHERNET, IPV4, NOT_IP, network
 from .records import CaptureDamage, Segment
@@ -13,7 +14,8 @@ Output = list[Segment | CaptureDamage]
 """Where the records of the packets go."""
 
 _TCP: Final = 6
-# Hop-by-hop, routing, destination, mobility, HIP, Shim6: the length is in units of 8 octets, without the first.
+# Hop-by-hop, routing, destination, mobility, HIP, Shim6: the length is in units of 8 octets,
+# without the first.
 _EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
 _FRAGMENT: Final = 44
 _AUTHENTICATION: Final = 51
@@ -25,8 +27,6 @@ _ETHERTYPE_TO_TCP: Final = Struct(">HBBHHHBBH4s4sHHIIBB").unpack_from
 _IPV4_HEADER: Final = Struct(">BBHHHBBH4s4s").unpack_from
 _IPV6_HEADER: Final = Struct(">IHBB16s16s").unpack_from
 _TCP_HEADER: Final = Struct(">HHIIBB").unpack_from
-_GROUPS: Final = Struct(">8H").unpack
-_MAPPED: Final = bytes(10) + b"\xff\xff"
 
 
 class Packet(NamedTuple):
@@ -40,7 +40,10 @@ class Packet(NamedTuple):
 
 
 class PacketDecoder:
-    """Turns captured packets of one file into segments; picklable. Holds IP fragments that wait for the others."""
+    """Turns captured packets of one file into segments; picklable.
+
+    Holds the IP fragments that wait for the others of their datagram.
+    """
 
     __slots__ = ("_addresses", "_file", "_fragments")
 
@@ -59,9 +62,10 @@ class PacketDecoder:
         where: tuple[int, int, int],
         out: Output,
     ) -> None:
-        """Read the packet `buf[start:stop]` of `wire` octets on the wire and append what it is to `out`.
+        """Read the packet `buf[start:stop]`, of `wire` octets on the wire, into `out`.
 
-        `where` holds the fields of a `Packet`. What isn't TCP over IP adds nothing. `link` must be in `LINK_TYPES`.
+        `where` holds the fields of a `Packet`. What isn't TCP over IP adds nothing. `link` must be
+        in `LINK_TYPES`.
         """
         if link == ETHERNET and stop - start >= 54:
             (
@@ -156,7 +160,8 @@ class PacketDecoder:
         if protocol != _TCP:
             return
         if total == 0:
-            # The network card was to cut it into packets (segmentation offload): the record knows the length.
+            # The network card was to cut it into packets (segmentation offload): the record knows
+            # the length.
             total = end - at
         if total < header:
             text = f"the IPv4 header has {header} octets, the whole datagram {total}"
@@ -213,7 +218,7 @@ class PacketDecoder:
         point: str,
         out: Output,
     ) -> None:
-        """Follow the chain of extension headers from `at` to the TCP header (RFC 8200 section 4)."""
+        """Follow the extension headers from `at` to the TCP header (RFC 8200 section 4)."""
         for _ in range(_MAX_EXTENSIONS):
             if kind == _TCP:
                 self._tcp(buf, at, stop, end, src, dst, packet, point, out)
@@ -335,27 +340,3 @@ class PacketDecoder:
         out.append(
             CaptureDamage(self._file, packet.number, packet.ts_ns, packet.offset, kind, text)
         )
-
-
-def ipv4_text(raw: bytes) -> str:
-    """The dotted form of 4 octets."""
-    return f"{raw[0]}.{raw[1]}.{raw[2]}.{raw[3]}"
-
-
-def ipv6_text(raw: bytes) -> str:
-    """The canonical form of 16 octets (RFC 5952)."""
-    if raw[:12] == _MAPPED:
-        return "::ffff:" + ipv4_text(raw[12:])
-    groups = _GROUPS(raw)
-    best, length, at = 0, 1, 0
-    while at < 8:
-        run = at
-        while run < 8 and not groups[run]:
-            run += 1
-        if run - at > length:
-            best, length = at, run - at
-        at = max(run, at + 1)
-    words = [f"{group:x}" for group in groups]
-    if length == 1:
-        return ":".join(words)
-    return ":".join(words[:best]) + "::" + ":".join(words[best + length :])

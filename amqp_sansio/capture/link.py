@@ -1,4 +1,7 @@
-"""Link layers: where the IP header of a captured packet begins (the link types of www.tcpdump.org/linktypes.html)."""
+"""Link layers: where the IP header of a captured packet begins.
+
+The link types are those of www.tcpdump.org/linktypes.html.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,8 @@ _MAX_TAGS: Final = 8
 def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str]:
     """Find the network layer of the packet in `buf[start:stop]`.
 
-    Returns what it is (`IPV4`, `IPV6`, `NOT_IP`, or `CUT`), the offset of its first octet, and the VLAN as a
-    segment's `point`. `link` must be one of `LINK_TYPES`.
+    Returns what it is (`IPV4`, `IPV6`, `NOT_IP`, or `CUT`), the offset of its first octet, and the
+    VLAN as a segment's `point`. `link` must be one of `LINK_TYPES`.
     """
     if link in _RAW:
         return _by_version(buf, start, stop)
@@ -72,7 +75,7 @@ def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str
 
 
 def _tags(buf: bytes, at: int, stop: int) -> tuple[int, int, str]:
-    """Read VLAN tags (IEEE 802.1Q, 802.1ad) from `at`: the type after them, its data's offset, the point."""
+    """Read VLAN tags (IEEE 802.1Q, 802.1ad): the type after them, its data's offset, the point."""
     names: list[str] = []
     for _ in range(_MAX_TAGS):
         if at + 4 > stop:
@@ -97,7 +100,8 @@ def _by_version(buf: bytes, at: int, stop: int) -> tuple[int, int, str]:
 def _loopback(buf: bytes, at: int, stop: int) -> tuple[int, int, str]:
     if at + 4 > stop:
         return CUT, stop, ""
-    # NULL has the byte order of the machine that captured, LOOP that of the network; no family is above 255.
+    # NULL has the byte order of the machine that captured, LOOP that of the network; no family is
+    # above 255.
     family = int.from_bytes(buf[at : at + 4], "little")
     if family > 0xFFFF:
         family = int.from_bytes(buf[at : at + 4], "big")

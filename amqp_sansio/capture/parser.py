@@ -1,4 +1,4 @@
-"""What the parsers of both file formats share: position, damage, and the state after a record that makes no sense."""
+"""What the parsers of both file formats share: position, damage, and being lost after it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .records import CaptureDamage
 class Parser:
     """One file being read; picklable.
 
-    `offset` is the position of the next octet in the file, `packet` the index of the next packet, `ts_ns` the time of
-    the last one, `need` how many octets the next record needs at least.
+    `offset` is the position of the next octet in the file, `packet` the index of the next packet,
+    `ts_ns` the time of the last one, `need` how many octets the next record needs at least.
     """
 
     __slots__ = (

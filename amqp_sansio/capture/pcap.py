@@ -1,4 +1,4 @@
-"""The classic pcap file format (draft-ietf-opsawg-pcap), microseconds and nanoseconds, both byte orders."""
+"""The classic pcap file format, with microseconds or nanoseconds (draft-ietf-opsawg-pcap)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PcapParser(Parser):
         self.need = _FILE_HEADER
 
     def parse(self, buf: bytes, out: Output, decode: bool) -> int:
-        """Read the whole records in `buf` and return how many octets they have; `need` says what the next needs."""
+        """Read the whole records in `buf` and return how many octets they have."""
         if self._lost_at >= 0:
             self.offset += len(buf)
             return len(buf)
@@ -98,7 +98,7 @@ class PcapParser(Parser):
         if self._lost_at >= 0:
             self._found(self.offset + len(rest), out)
         elif rest:
-            what = "its first record" if not self._header else "a record"
+            what = "a record" if self._header else "its header"
             self.damage(
                 self.offset,
                 "truncated-file",

@@ -1,4 +1,4 @@
-"""The pcapng file format (draft-ietf-opsawg-pcapng): sections of either byte order, interfaces, packet blocks."""
+"""The pcapng file format: sections, interfaces, packet blocks (draft-ietf-opsawg-pcapng)."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class PcapngParser(Parser):
         super().__init__(file)
         self._big = False
         self._interfaces: list[_Interface] = []
-        self._silent: list[bool] = []  # the interfaces whose packets can't be read, and that was said
+        self._silent: list[bool] = []  # interfaces of which was said that they can't be read
         self.need = 12
 
     def parse(self, buf: bytes, out: Output, decode: bool) -> int:
-        """Read the whole blocks in `buf` and return how many octets they have; `need` says what the next needs."""
+        """Read the whole blocks in `buf` and return how many octets they have."""
         pos = 0
         end = len(buf)
         base = self.offset
@@ -123,7 +123,8 @@ class PcapngParser(Parser):
     def finish(self, rest: bytes, out: Output) -> None:
         """The file ends; `rest` is what `parse` left."""
         while rest and self._lost_at < 0:
-            # A recording that was cut and then appended to: the cut block's length covers the next section.
+            # A recording that was cut and then appended to: the cut block's length covers the next
+            # section.
             found = find_section(rest, 4)
             if found < 0:
                 text = (
@@ -245,7 +246,7 @@ class PcapngParser(Parser):
         out: Output,
         decode: bool,
     ) -> None:
-        """Hand a packet to the decoder. A simple packet block has no time (`units` None): that of the one before."""
+        """Hand a packet to the decoder; without a time (`units` None) it gets the last one's."""
         if interface >= len(self._interfaces):
             self._bad_packet(f"a packet of interface {interface}, which isn't described", at, out)
             return
@@ -258,7 +259,7 @@ class PcapngParser(Parser):
             if -_INT64 <= ts_ns < _INT64:
                 self.ts_ns = ts_ns
             else:
-                text = "a packet whose time doesn't fit 64 bits of nanoseconds; it gets that of the one before"
+                text = "a packet whose time is out of range; it gets that of the one before"
                 self.damage(at, "bad-block", text, out)
         if self._silent[interface]:
             pass
@@ -278,7 +279,7 @@ class PcapngParser(Parser):
 
 
 def find_section(buf: bytes, start: int) -> int:
-    """Where the next section header block begins at or after `start`; -1 if none is there whole enough to tell."""
+    """Where the next section header block begins at or after `start`; -1: no sign of one."""
     while True:
         at = buf.find(SECTION, start)
         if at < 0 or at + _MIN_SECTION > len(buf):

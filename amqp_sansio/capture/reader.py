@@ -27,10 +27,12 @@ def read_segments(
 ) -> Iterator[Segment | CaptureDamage]:
     """The TCP segments of a capture, in its order, and what of it can't be read.
 
-    `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do); `file` is the name
-    that the records carry. Memory is bounded: nothing but an unfinished record, at most 16 MiB, is kept between pieces.
+    `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do);
+    `file` is the name that the records carry. Memory is bounded: nothing but an unfinished record,
+    at most 16 MiB, is kept between pieces.
 
-    Raises NotACapture at the first step when the first octets are neither pcap nor pcapng nor gzip of one of them.
+    Raises NotACapture at the first step when the first octets are neither pcap nor pcapng nor gzip
+    of one of them.
     """
     reader = CaptureReader(file=file)
     inflate: Gunzip | None = None
@@ -66,8 +68,8 @@ def read_segments(
 class CaptureReader:
     """Reads an uncompressed capture that comes piece by piece; picklable at any point.
 
-    A large file can be split: `skip` walks over octets without making records of them, and `boundary` gives a reader
-    that goes on where the last whole record ended.
+    A large file can be split: `skip` walks over octets without making records of them, and
+    `boundary` gives a reader that goes on where the last whole record ended.
     """
 
     __slots__ = ("_file", "_held", "_parser", "_parts")
@@ -105,7 +107,7 @@ class CaptureReader:
         self._take(data, [], False)
 
     def boundary(self) -> CaptureReader:
-        """A reader in the state after the last whole record: give it the file's octets from `offset` on."""
+        """A reader in the state after the last whole record: feed it the file from `offset` on."""
         from copy import deepcopy
 
         reader = CaptureReader(file=self._file)

@@ -22,10 +22,11 @@ class NotACapture(AmqpError):
 class Segment:
     """One TCP segment of a capture.
 
-    `ts_ns` is in nanoseconds since 1970, `packet` the index of its packet in the file, from 0. `seq` and `ack` are the
-    numbers in the TCP header, `flags` its eight flag bits. `wire_len` is the length of the payload on the wire in
-    octets, `payload` what was captured of it: less where the capture has a snap length. `point` tells apart networks
-    that may use the same addresses; it is "vlan10" or "vlan100.10" on a VLAN and empty elsewhere.
+    `ts_ns` is in nanoseconds since 1970, `packet` the index of its packet in the file, from 0.
+    `seq` and `ack` are the numbers in the TCP header, `flags` its eight flag bits. `wire_len` is
+    the length of the payload on the wire in octets, `payload` what was captured of it: less where
+    the capture has a snap length. `point` tells apart networks that may use the same addresses; it
+    is "vlan10" or "vlan100.10" on a VLAN and empty elsewhere.
     """
 
     ts_ns: int
@@ -44,7 +45,7 @@ class Segment:
 
     @property
     def flow(self) -> str:
-        """The name of the 4-tuple, the same for both directions, as `10.0.0.1:5672-10.0.0.2:40000`."""
+        """The 4-tuple's name, for both directions: `10.0.0.1:5672-10.0.0.2:40000`."""
         return flow_key(self.src, self.sport, self.dst, self.dport, self.point)
 
 
@@ -52,13 +53,15 @@ class Segment:
 class CaptureDamage:
     """Something of a capture that could not be read.
 
-    `packet` is the index the next (or the damaged) packet has in the file, `offset` where in the uncompressed octets
-    the damage is, `ts_ns` the time of the damaged packet, or of the last one before it (0: none yet).
+    `packet` is the index the next (or the damaged) packet has in the file, `offset` where in the
+    uncompressed octets the damage is, `ts_ns` the time of the damaged packet, or of the last one
+    before it (0: none yet).
 
-    The kinds: `truncated-file` (it ends inside of a record), `bad-block` (a record's framing or content is wrong),
-    `bad-gzip`, `unknown-link-type` (reported once for an interface), `truncated-packet` (the snap length cut the
-    headers), `bad-packet` (the IP or TCP header contradicts itself), `incomplete-fragments` (an IP datagram that
-    carries TCP is missing some of its fragments).
+    The kinds: `truncated-file` (it ends inside of a record), `bad-block` (a record's framing or
+    content is wrong), `bad-gzip`, `unknown-link-type` (reported once for an interface),
+    `truncated-packet` (the snap length cut the headers), `bad-packet` (the IP or TCP header
+    contradicts itself), `incomplete-fragments` (an IP datagram that carries TCP is missing some of
+    its fragments).
     """
 
     file: str
@@ -73,8 +76,8 @@ class CaptureDamage:
 class ConnectionStart:
     """A TCP connection begins, or its first captured octet is here.
 
-    `connection` is its stable id. `client` and `server` are endpoints ("ip:port", "[v6]:port") when a SYN was
-    captured, else None. `a` and `b` are both endpoints in the order of the flow's name.
+    `connection` is its stable id. `client` and `server` are endpoints ("ip:port", "[v6]:port") when
+    a SYN was captured, else None. `a` and `b` are both endpoints in the order of the flow's name.
     """
 
     connection: str
@@ -88,7 +91,7 @@ class ConnectionStart:
 
 @record
 class StreamData:
-    """Octets of one direction, in order; `offset` counts from the first octet of the direction that is known."""
+    """Octets of one direction, in order; `offset` counts from its first known octet."""
 
     connection: str
     sender: str
@@ -99,10 +102,11 @@ class StreamData:
 
 @record
 class StreamGap:
-    """`octets` octets of one direction are not in the capture; the stream goes on at `offset + octets`.
+    """`octets` octets of one direction, from `offset` on, are not in the capture.
 
-    The reasons: `lost` (the peer acknowledged them), `snaplen` (the capture cut the packet), `buffer-full`,
-    `timeout` (no retransmission in five minutes), `end-of-capture` (later octets are there, but no acknowledgement).
+    The reasons: `lost` (the peer acknowledged them), `snaplen` (the capture cut the packet),
+    `buffer-full`, `timeout` (no retransmission in five minutes), `end-of-capture` (later octets are
+    there, but no acknowledgement).
     """
 
     connection: str
@@ -115,11 +119,12 @@ class StreamGap:
 
 @record
 class StreamDamage:
-    """Something in the capture of one direction that contradicts itself; the stream isn't changed by it.
+    """Something in the capture of one direction that can't be; the stream isn't changed by it.
 
-    The kinds: `conflicting-overlap` (a retransmission with other octets; the first ones count), `late-segment`
-    (octets that were declared missing came after all, or octets from before the first known one), `after-fin`
-    (octets after the end of the stream), `stray-reset` (a RST far outside of the stream, ignored).
+    The kinds: `conflicting-overlap` (a retransmission with other octets; the first ones count),
+    `late-segment` (octets that were declared missing came after all, or octets from before the
+    first known one), `after-fin` (octets after the end of the stream), `stray-reset` (a RST far
+    outside of the stream, ignored).
     """
 
     connection: str
@@ -133,9 +138,9 @@ class StreamDamage:
 class ConnectionEnd:
     """The last item of a connection.
 
-    `how` is `fin` (both directions ended in order), `rst`, `reuse` (a new connection took over the 4-tuple) or
-    `end-of-capture`. `by` is the endpoint that sent the RST or the first FIN, or None. `complete` says that every octet
-    from the SYN to the end was captured.
+    `how` is `fin` (both directions ended in order), `rst`, `reuse` (a new connection took over the
+    4-tuple) or `end-of-capture`. `by` is the endpoint that sent the RST or the first FIN, or None.
+    `complete` says that every octet from the SYN to the end was captured.
     """
 
     connection: str

@@ -1,4 +1,4 @@
-"""Reassembles the TCP connections of captured flows, both directions in causal order (RFC 9293 section 3)."""
+"""Reassembles the TCP connections of captured flows, in causal order (RFC 9293 section 3)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SCHEMA: Final = 1
 _HALF: Final = 1 << 31
 _MASK: Final = (1 << 32) - 1
 _WINDOW: Final = 1 << 30
-"""No window is larger (RFC 7323 section 2.3): an acknowledgement further ahead than this is garbage."""
+"""No window is larger (RFC 7323 section 2.3): an acknowledgement further ahead is garbage."""
 _FAR: Final = 1 << 26
-"""Octets behind the position that no retransmission reaches, so that they are another connection's."""
+"""Octets this far behind the position are no retransmission, but another connection's."""
 _FAR_BEYOND_FIN: Final = 1 << 22
 _HANDSHAKE: Final = 1 << 16
 """What a SYN and ACK may acknowledge: the SYN and its octets (RFC 7413)."""
@@ -46,14 +46,16 @@ def reassemble(segments: Iterable[Segment]) -> Iterator[Item]:
 class Reassembler:
     """The connections of one flow (one 4-tuple), one after the other; picklable at any point.
 
-    Give it the segments of one flow in the order of `sort_key`; the items are a function of that sequence alone. Each
-    direction's octets come in order. The two directions are merged causally: octets wait until everything that their
-    sender had acknowledged by then has come out of the other direction. What is not in the capture becomes a
-    `StreamGap`: `grace_ns` (nanoseconds of capture time) after the peer acknowledged it, so that a segment that was
-    captured a little late still finds its place; `patience_ns` after later octets came, when nothing was
-    acknowledged; when more than `limit` octets wait; or at the end.
+    Give it the segments of one flow in the order of `sort_key`; the items are a function of that
+    sequence alone. Each direction's octets come in order. The two directions are merged causally:
+    octets wait until everything that their sender had acknowledged by then has come out of the
+    other direction. What is not in the capture becomes a `StreamGap`: `grace_ns` (nanoseconds of
+    capture time) after the peer acknowledged it, so that a segment that was captured a little late
+    still finds its place; `patience_ns` after later octets came, when nothing was acknowledged;
+    when more than `limit` octets wait; or at the end.
 
-    An item's time is that of the segment with its octets, but never before the time of the item before it.
+    An item's time is that of the segment with its octets, but never before the time of the item
+    before it.
     """
 
     __slots__ = (
@@ -100,7 +102,7 @@ class Reassembler:
 
     @property
     def due_ns(self) -> int | None:
-        """The capture time at which `advance` has something to do, in nanoseconds; None: nothing waits."""
+        """The capture time at which `advance` has something to do (nanoseconds); None: never."""
         connection = self._connection
         return None if connection is None or connection.due_ns == NEVER else connection.due_ns
 
@@ -154,7 +156,7 @@ class Reassembler:
         return items
 
     def advance(self, ts_ns: int) -> list[Item]:
-        """The capture has come to `ts_ns` without a segment of this flow; return what that settles."""
+        """The capture has come to `ts_ns` without a segment of this flow: what that settles."""
         items: list[Item] = []
         if ts_ns > self._now:
             self._now = ts_ns
@@ -165,13 +167,14 @@ class Reassembler:
     def finish(self) -> list[Item]:
         """The capture ends: everything that waits, and the connection's end."""
         items: list[Item] = []
-        if self._connection is not None:
-            self._connection.end("end-of-capture", items)
+        connection = self._connection
+        if connection is not None:
+            self._leave(connection, "end-of-capture", items)
             self._connection = None
         return items
 
     def _acknowledged(self, direction: Direction, other: Direction, number: int) -> int:
-        """The sender of `other` acknowledges `number`; returns the position in `direction` that it has seen."""
+        """The sender of `other` acknowledges `number`: the position in `direction` it has seen."""
         if direction.base < 0:
             direction.base = number
         pos = direction.pos
@@ -181,7 +184,8 @@ class Reassembler:
         if position > max(direction.top, pos) + _WINDOW:
             return 0
         if position == 1 and direction.base_is_guess and direction.untouched:
-            # Its only segment was a keep-alive, whose number is one below the next (RFC 9293 section 3.8.4).
+            # Its only segment was a keep-alive, whose number is one below the next (RFC 9293
+            # section 3.8.4).
             direction.move(number, other)
             return 0
         direction.acked = position
@@ -225,7 +229,7 @@ class Reassembler:
     def _select(
         self, connection: Connection | None, segment: Segment, items: list[Item]
     ) -> Connection | None:
-        """The connection of a SYN, of a RST, or of any segment when none is open; None: it has no more to say."""
+        """The connection of a segment that may begin or end one; None: nothing is left to do."""
         flags = segment.flags
         if connection is None:
             return None if flags & RST else self._begin(None, segment, items)
@@ -244,15 +248,10 @@ class Reassembler:
                 return None  # a late retransmission
         return self._begin(connection, segment, items)
 
-    def _begin(
-        self, old: Connection | None, segment: Segment, items: list[Item]
-    ) -> Connection:
+    def _begin(self, old: Connection | None, segment: Segment, items: list[Item]) -> Connection:
         """Begin a connection with this segment; it takes the place of `old`."""
         if old is not None:
-            old.end("reuse", items)
-            if old.started:
-                self._started += 1
-                self._previous = (old.first.base, old.second.base)
+            self._leave(old, "reuse", items)
         connection = self._connection = Connection(segment, self._started)
         if segment.flags & SYN:
             this, other = connection.sides(segment)
@@ -260,6 +259,12 @@ class Reassembler:
             connection.start(items)
             connection.settle(self._now, self._grace_ns, self._patience_ns)
         return connection
+
+    def _leave(self, connection: Connection, how: str, items: list[Item]) -> None:
+        connection.end(how, items)
+        if connection.started:
+            self._started += 1
+            self._previous = (connection.first.base, connection.second.base)
 
     def _greeted(
         self,
@@ -269,7 +274,7 @@ class Reassembler:
         segment: Segment,
         items: list[Item],
     ) -> Connection | None:
-        """Which connection a SYN belongs to when one is known: that one, another one, or one of the past (None)."""
+        """The connection of a SYN when one is known: that, a new one, or one of the past (None)."""
         base = (segment.seq + 1) & _MASK
         answer = bool(segment.flags & ACK)
         if connection.ended:
@@ -309,14 +314,15 @@ class Reassembler:
 
 
 def _offset(this: Direction, other: Direction, segment: Segment) -> int:
-    """Where the segment's octets are in its direction; settles the beginning of a stream seen from the middle."""
+    """Where the segment's octets are; settles where a stream seen from the middle begins."""
     number = segment.seq + 1 & _MASK if segment.flags & SYN else segment.seq
     if this.base < 0:
         this.base = number
         return 0
     offset = this.place(number)
     if offset and not this.exact and this.untouched:
-        # The first octets say where the stream begins, but for a hole that an acknowledgement proves.
+        # The first octets say where the stream begins, but for a hole that an acknowledgement
+        # proves.
         before = -_FAR < offset < 0
         after = offset > 0 and (this.acked <= 0 or (offset == 1 and this.base_is_guess))
         if before or after:

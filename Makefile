@@ -1,0 +1,58 @@
+# What a person types. Every target sets up what it needs by itself, once, and again when pyproject.toml changes.
+
+.DEFAULT_GOAL := help
+.PHONY: demo test lint interop conformance conformance-check codegen-check bench clean help
+SHELL := bash
+# Tests and commands start many interpreters; compiling the modules anew in each costs more than all else.
+unexport PYTHONDONTWRITEBYTECODE
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PYTEST := $(PY) -m pytest
+# One process for Spark, the others share the rest.
+PYTEST_ARGS ?= -q -n 2 --dist loadgroup
+RULE_OUTCOMES ?= build/rule-outcomes.json
+
+demo: $(VENV)/.stamp  ## The main job, start to end: recorded traffic to tables in Spark
+	@$(VENV)/bin/amqp-sansio demo
+
+test: $(VENV)/.stamp  ## The test suite without real brokers
+	$(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES)
+
+lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
+	$(PY) -m ruff check --output-format=concise .
+	$(PY) -m mypy
+	$(PY) -m pyright --pythonpath $(PY)
+
+interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ and Qpid Broker-J, started and stopped by the tests
+	$(PYTEST) -q -m interop tests/interop
+
+conformance: $(VENV)/.stamp  ## Runs the test suite and writes docs/conformance.md and docs/conformance.json
+	@status=0; \
+	HYPOTHESIS_PROFILE=ci $(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES) || status=$$?; \
+	$(PY) -m tools.conformance --outcomes $(RULE_OUTCOMES) --write docs && exit $$status
+
+conformance-check: $(VENV)/.stamp  ## Compares docs/conformance.* with the last run of the test suite
+	$(PY) -m tools.conformance --outcomes $(RULE_OUTCOMES) --check docs
+
+codegen-check: $(VENV)/.stamp  ## Generated code is what the generator writes
+	$(PY) -m tools.codegen --check
+
+bench: .venv-bench/.stamp  ## Compares speed with other libraries
+	.venv-bench/bin/python benchmarks/run.py
+
+clean:  ## Removes what make and the tools wrote
+	rm -rf $(VENV) .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-18s %s\n", $$1, $$2}'
+
+$(VENV)/.stamp: pyproject.toml tools/dev/venv.sh
+	@tools/dev/venv.sh $(VENV) $@ --java --spark --group test
+
+$(VENV)/.stamp-dev: pyproject.toml tools/dev/venv.sh $(VENV)/.stamp
+	@tools/dev/venv.sh $(VENV) $@ --java --spark --group dev
+
+.venv-bench/.stamp: pyproject.toml tools/dev/venv.sh
+	@tools/dev/venv.sh .venv-bench $@ --java --spark --group peers

@@ -1,0 +1,150 @@
+"""The table of TCP segments: its schema, and segments to Arrow batches and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+import pyarrow as pa
+from amqp_sansio.capture import CaptureDamage, Segment, flow_key
+
+SEGMENTS_SCHEMA = (
+    "flow string, ts_ns bigint, file string, packet bigint, src string, sport int, dst string,"
+    " dport int, seq bigint, ack bigint, flags int, wire_len int, payload binary, point string,"
+    " damage struct<kind: string, offset: bigint, text: string>"
+)
+"""The columns of a read capture, as Spark writes a schema.
+
+A row is a TCP segment, or, with `flow` null and `damage` set, something of the file that can't be
+read.
+"""
+
+_DAMAGE = pa.struct(
+    [pa.field("kind", pa.string()), pa.field("offset", pa.int64()), pa.field("text", pa.string())]
+)
+ARROW_SCHEMA = pa.schema(
+    [
+        pa.field("flow", pa.string()),
+        pa.field("ts_ns", pa.int64()),
+        pa.field("file", pa.string()),
+        pa.field("packet", pa.int64()),
+        pa.field("src", pa.string()),
+        pa.field("sport", pa.int32()),
+        pa.field("dst", pa.string()),
+        pa.field("dport", pa.int32()),
+        pa.field("seq", pa.int64()),
+        pa.field("ack", pa.int64()),
+        pa.field("flags", pa.int32()),
+        pa.field("wire_len", pa.int32()),
+        pa.field("payload", pa.binary()),
+        pa.field("point", pa.string()),
+        pa.field("damage", _DAMAGE),
+    ]
+)
+ROW_OCTETS = 256
+"""What a segment takes besides its payload, roughly."""
+MAX_ROWS = 10_000
+_FLOWS = 4096
+
+
+class FlowNames:
+    """Names of 4-tuples, each made once; forgets all when there are too many."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, int, str, int, str], str] = {}
+
+    def name(self, segment: Segment) -> str:
+        """The segment's flow."""
+        key = (segment.src, segment.sport, segment.dst, segment.dport, segment.point)
+        name = self._names.get(key)
+        if name is None:
+            if len(self._names) >= _FLOWS:
+                self._names.clear()
+            name = self._names[key] = flow_key(*key)
+        return name
+
+
+def to_batches(
+    rows: Iterable[Segment | CaptureDamage], max_octets: int
+) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of about `max_octets` octets at most (a single segment may be larger)."""
+    flows = FlowNames()
+    pending: list[Segment] = []
+    octets = 0
+    for row in rows:
+        if isinstance(row, CaptureDamage):
+            if pending:
+                yield _segments_batch(pending, flows)
+                pending, octets = [], 0
+            yield _damage_batch(row)
+            continue
+        pending.append(row)
+        octets += ROW_OCTETS + len(row.payload)
+        if octets >= max_octets or len(pending) >= MAX_ROWS:
+            yield _segments_batch(pending, flows)
+            pending, octets = [], 0
+    if pending:
+        yield _segments_batch(pending, flows)
+
+
+def from_batch(
+    batch: pa.RecordBatch, max_octets: int
+) -> Iterator[tuple[str | None, list[Segment | CaptureDamage]]]:
+    """Runs of rows of one flow (None: damage), in the batch's order, made `max_octets` at a time."""
+    rows = batch.num_rows
+    if not rows:
+        return
+    step = max(1, rows * max_octets // (batch.nbytes + ROW_OCTETS))
+    for start in range(0, rows, step):
+        columns = [column.to_pylist() for column in batch.slice(start, step).columns]
+        flows, damages = columns[0], columns[14]
+        values = list(zip(*columns[1:14], strict=True))
+        if flows[0] is not None and flows[0] == flows[-1]:
+            # The rows are sorted by flow: this is the run of one.
+            yield flows[0], [Segment(*value) for value in values]
+            continue
+        for flow, run in groupby(range(len(flows)), key=flows.__getitem__):
+            if flow is None:
+                yield None, [_damage(values[row], damages[row]) for row in run]
+            else:
+                yield flow, [Segment(*values[row]) for row in run]
+
+
+def _segments_batch(rows: list[Segment], flows: FlowNames) -> pa.RecordBatch:
+    name = flows.name
+    columns: list[list[object]] = [
+        [name(row) for row in rows],
+        [row.ts_ns for row in rows],
+        [row.file for row in rows],
+        [row.packet for row in rows],
+        [row.src for row in rows],
+        [row.sport for row in rows],
+        [row.dst for row in rows],
+        [row.dport for row in rows],
+        [row.seq for row in rows],
+        [row.ack for row in rows],
+        [row.flags for row in rows],
+        [row.wire_len for row in rows],
+        [row.payload for row in rows],
+        [row.point for row in rows],
+        [None] * len(rows),
+    ]
+    arrays = [
+        pa.array(column, field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+
+
+def _damage_batch(damage: CaptureDamage) -> pa.RecordBatch:
+    row = {
+        "ts_ns": damage.ts_ns,
+        "file": damage.file,
+        "packet": damage.packet,
+        "damage": {"kind": damage.kind, "offset": damage.offset, "text": damage.text},
+    }
+    return pa.RecordBatch.from_pylist([row], schema=ARROW_SCHEMA)
+
+
+def _damage(values: tuple[object, ...], damage: dict[str, object]) -> CaptureDamage:
+    ts_ns, file, packet = values[:3]
+    return CaptureDamage(file, packet, ts_ns, damage["offset"], damage["kind"], damage["text"])

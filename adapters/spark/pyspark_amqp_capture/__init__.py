@@ -1,0 +1,9 @@
+"""Makes the format `amqp-capture` known to Spark without `register`: Spark imports every module named `pyspark_*`."""
+
+from __future__ import annotations
+
+from amqp_sansio_spark.source import CaptureSource
+
+DefaultSource = CaptureSource
+
+__all__ = ["DefaultSource"]

@@ -1,0 +1,116 @@
+"""Transport: a connected socket, plain or TLS, that never blocks, and the one place where a thread waits for it."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .recording import Recorder
+
+CHUNK: Final = 65_536
+"""Octets read at once. More would make the allocator map and unmap memory for every read."""
+
+
+class Transport:
+    """Reads and writes without blocking. `wait` alone blocks, in one thread at a time, until `wake`.
+
+    Errors of the socket are raised as OSError. The octets above TLS go to the recorder, when there is one.
+    """
+
+    __slots__ = ("_recorder", "_socket", "_waker", "_wakes", "write_wanted")
+
+    def __init__(self, connected: socket.socket, recorder: Recorder | None) -> None:
+        connected.setblocking(False)
+        self._socket = connected
+        self._recorder = recorder
+        self._wakes, self._waker = socket.socketpair()
+        self._wakes.setblocking(False)
+        self._waker.setblocking(False)
+        self.write_wanted = False
+        if recorder is not None:
+            recorder.opened(connected)
+
+    def read(self, budget: int) -> bytes | None:
+        """Up to `budget` octets; None when none are there, b"" at the end of the stream."""
+        try:
+            octets = self._socket.recv(min(budget, CHUNK))
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return None
+        except ssl.SSLWantWriteError:
+            self.write_wanted = True
+            return None
+        if self._recorder is not None and octets:
+            self._recorder.received(octets)
+        return octets
+
+    def write(self, octets: bytes | memoryview) -> int:
+        """How many of `octets` the socket took."""
+        try:
+            count = self._socket.send(octets)
+        except (BlockingIOError, ssl.SSLWantWriteError):
+            self.write_wanted = True
+            return 0
+        except ssl.SSLWantReadError:
+            return 0
+        if self._recorder is not None:
+            self._recorder.sent(octets[:count])
+        return count
+
+    def wait(self, seconds: float | None) -> None:
+        """Block until octets can be read, or written when a write was cut short, `wake`, or the time is over."""
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            return
+        write, self.write_wanted = self.write_wanted, False
+        if _ready(self._socket, self._wakes, write, seconds):
+            try:
+                while self._wakes.recv(4096):
+                    pass
+            except BlockingIOError:
+                pass
+
+    def wake(self) -> None:
+        """Make `wait` return, from any thread."""
+        try:
+            self._waker.send(b"\0")
+        except BlockingIOError:
+            return  # enough wakes are waiting to be seen
+
+    def shut(self) -> None:
+        """End both directions, which ends a `wait` too; the descriptors stay valid until `close`."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return  # it is gone already
+
+    def close(self) -> None:
+        """Give the sockets back. Only when no thread is in `wait`."""
+        if self._socket.fileno() >= 0 and self._recorder is not None:
+            self._recorder.closed()
+        for each in (self._socket, self._wakes, self._waker):
+            each.close()
+
+
+if hasattr(select, "poll"):
+
+    def _ready(main: socket.socket, wakes: socket.socket, write: bool, seconds: float | None) -> bool:
+        """Wait; whether `wakes` has something to read."""
+        poll = select.poll()
+        poll.register(main, select.POLLIN | select.POLLOUT if write else select.POLLIN)
+        poll.register(wakes, select.POLLIN)
+        # Rounded up: a deadline is waited for once, not polled for in its last millisecond.
+        ready = poll.poll(None if seconds is None else int(min(seconds, _LONGEST) * 1000) + 1)
+        return any(descriptor == wakes.fileno() for descriptor, _ in ready)
+
+else:
+
+    def _ready(main: socket.socket, wakes: socket.socket, write: bool, seconds: float | None) -> bool:
+        """Wait; whether `wakes` has something to read."""
+        pause = None if seconds is None else min(seconds, _LONGEST)
+        readable, _, _ = select.select([main, wakes], [main] if write else [], [], pause)
+        return wakes in readable
+
+
+_LONGEST: Final = 3600.0

@@ -1,0 +1,113 @@
+"""One client process for the end-to-end benchmark: prints its CPU seconds for one job of `count` messages of 128 octets.
+
+Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in confirm mode with a
+window of 1000 awaited together, `consume` a full queue without acknowledgement, `ack` the same with one acknowledgement each and prefetch 1000.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sys
+import time
+
+BODY = b"x" * 128
+EXCHANGE = "bench.void"
+QUEUE = "bench.full"
+WINDOW = 1000
+
+
+def cpu() -> float:
+    """User and system CPU seconds of this process."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+async def ours(url: str, job: str, count: int) -> tuple[float, float]:
+    """The job with amqp_sansio_asyncio."""
+    from amqp_sansio.amqp_0_9_1 import BasicProperties
+    from amqp_sansio_asyncio import connect
+
+    async with connect(url) as connection:
+        channel = await connection.open_channel(confirm=job == "confirm")
+        properties = BasicProperties(content_type="text/plain", delivery_mode=1)
+        start, wall = cpu(), time.perf_counter()
+        if job == "publish":
+            for _ in range(count):
+                await channel.publish(BODY, exchange=EXCHANGE, routing_key="key", properties=properties)
+        elif job == "confirm":
+            for _ in range(count // WINDOW):
+                await asyncio.gather(
+                    *[
+                        channel.publish(BODY, exchange=EXCHANGE, routing_key="key", properties=properties)
+                        for _ in range(WINDOW)
+                    ]
+                )
+        elif job == "consume":
+            seen = 0
+            async with channel.consume(QUEUE, no_ack=True) as consumer:
+                async for delivery in consumer:
+                    seen += len(delivery.body) == 128
+                    if seen == count:
+                        break
+        else:
+            seen = 0
+            async with channel.consume(QUEUE, prefetch=WINDOW) as consumer:
+                async for delivery in consumer:
+                    await delivery.accept()
+                    seen += 1
+                    if seen == count:
+                        break
+        return cpu() - start, time.perf_counter() - wall
+
+
+async def aiormq(url: str, job: str, count: int) -> tuple[float, float]:
+    """The job with aiormq."""
+    import aiormq
+
+    connection = await aiormq.connect(url)
+    channel = await connection.channel(publisher_confirms=job == "confirm")
+    properties = aiormq.spec.Basic.Properties(content_type="text/plain", delivery_mode=1)
+    if job == "ack":
+        await channel.basic_qos(prefetch_count=WINDOW)
+    start, wall = cpu(), time.perf_counter()
+    if job == "publish":
+        for _ in range(count):
+            await channel.basic_publish(BODY, exchange=EXCHANGE, routing_key="key", properties=properties)
+    elif job == "confirm":
+        for _ in range(count // WINDOW):
+            await asyncio.gather(
+                *[
+                    channel.basic_publish(BODY, exchange=EXCHANGE, routing_key="key", properties=properties)
+                    for _ in range(WINDOW)
+                ]
+            )
+    else:
+        seen = 0
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        async def receive(message: aiormq.abc.DeliveredMessage) -> None:
+            nonlocal seen
+            if job == "ack":
+                await channel.basic_ack(message.delivery.delivery_tag, wait=False)
+            seen += 1
+            if seen == count and not done.done():
+                done.set_result(None)
+
+        await channel.basic_consume(QUEUE, receive, no_ack=job == "consume")
+        await done
+    spent = cpu() - start, time.perf_counter() - wall
+    await connection.close()
+    return spent
+
+
+def main() -> None:
+    """Arguments: library, job, url, count."""
+    library, job, url, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    run = ours if library == "ours" else aiormq
+    spent, wall = asyncio.run(run(url, job, count))
+    print(f"{spent:.4f} {wall:.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What the core costs at rest: import time over a bare interpreter, octets for an idle connection and channel."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+from benchmarks.codec_bench import open_pair
+from benchmarks.measure import Case
+
+ROOT = Path(__file__).resolve().parent.parent
+_CPU = "import resource;u=resource.getrusage(resource.RUSAGE_SELF);print(u.ru_utime+u.ru_stime)"
+
+
+def _cpu_of(statement: str) -> float:
+    command = [sys.executable, "-c", f"{statement};{_CPU}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def import_case(rounds: int = 15) -> Case:
+    """CPU milliseconds of importing the core and 0-9-1, over a bare interpreter; the goal is 25."""
+    statement = "import amqp_sansio, amqp_sansio.amqp_0_9_1, amqp_sansio.sasl"
+    _cpu_of(statement)
+    spent = statistics.median(_cpu_of(statement) - _cpu_of("pass") for _ in range(rounds)) * 1e3
+    return {
+        "case": "import of the core and 0-9-1",
+        "ours": round(spent, 1),
+        "peer": 25.0,
+        "unit": "ms CPU (goal)",
+        "ratio": round(25.0 / spent, 2),
+        "goal": 1.0,
+    }
+
+
+def memory_cases(count: int = 100) -> list[Case]:
+    """KiB held by an open connection at rest, and by an open channel on it; the goals are 4 and 1.5."""
+    open_pair()
+    gc.collect()
+    tracemalloc.start()
+    pairs = [open_pair() for _ in range(count)]
+    for client, server, settle in pairs:
+        del server, settle
+        client.data_to_send(0.0)
+    clients = [client for client, _, _ in pairs]
+    settles = [settle for _, _, settle in pairs]
+    gc.collect()
+    both = tracemalloc.get_traced_memory()[0]
+    for client, settle in zip(clients, settles, strict=True):
+        for _ in range(10):
+            client.open_channel()
+        settle()
+    gc.collect()
+    channels = tracemalloc.get_traced_memory()[0] - both
+    tracemalloc.stop()
+    per_connection = both / count / 2 / 1024
+    per_channel = channels / count / 10 / 2 / 1024
+    return [
+        _kib("idle connection", per_connection, 4.0),
+        _kib("idle channel", per_channel, 1.5),
+    ]
+
+
+def _kib(case: str, ours: float, goal: float) -> Case:
+    return {
+        "case": case,
+        "ours": round(ours, 2),
+        "peer": goal,
+        "unit": "KiB (goal)",
+        "ratio": round(goal / ours, 2),
+        "goal": 1.0,
+    }
+
+
+def cases() -> list[Case]:
+    """Import and memory."""
+    return [import_case(), *memory_cases()]

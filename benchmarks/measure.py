@@ -1,0 +1,66 @@
+"""Measuring: contenders interleaved in one run, CPU time, medians of the ratios within a round."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from typing import TypedDict
+
+
+class Case(TypedDict):
+    """One line of results.json. `ratio` is peer over ours: above 1, ours is faster or smaller."""
+
+    case: str
+    ours: float
+    peer: float
+    unit: str
+    ratio: float
+    goal: float | None
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """CPU seconds of one call, without the garbage collector."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.process_time()
+        work()
+        return time.process_time() - start
+    finally:
+        gc.enable()
+
+
+def compare(
+    case: str,
+    ours: Callable[[], object],
+    peer: Callable[[], object],
+    *,
+    count: int,
+    goal: float | None,
+    rounds: int = 7,
+) -> Case:
+    """Run both in turn, drop the first round, and give microseconds of CPU for each of `count` operations."""
+    pairs = [(cpu_seconds(ours), cpu_seconds(peer)) for _ in range(rounds + 1)][1:]
+    return {
+        "case": case,
+        "ours": round(statistics.median(pair[0] for pair in pairs) / count * 1e6, 3),
+        "peer": round(statistics.median(pair[1] for pair in pairs) / count * 1e6, 3),
+        "unit": "us CPU",
+        "ratio": round(statistics.median(pair[1] / pair[0] for pair in pairs), 2),
+        "goal": goal,
+    }
+
+
+def show(cases: list[Case]) -> str:
+    """The cases as a table for people."""
+    lines = [f"{'case':<48} {'ours':>10} {'peer':>10} {'unit':<14} {'ratio':>6} {'goal':>6}"]
+    for case in cases:
+        goal = "" if case["goal"] is None else f"{case['goal']:g}"
+        mark = "" if case["goal"] is None or case["ratio"] >= case["goal"] else "  below goal"
+        lines.append(
+            f"{case['case']:<48} {case['ours']:>10g} {case['peer']:>10g} {case['unit']:<14} "
+            f"{case['ratio']:>6g} {goal:>6}{mark}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,176 @@
+"""A Qpid Broker-J of the tests' own: jars from Maven Central, everything it keeps in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.interop.brokers.process import (
+    HOST,
+    BrokerError,
+    Program,
+    answers,
+    apt_install,
+    free_ports,
+    run_install,
+)
+
+POM = Path(__file__).with_name("pom.xml")
+GREETING = b"AMQP\x00\x00\x09\x01"
+PROTOCOLS = ["AMQP_0_8", "AMQP_0_9", "AMQP_0_9_1", "AMQP_0_10", "AMQP_1_0"]
+
+
+@dataclass(frozen=True)
+class BrokerJ:
+    """A running broker: one port for each kind of authentication, AMQP 0-8 to 1.0 on each.
+
+    `port` offers PLAIN, `scram_port` SCRAM-SHA-256, `anonymous_port` ANONYMOUS. The virtual host
+    "default" is also the one for an empty name and for "/".
+    """
+
+    version: str
+    host: str
+    port: int
+    scram_port: int
+    anonymous_port: int
+    user: str
+    password: str
+    vhost: str
+    pid: int
+
+    @property
+    def url(self) -> str:
+        """The amqp URL of `user` on the virtual host, with PLAIN."""
+        return f"amqp://{self.user}:{self.password}@{self.host}:{self.port}/{self.vhost}"
+
+    @property
+    def scram_url(self) -> str:
+        """The amqp URL of `user` on the virtual host, with SCRAM-SHA-256."""
+        return f"amqp://{self.user}:{self.password}@{self.host}:{self.scram_port}/{self.vhost}"
+
+    @property
+    def anonymous_url(self) -> str:
+        """The amqp URL of nobody on the virtual host."""
+        return f"amqp://{self.host}:{self.anonymous_port}/{self.vhost}"
+
+    def describe(self) -> str:
+        """One line for people."""
+        return (
+            f"Qpid Broker-J {self.version}: {self.host}:{self.port}, SCRAM {self.scram_port}, "
+            f"ANONYMOUS {self.anonymous_port}, pid {self.pid}"
+        )
+
+
+def install_brokerj() -> tuple[str, str]:
+    """Resolve the jars into Maven's own cache; (version, class path). Raises BrokerError."""
+    if shutil.which("java") is None:
+        raise BrokerError("Qpid Broker-J needs java on PATH")
+    if shutil.which("mvn") is None:
+        apt_install("maven")
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "classpath"
+        command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), f"-Dmdep.outputFile={output}"]
+        goal = "dependency:build-classpath"
+        try:
+            run_install("Qpid Broker-J", [*command, "-o", goal])
+        except BrokerError:
+            run_install("Qpid Broker-J", [*command, goal])
+        class_path = output.read_text().strip()
+    jars = [Path(name) for name in class_path.split(os.pathsep)]
+    version = next(jar.parent.name for jar in jars if jar.parents[1].name == "qpid-broker")
+    return version, class_path
+
+
+@contextmanager
+def run_brokerj(folder: Path) -> Generator[BrokerJ]:
+    """A broker with its files in `folder`, gone when the block ends. Raises BrokerError."""
+    version, class_path = install_brokerj()
+    plain, scram, anonymous = free_ports(3)
+    ports = {"plain": plain, "scram": scram, "anonymous": anonymous}
+    user, password, vhost = "guest", "guest", "default"
+    configuration = folder / "initial-configuration.json"
+    configuration.write_text(json.dumps(_configuration(ports, user, password, vhost), indent=1))
+    server = Program(
+        "brokerj",
+        [
+            *("java", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:TieredStopAtLevel=1"),
+            *("-cp", class_path, "org.apache.qpid.server.Main"),
+            *("--store-type", "Memory", "--initial-config-path", str(configuration)),
+            *("-prop", f"qpid.work_dir={folder / 'work'}"),
+        ],
+        folder,
+        {**os.environ, "QPID_WORK": str(folder / "work")},
+    )
+    try:
+        server.wait_until(lambda: all(answers(port, GREETING) for port in ports.values()))
+        yield BrokerJ(
+            version=version,
+            host=HOST,
+            port=plain,
+            scram_port=scram,
+            anonymous_port=anonymous,
+            user=user,
+            password=password,
+            vhost=vhost,
+            pid=server.pid,
+        )
+    finally:
+        server.stop()
+
+
+def _configuration(
+    ports: dict[str, int], user: str, password: str, vhost: str
+) -> dict[str, object]:
+    users = [{"name": user, "type": "managed", "password": password}]
+    return {
+        "name": "broker",
+        "modelVersion": "9.1",
+        "authenticationproviders": [
+            {
+                "name": "plain",
+                "type": "Plain",
+                "secureOnlyMechanisms": [],
+                "disabledMechanisms": ["CRAM-MD5", "SCRAM-SHA-1", "SCRAM-SHA-256"],
+                "users": users,
+            },
+            {
+                "name": "scram",
+                "type": "SCRAM-SHA-256",
+                "secureOnlyMechanisms": [],
+                "disabledMechanisms": ["PLAIN"],
+                "users": users,
+            },
+            {"name": "anonymous", "type": "Anonymous"},
+        ],
+        "ports": [
+            {
+                "name": name,
+                "type": "AMQP",
+                "port": port,
+                "bindingAddress": HOST,
+                "authenticationProvider": name,
+                "protocols": PROTOCOLS,
+                "virtualhostaliases": [
+                    {"name": "name", "type": "nameAlias"},
+                    {"name": "default", "type": "defaultAlias"},
+                    {"name": "hostname", "type": "hostnameAlias"},
+                    {"name": "slash", "type": "patternMatchingAlias", "pattern": "^/$"},
+                ],
+            }
+            for name, port in ports.items()
+        ],
+        "virtualhostnodes": [
+            {
+                "name": vhost,
+                "type": "Memory",
+                "defaultVirtualHostNode": "true",
+                "virtualHostInitialConfiguration": json.dumps({"type": "Memory"}),
+            }
+        ],
+    }

@@ -1,0 +1,138 @@
+"""Programs that the tests install, start and stop: ports, readiness, an end without remains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+HOST = "127.0.0.1"
+
+
+class BrokerError(RuntimeError):
+    """A broker that can't be installed or started."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports on the loopback address that nothing listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind((HOST, 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def answers(port: int, greeting: bytes = b"") -> bool:
+    """Whether something takes a connection on `port` and, where `greeting` is given, answers it."""
+    try:
+        with socket.create_connection((HOST, port), timeout=2) as connection:
+            if not greeting:
+                return True
+            connection.sendall(greeting)
+            return len(connection.recv(1)) == 1
+    except OSError:
+        return False
+
+
+def run_install(what: str, command: Sequence[str], timeout: float = 600) -> str:
+    """Run a command that installs; what it printed. Raises BrokerError with its last lines."""
+    try:
+        run = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BrokerError(f"{what} can't be installed: {error}") from error
+    if run.returncode != 0:
+        last = "\n".join(run.stdout.strip().splitlines()[-15:])
+        raise BrokerError(f"{what} can't be installed: {' '.join(command)}\n{last}")
+    return run.stdout
+
+
+def apt_install(*packages: str) -> None:
+    """Install Debian packages without letting them start their services. Raises BrokerError."""
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        raise BrokerError(f"{', '.join(packages)}: missing; installing it needs root and apt-get")
+    env = ["env", "DEBIAN_FRONTEND=noninteractive"]
+    # Debian's way to say that no service may be started; the machine's own is left alone.
+    policy = Path("/usr/sbin/policy-rc.d")
+    ours = not policy.exists()
+    if ours:
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+    try:
+        run_install("the package list", [*env, "apt-get", "update"])
+        options = ["-y", "-q", "--no-install-recommends"]
+        run_install(", ".join(packages), [*env, "apt-get", "install", *options, *packages])
+    finally:
+        if ours:
+            policy.unlink()
+
+
+class Program:
+    """A program in a process group of its own, with its output in a file.
+
+    Where the environment names a folder AMQP_SANSIO_PIDS, a file there has the group's number as
+    its name while the program runs: whoever started the tests can end it if they are killed.
+    """
+
+    def __init__(
+        self, name: str, command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.log = folder / f"{name}.log"
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+        pids = os.environ.get("AMQP_SANSIO_PIDS")
+        self._note = Path(pids) / str(self.pid) if pids else None
+        if self._note is not None:
+            self._note.write_text(name)
+
+    def wait_until(self, is_ready: Callable[[], bool], timeout: float = 120) -> None:
+        """Return when `is_ready`; BrokerError when the program ends or `timeout` seconds pass."""
+        deadline = time.monotonic() + timeout
+        while not is_ready():
+            if self._process.poll() is not None:
+                raise self._error(f"ended with status {self._process.returncode}")
+            if time.monotonic() > deadline:
+                raise self._error(f"wasn't ready after {timeout:.0f} s")
+            time.sleep(0.1)
+
+    def stop(self, timeout: float = 30) -> None:
+        """Ask the program to end, end what is left of its group, and wait until it is gone."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout)
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        if self._note is not None:
+            self._note.unlink(missing_ok=True)
+
+    def _error(self, text: str) -> BrokerError:
+        last = "\n".join(self.log.read_text(errors="replace").strip().splitlines()[-25:])
+        return BrokerError(f"{self.name} {text}; the end of {self.log}:\n{last}")

@@ -1,0 +1,134 @@
+"""The text of one generated module while it grows, and how its lines are laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from textwrap import wrap
+
+WIDTH = 100
+
+
+class Module:
+    """Collects lines, the names they define and the names they need. `package` leads to `_classic`."""
+
+    def __init__(self, docstring: str, sources: list[str], package: str) -> None:
+        self._docstring = docstring
+        self._sources = sources
+        self._package = package
+        self._imports: dict[str, set[str]] = {}
+        self._typing: set[str] = set()
+        self._helpers: dict[str, str] = {}
+        self._has_tables = False
+        self.lines: list[str] = []
+        self.public: list[str] = []
+
+    def block(self, indent: int, lines: Iterable[str]) -> None:
+        """Append lines, indented."""
+        self.lines += [" " * indent + line if line else "" for line in lines]
+
+    def need(self, module: str, *names: str) -> None:
+        """Import names from a module of `_classic`."""
+        self._imports.setdefault(self._package + module, set()).update(names)
+
+    def need_from(self, module: str, *names: str) -> None:
+        """Import names from any module."""
+        self._imports.setdefault(module, set()).update(names)
+
+    def typing(self, *names: str) -> None:
+        """Import names from typing."""
+        self._typing.update(names)
+
+    def tables(self) -> None:
+        """Define the alias for what a table argument takes."""
+        self._has_tables = True
+
+    def new(self) -> str:
+        """The name of the bare constructor."""
+        return self._helper("_new", "object.__new__")
+
+    def packer(self, form: str) -> str:
+        """The name of the packer of a format."""
+        return self._helper(f"_pack_{form}", f'Struct(">{form}").pack')
+
+    def reader(self, form: str) -> str:
+        """The name of the unpacker of a format."""
+        return self._helper(f"_read_{form}", f'Struct(">{form}").unpack_from')
+
+    def table(self) -> str:
+        """The name of what makes a table of octets."""
+        self.need("table", "Table")
+        return self._helper("_table", "Table.from_wire")
+
+    def _helper(self, name: str, value: str) -> str:
+        self.typing("Final")
+        self._helpers[name] = value
+        return name
+
+    def text(self) -> str:
+        """The whole module."""
+        out = [f'"""{self._docstring}"""', "", "# Generated; edit the generator (tools/codegen)."]
+        out += [*self._sources, "", "from __future__ import annotations", ""]
+        if any(value.startswith("Struct") for value in self._helpers.values()):
+            out.append("from struct import Struct")
+        names = sorted(self._typing | {"TYPE_CHECKING"}, key=import_order)
+        out += [f"from typing import {', '.join(names)}", ""]
+        for module in sorted(self._imports, key=module_order):
+            found = self._imports[module]
+            plain = [name for name in found if " as " not in name]
+            if plain:
+                out += imported(module, plain)
+            out += [f"from {module} import {name}" for name in sorted(found) if " as " in name]
+        out += ["", "if TYPE_CHECKING:"]
+        if self._has_tables:
+            out += ["    from collections.abc import Mapping", ""]
+            out.append(f"    from {self._package}table import FieldValue, TableRules")
+            out += ["", "    FieldTable = Mapping[str, FieldValue]"]
+        else:
+            out.append(f"    from {self._package}table import TableRules")
+        if self._helpers:
+            out += ["", *[f"{name}: Final = {self._helpers[name]}" for name in sorted(self._helpers)]]
+        out += [*self.lines, "", "", "__all__ = ["]
+        out += [f'    "{name}",' for name in sorted(self.public, key=import_order)]
+        return "\n".join([*out, "]", ""])
+
+
+def import_order(name: str) -> tuple[int, str]:
+    """As names are sorted: constants, classes, functions."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+def module_order(module: str) -> tuple[int, str]:
+    """As relative imports are sorted: the farthest first."""
+    return len(module.lstrip(".")) - len(module), module
+
+
+def imported(module: str, names: Iterable[str]) -> list[str]:
+    """An import statement within the width."""
+    names = sorted(names, key=import_order)
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"from {module} import (", *[f"    {name}," for name in names], ")"]
+
+
+def assign(name: str, items: list[str]) -> list[str]:
+    """A tuple as an attribute of a class, within the width; the lines aren't indented."""
+    line = f"{name} = ({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if len(line) + 4 <= WIDTH:
+        return [line]
+    return [f"{name} = (", *[f"    {item}," for item in items], ")"]
+
+
+def quoted(names: Iterable[str]) -> list[str]:
+    """The names as string literals."""
+    return [f'"{name}"' for name in names]
+
+
+def docstring(first: str, told: list[str]) -> list[str]:
+    """A docstring for a class: a sentence, then what is told of its fields."""
+    words = wrap(first, WIDTH - 8, break_long_words=False)
+    if told:
+        words += ["", *wrap("; ".join(told) + ".", WIDTH - 8, break_long_words=False)]
+    if len(words) == 1 and len(words[0]) + 10 <= WIDTH:
+        return [f'"""{words[0]}"""']
+    return [f'"""{words[0]}', *words[1:], '"""']

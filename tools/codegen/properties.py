@@ -1,0 +1,159 @@
+"""Emits content properties: constructor, encoder, and a decoder that reads them all at once."""
+
+from __future__ import annotations
+
+from .methods import ANNOTATIONS, FIXED, SIZES
+from .model import Field
+from .module import Module, assign, docstring, quoted
+from .words import FIELDS, SPECIAL
+
+COMMON = ("content_type", "headers", "delivery_mode", "message_id", "timestamp")
+"""Properties worth a test of their own; neighbours that are rare share one."""
+
+
+def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, ...]) -> None:
+    """The class of the properties of one content class."""
+    name = f"{prefix.capitalize()}Properties"
+    out.public.append(name)
+    out.need("properties", "Properties")
+    told = [
+        f"`{item.name}` {SPECIAL.get((f'{prefix} properties', item.name), FIELDS[item.name])}"
+        for item in fields
+    ]
+    body = docstring(f"The properties of content of class {prefix} ({number}).", told)
+    body += ["", *assign("__match_args__", quoted([item.name for item in fields]))]
+    body += ["__slots__ = __match_args__", "", f"CLASS_ID = {number}"]
+    if fields:
+        out.typing("Any", "Final")
+        out.need("properties", "lazily")
+        body += assign("FIELDS", [f'("{item.name}", "{item.type}")' for item in fields])
+        body += ["", "def __init__(", "    self,"]
+        body += [f"    {item.name}: {ANNOTATIONS[item.type]} | None = None," for item in fields]
+        body += [") -> None:", "    self._raw = None"]
+        body += [f"    self.{item.name}: Final = {item.name}" for item in fields]
+    out.lines += ["", "", f"class {name}(Properties):"]
+    out.block(4, body)
+    made = f"_Unread{name}" if fields else name
+    out.block(4, ["", "@staticmethod", f"def from_wire(raw: bytes, tables: TableRules) -> {name}:"])
+    out.block(
+        8,
+        [
+            f"properties = {out.new()}({made})",
+            "properties._raw = raw",
+            "properties._rules = tables",
+            "return properties",
+        ],
+    )
+    if not fields:
+        return
+    out.block(4, ["", "def encode(self, tables: TableRules) -> bytes:"])
+    out.block(8, _encoder(out, fields))
+    out.block(4, ["", "def _load(self) -> None:"])
+    out.block(8, _loader(out, name, fields))
+    if any(item.type == "table" for item in fields):
+        out.tables()
+    out.lines += ["", "", f"_Unread{name}: Final = lazily({name})"]
+
+
+def _encoder(out: Module, fields: tuple[Field, ...]) -> list[str]:
+    out.need("method", "WRITE_FAULTS")
+    out.need("properties", "encode_slowly as encode_properties_slowly")
+    lines = [
+        "raw = self._raw",
+        "if raw is not None and (self._rules is tables or self._as_is(tables)):",
+        "    return raw",
+        "flags = 0",
+        'parts = [b""]',
+        "try:",
+    ]
+    for place, item in enumerate(fields):
+        lines.append(f"    if ({item.name} := self.{item.name}) is not None:")
+        lines.append(f"        flags |= 0x{0x8000 >> place:04X}")
+        if item.type == "shortstr":
+            out.need("method", "OCTET")
+            lines.append(f"        text = {item.name}.encode()")
+            lines.append("        parts += OCTET[len(text)], text")
+        elif item.type == "table":
+            out.need("table", "encode_table")
+            lines.append(f"        parts.append(encode_table({item.name}, tables))")
+        else:
+            pack = out.packer(FIXED[item.type])
+            lines.append(f"        parts.append({pack}({item.name}))")
+    return [
+        *lines,
+        "except WRITE_FAULTS:",
+        "    return encode_properties_slowly(self, tables)",
+        f"parts[0] = {out.packer('H')}(flags)",
+        'return b"".join(parts)',
+    ]
+
+
+def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
+    out.need("method", "READ_FAULTS")
+    out.need("properties", "load_slowly")
+    lines = [
+        "slot: Any = self",
+        "raw: bytes = slot._raw",
+        f"slot.__class__ = {name}",
+        "try:",
+        f"    flags = {out.reader('H')}(raw, 0)[0]",
+        "    pos = 2",
+    ]
+    group: list[tuple[int, Field]] = []
+
+    def flush() -> None:
+        if not group:
+            return
+        indent = "    "
+        names = [f"slot.{item.name}" for _, item in group]
+        if len(group) > 1:
+            mask = sum([0x8000 >> place for place, _ in group])
+            lines.append(f"    if flags & 0x{mask:04X}:")
+            indent += "    "
+        for place, item in group:
+            lines.append(f"{indent}if flags & 0x{0x8000 >> place:04X}:")
+            lines.extend([f"{indent}    {line}" for line in _read(out, item)])
+            lines.extend([f"{indent}else:", f"{indent}    slot.{item.name} = None"])
+        if len(group) > 1:
+            lines.extend(["    else:", f"        {' = '.join(names)} = None"])
+        group.clear()
+
+    for place, item in enumerate(fields):
+        if item.name in COMMON:
+            flush()
+            group.append((place, item))
+            flush()
+        else:
+            group.append((place, item))
+    flush()
+    return [
+        *lines,
+        "except READ_FAULTS:",
+        "    pass",
+        "else:",
+        f"    if pos == len(raw) and not flags & 0x{0xFFFF >> len(fields):04X}:",
+        "        return",
+        f"slot.__class__ = _Unread{name}",
+        f"load_slowly(self, raw, self._rules, {name})",
+    ]
+
+
+def _read(out: Module, item: Field) -> list[str]:
+    if item.type == "shortstr":
+        return [
+            "start = pos + 1",
+            "end = start + raw[pos]",
+            f"slot.{item.name} = raw[start:end].decode()",
+            "pos = end",
+        ]
+    if item.type == "table":
+        return [
+            "start = pos + 4",
+            f"end = start + {out.reader('I')}(raw, pos)[0]",
+            f"slot.{item.name} = {out.table()}(raw[start:end], self._rules)",
+            "pos = end",
+        ]
+    code = FIXED[item.type]
+    if code == "B":
+        return [f"slot.{item.name} = raw[pos]", "pos += 1"]
+    return [f"slot.{item.name} = {out.reader(code)}(raw, pos)[0]", f"pos += {SIZES[code]}"]
