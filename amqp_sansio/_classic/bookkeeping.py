@@ -206,7 +206,9 @@ def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no
     if not no_ack:
         if tag in unsettled:
             raise Violation(
-                NOT_ALLOWED, f"delivery tag {tag} is given again while it waits for settlement"
+                NOT_ALLOWED,
+                f"delivery tag {tag} is given again while it waits for settlement",
+                rule="domain/delivery-tag.channel-scope",
             )
         if len(unsettled) >= limits.unsettled:
             raise Violation(

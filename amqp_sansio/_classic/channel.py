@@ -20,13 +20,14 @@ from .states import Mode
 from .violation import Violation
 
 if TYPE_CHECKING:
+    from ._methods import BasicGet, BasicGetEmpty, BasicGetOk
     from .connection import Connection
-    from .events import Returned
+    from .events import Message, Returned
     from .method import Method
     from .method import Request as RequestMethod
     from .properties import Properties
 
-_R = TypeVar("_R")
+_R = TypeVar("_R", bound="Method")
 
 _HEADER_START: Final = Struct(">BHIHHQ").pack
 _BODY_START: Final = Struct(">cBHI").pack
@@ -59,6 +60,8 @@ class Channel(ChannelState):
         """Whether content and methods can be sent now."""
         return self.state is State.OPEN and self.connection.is_open
 
+    @overload
+    def call(self, method: BasicGet) -> Handle[Message[BasicGetOk] | BasicGetEmpty]: ...
     @overload
     def call(
         self,

@@ -92,6 +92,7 @@ class Connection:
         "_unusual",
         "_validate",
         "_waiting_for",
+        "_was_full",
         "config",
         "dialect",
         "mechanism",
@@ -139,7 +140,7 @@ class Connection:
         self._paused_sending = False
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
         self._unit_offset = self._unit_channel = self._unit_method = 0
-        self._started = False
+        self._started = self._was_full = False
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
         self._offered = (0, 0)
@@ -164,7 +165,10 @@ class Connection:
     # The edge: what adapters call.
 
     def receive_data(self, data: Buffer, now: float) -> None:
-        """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`."""
+        """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`.
+
+        No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence counts anew.
+        """
         self._clock.advance(now)
         if self._close_hint is not CloseHint.KEEP or self._ending is not None:
             return
@@ -176,6 +180,8 @@ class Connection:
         self._last_received = now
         if octets:
             self._buffer.append(octets)
+            if not self.receive_budget:
+                self._was_full = True
 
     def receive_eof(self, now: float) -> None:
         """The peer ended its stream; takes effect behind the octets still queued."""
@@ -214,6 +220,8 @@ class Connection:
     def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
         """Octets to write now, in one piece, at most `max_bytes`."""
         self._clock.advance(now)
+        if self._was_full:
+            self._count_silence_anew(now)
         out = self._out
         if not out.size:
             return b""
@@ -242,6 +250,8 @@ class Connection:
         due = self._heartbeat_due()
         if due is not None and due <= now:
             self._out.append(HEARTBEAT_FRAME)
+        if self._was_full:
+            self._count_silence_anew(now)
         silence = self._silence_deadline()
         if silence is not None and silence <= now:
             self._ending = ("silent", f"nothing arrived for {2 * self._heartbeat:g} seconds, twice the heartbeat")
@@ -438,6 +448,12 @@ class Connection:
         if not self._heartbeat or self._last_received is None or not self.receive_budget:
             return None
         return self._last_received + 2 * self._heartbeat
+
+    def _count_silence_anew(self, now: float) -> None:
+        """While the budget was 0 nobody read, so that the peer's silence said nothing."""
+        if self.receive_budget:
+            self._was_full = False
+            self._last_received = now
 
     def _end_later(self, now: float, kind: str, reason: str) -> None:
         self._clock.advance(now)

@@ -107,7 +107,11 @@ class Joint:
         """
         client = side is Side.CLIENT
         if side not in self.dialect.senders[method.ID]:
-            raise Violation(COMMAND_INVALID, f"{method.NAME} is not for the {side.value} to send")
+            raise Violation(
+                COMMAND_INVALID,
+                f"{method.NAME} is not for the {side.value} to send",
+                rule="connection/life-cycle" if method.CLASS_ID == CONNECTION_CLASS else "connection/error-scope",
+            )
         if method.CLASS_ID == CONNECTION_CLASS:
             return self._step_connection(client, number, method, token)
         if number == 0:
@@ -124,9 +128,7 @@ class Joint:
         channel = self.channels.get(number)
         if channel is None:
             channel = self._unopened(number, given, method)
-        after = CHANNEL[channel.state].get(given)
-        if after is None:
-            raise self._wrong_channel_state(channel, method)
+        after = self._channel_after(channel, given, method)
         if self.discards(channel, client) and given in (Ch.C_OTHER, Ch.S_OTHER):
             return None
         content = self._step_content(channel, client, method, given)
@@ -218,7 +220,7 @@ class Joint:
             raise Violation(
                 SILENT if before_open else COMMAND_INVALID,
                 f"{what} while the connection is {self.state.value}",
-                rule="connection/pre-open-error" if before_open else None,
+                rule="connection/life-cycle",
             )
         return after
 
@@ -259,15 +261,19 @@ class Joint:
             channel.assumed = True
             self.channels[number] = channel
             return channel
-        raise Violation(CHANNEL_ERROR, f"{method.NAME} on channel {number}, which isn't open")
-
-    def _wrong_channel_state(self, channel: ChannelState, method: Method) -> Violation:
-        rule = "channel.open/already-open" if method.NAME == "channel.open" else None
-        return Violation(
-            CHANNEL_ERROR,
-            f"{method.NAME} while channel {channel.number} is {channel.state.value}",
-            rule=rule,
+        raise Violation(
+            CHANNEL_ERROR, f"{method.NAME} on channel {number}, which isn't open", rule="channel/closed-when"
         )
+
+    def _channel_after(self, channel: ChannelState, given: Ch, method: Method) -> Channel:
+        after = CHANNEL[channel.state].get(given)
+        if after is None:
+            raise Violation(
+                CHANNEL_ERROR,
+                f"{method.NAME} while channel {channel.number} is {channel.state.value}",
+                rule="channel.open/already-open" if given is Ch.C_OPEN else "channel/closed-when",
+            )
+        return after
 
     def _books(self, channel: ChannelState, client: bool, method: Method, token: Any) -> Step:
         """Match replies, step the channel's mode and keep the books of one method that counts."""
@@ -275,7 +281,11 @@ class Joint:
         if method.IS_REPLY and method.CLASS_ID != 20 or method.NAME == "channel.flow-ok":
             answered = channel.find_call(not client, method, self.dialect.replies)
             if answered is None and not channel.assumed:
-                raise Violation(COMMAND_INVALID, f"{method.NAME} answers no request on channel {channel.number}")
+                raise Violation(
+                    COMMAND_INVALID,
+                    f"{method.NAME} answers no request on channel {channel.number}",
+                    rule="method/sync-reply",
+                )
         mode = channel.mode
         select = MODE_INPUTS.get(method.NAME)
         if select is not None and not (channel.assumed and mode is Mode.NORMAL):
@@ -344,9 +354,15 @@ class Joint:
         self._next(On.C_OTHER if client else On.S_OTHER, what)
         channel = self.channels.get(number)
         if channel is None:
-            raise Violation(CHANNEL_ERROR, f"{what} on channel {number}, which isn't open")
+            raise Violation(
+                CHANNEL_ERROR, f"{what} on channel {number}, which isn't open", rule="channel/closed-when"
+            )
         if CHANNEL[channel.state].get(Ch.C_OTHER if client else Ch.S_OTHER) is None:
-            raise Violation(CHANNEL_ERROR, f"{what} while channel {number} is {channel.state.value}")
+            raise Violation(
+                CHANNEL_ERROR,
+                f"{what} while channel {number} is {channel.state.value}",
+                rule="channel/closed-when",
+            )
         return channel
 
     def _content(self, channel: ChannelState, client: bool, wanted: Content, what: str) -> ContentState:

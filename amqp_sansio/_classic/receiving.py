@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..endpoint import CloseHint, Side
+from ..endpoint import Side
 from ..errors import CodecError, Scope
 from ..events import Accepted, Opened, Rejected, Released, Replied, Settled
 from . import closing, handshake
@@ -56,7 +56,7 @@ RELEASED: Final = Released()
 
 def receive_unit(connection: Connection) -> bool:
     """Parse and apply one unit; False while octets are missing or nothing more is taken."""
-    if connection._close_hint is not CloseHint.KEEP or requests_full(connection):
+    if connection._report is not None or requests_full(connection):
         return False
     buffer = connection._buffer
     connection._unit_offset = buffer.offset

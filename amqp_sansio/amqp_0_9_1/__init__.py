@@ -32,6 +32,7 @@ from .._classic.events import (
     Unblocked,
 )
 from .._classic.method import Method
+from .._classic.method import Request as RequestMethod
 from .._classic.properties import Properties
 from .._classic.table import FieldValue, Table, Timestamp, Typed
 from ..versions import AMQP_0_9_1, Version
@@ -71,6 +72,7 @@ __all__ = [
     "Published",
     "Redirected",
     "Request",
+    "RequestMethod",
     "Returned",
     "Table",
     "Timestamp",

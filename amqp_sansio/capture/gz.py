@@ -70,16 +70,18 @@ class Gunzip:
 
 
 def _before_error(inflate: _Inflate, data: bytes) -> Iterator[bytes]:
-    """What inflating `data` gives before the octet that raises."""
-    step = STEP
-    while step:
+    """What inflating `data` gives before the octet that raises: approached by halves."""
+    size = len(data)
+    while size:
         trial = inflate.copy()
         try:
-            piece = trial.decompress(data, step)
+            piece = trial.decompress(data[:size], STEP)
         except zlib.error:
-            step //= 4
+            size //= 2
             continue
-        if not piece:
+        rest = trial.unconsumed_tail + data[size:]
+        if not piece and len(rest) == len(data):
             return
-        yield piece
-        inflate, data = trial, trial.unconsumed_tail
+        if piece:
+            yield piece
+        inflate, data = trial, rest

@@ -57,11 +57,13 @@ def read_segments(
                 break
     if not sniffed:
         yield from reader.feed(head)
-    if inflate is not None:
+    if inflate is not None and (inflate.error or inflate.finish()):
         if inflate.error:
             yield reader.damage("bad-gzip", f"{inflate.error}; the rest is not read")
-        elif ended := inflate.finish():
-            yield reader.damage("truncated-file", ended)
+        else:
+            yield reader.damage("truncated-file", inflate.finish())
+        if not reader.begun:
+            return
     yield from reader.finish()
 
 
@@ -89,6 +91,11 @@ class CaptureReader:
     def packet(self) -> int:
         """The index of the next packet in the file."""
         return 0 if self._parser is None else self._parser.packet
+
+    @property
+    def begun(self) -> bool:
+        """Whether any octet has been given."""
+        return self._parser is not None or bool(self._held)
 
     def feed(self, data: Buffer) -> list[Segment | CaptureDamage]:
         """Take the next octets and return what they complete.

@@ -58,14 +58,14 @@ class Redactor:
         out: bytearray | None = None
         pos, end = 0, len(data)
         while pos < end:
-            if self._skip:
-                taken = min(self._skip, end - pos)
-                self._skip -= taken
-            elif self._blank:
+            if self._blank:
                 taken = min(self._blank, end - pos)
                 self._blank -= taken
                 out = bytearray(data) if out is None else out
                 out[pos : pos + taken] = b"*" * taken
+            elif self._skip:
+                taken = min(self._skip, end - pos)
+                self._skip -= taken
             elif self._state == "pass":
                 break
             else:
@@ -92,13 +92,14 @@ class Redactor:
         elif self._state == "length":
             kind, *rest = self._fields
             self._fields = tuple(rest)
-            # A length beyond the frame is damage; what is there of a secret is blanked anyway.
-            size = min(int.from_bytes(got), self._left)
-            self._left -= size
-            if kind == _SECRET:
-                self._blank = size
+            size = int.from_bytes(got)
+            if kind == _SECRET or size > self._left:
+                # A length that goes beyond the frame is damage; nothing behind it is shown.
+                self._blank = min(size, self._left)
+                self._left -= self._blank
             else:
                 self._skip = size
+                self._left -= size
             self._next_field()
         elif got in _CLASSIC_HEADERS:
             self._next_frame()
@@ -106,13 +107,13 @@ class Redactor:
             self._state = "pass"
 
     def _next_field(self) -> None:
-        if self._fields:
+        if self._fields and not self._blank:
             self._need = self._fields[0] or 4
             if self._need <= self._left:
                 self._left -= self._need
                 self._state = "length"
                 return
-        self._skip += self._left + 1 if not self._blank else 0
+        self._skip += self._left + 1
         self._next_frame()
 
     def _next_frame(self) -> None:

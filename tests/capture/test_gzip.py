@@ -1,0 +1,121 @@
+"""Captures compressed by gzip, whole and damaged."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+
+from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
+from amqp_sansio.capture.gz import STEP, Gunzip
+from tests.support.captures import carried
+from tests.support.packets import ethernet, ipv4, pcap, tcp
+
+PLAIN = carried("o_mixed_4_protocols.pcap")[0].read_bytes()
+NG = carried("o_mixed_4_protocols.pcapng")[0].read_bytes()
+
+
+def rows(data: bytes) -> list[Segment | CaptureDamage]:
+    return list(read_segments(data, file="f"))
+
+
+@pytest.mark.parametrize("data", [PLAIN, NG], ids=["pcap", "pcapng"])
+def test_a_compressed_capture_is_the_capture(data: bytes) -> None:
+    assert rows(gzip.compress(data)) == rows(data)
+
+
+def test_members_are_joined_and_padding_is_nothing() -> None:
+    parts = [gzip.compress(PLAIN[start : start + 1000]) for start in range(0, len(PLAIN), 1000)]
+    assert rows(b"".join(parts)) == rows(PLAIN)
+    assert rows(b"\0\0".join(parts) + bytes(512)) == rows(PLAIN)
+
+
+def test_a_member_may_have_all_optional_fields() -> None:
+    plain = gzip.compress(PLAIN)
+    fields = b"\x05\0extra" + b"name\0" + b"comment\0"
+    header = plain[:3] + bytes([0x04 | 0x08 | 0x10]) + plain[4:10]
+    assert rows(header + fields + plain[10:]) == rows(PLAIN)
+
+
+def test_a_cut_file_gives_what_was_before_the_cut() -> None:
+    packed = gzip.compress(PLAIN)
+    want = rows(PLAIN)
+    counts: set[int] = set()
+    for length in range(2, len(packed), 97):
+        result = rows(packed[:length])
+        whole = [row for row in result if isinstance(row, Segment)]
+        assert whole == want[: len(whole)]
+        counts.add(len(whole))
+        kinds = [row.kind for row in result if isinstance(row, CaptureDamage)]
+        assert set(kinds) == {"truncated-file"}
+    assert len(counts) > 20
+
+
+def test_a_wrong_checksum_is_reported_after_all_rows() -> None:
+    packed = bytearray(gzip.compress(PLAIN))
+    packed[-6] ^= 1
+    *got, damage = rows(bytes(packed))
+    assert got == rows(PLAIN)
+    assert isinstance(damage, CaptureDamage)
+    assert (damage.kind, damage.packet, damage.offset) == ("bad-gzip", 173, len(PLAIN))
+
+
+def test_damage_in_the_middle_keeps_what_came_before() -> None:
+    packed = bytearray(gzip.compress(PLAIN))
+    want = rows(PLAIN)
+    packed[len(packed) // 2 : len(packed) // 2 + 4] = b"\xff\xff\xff\xff"
+    result = rows(bytes(packed))
+    whole = [row for row in result if isinstance(row, Segment)]
+    assert whole[:20] == want[:20]
+    assert any(isinstance(row, CaptureDamage) for row in result)
+
+
+def test_octets_after_the_last_member_are_reported() -> None:
+    *got, damage = rows(gzip.compress(PLAIN) + b"something else")
+    assert got == rows(PLAIN)
+    assert isinstance(damage, CaptureDamage)
+    assert damage.kind == "bad-gzip"
+
+
+def test_a_compressed_something_else_is_no_capture() -> None:
+    with pytest.raises(NotACapture):
+        rows(gzip.compress(b"AMQP\0\0\x09\x01" * 10))
+    with pytest.raises(NotACapture):
+        rows(gzip.compress(gzip.compress(PLAIN)))
+    with pytest.raises(NotACapture):
+        rows(gzip.compress(b""))
+
+
+def test_a_bomb_is_inflated_step_by_step() -> None:
+    """64 MiB of one octet in 64 KiB: no step gives more than its bound."""
+    bomb = gzip.compress(bytes(64 * 1024 * 1024))
+    assert len(bomb) < 70_000
+    inflate = Gunzip()
+    sizes = [len(piece) for piece in inflate.feed(bomb)]
+    assert max(sizes) <= STEP
+    assert sum(sizes) == 64 * 1024 * 1024
+    assert not inflate.finish()
+
+
+def test_every_size_around_a_step_comes_out_whole() -> None:
+    for size in (1, STEP - 1, STEP, STEP + 1, 2 * STEP):
+        for pieces in (1, 1000):
+            packed = gzip.compress(bytes(range(256)) * (size // 256 + 1))
+            want = zlib.decompress(packed, 31)
+            inflate = Gunzip()
+            cut = max(1, len(packed) // pieces)
+            got = b"".join(
+                piece
+                for start in range(0, len(packed), cut)
+                for piece in inflate.feed(packed[start : start + cut])
+            )
+            assert got == want
+            assert not inflate.finish()
+
+
+def test_a_large_packet_comes_through_many_steps() -> None:
+    frames = [ethernet(ipv4(tcp(1, 1, bytes(60_000)))) for _ in range(40)]
+    data = pcap([(1, 0, frame) for frame in frames])
+    assert rows(gzip.compress(data)) == rows(data)
+    assert len(rows(data)) == 40
