@@ -51,7 +51,8 @@ def _build(cls: type[Any]) -> type[Any]:
             defaults.update(base.__record_defaults__)  # type: ignore[attr-defined]
     inherited = len(names)
     body = dict(cls.__dict__)
-    for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+    annotations: dict[str, str] = vars(cls).get("__annotations__", {})
+    for name, annotation in annotations.items():
         if str(annotation).startswith("ClassVar"):
             continue
         if name in body:

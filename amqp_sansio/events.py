@@ -68,7 +68,7 @@ class CloseReport:
             parts.append(f"{self.code}")
         if self.text:
             parts.append(self.text)
-        text = ": ".join(parts[:1] + [" ".join(parts[1:])]) if len(parts) > 1 else parts[0]
+        text = f"{parts[0]}: {' '.join(parts[1:])}" if len(parts) > 1 else parts[0]
         return f"{text} ({self.hint})" if self.hint else text
 
 

@@ -1936,7 +1936,12 @@ class BasicQos(Request[BasicQosOk]):
             return b"\x00\x3c\x00\x0a" + self.spare
         try:
             return (
-                _pack_IIHB(0x003C000A, self.prefetch_size, self.prefetch_count, 1 if self.global_ else 0)
+                _pack_IIHB(
+                    0x003C000A,
+                    self.prefetch_size,
+                    self.prefetch_count,
+                    1 if self.global_ else 0,
+                )
             )
         except WRITE_FAULTS:
             return encode_slowly(self, tables)
@@ -2414,7 +2419,12 @@ class BasicGetOk(Method):
             exchange = self.exchange.encode()
             routing_key = self.routing_key.encode()
             return (
-                _pack_IQBB(0x003C0047, self.delivery_tag, 1 if self.redelivered else 0, len(exchange))
+                _pack_IQBB(
+                    0x003C0047,
+                    self.delivery_tag,
+                    1 if self.redelivered else 0,
+                    len(exchange),
+                )
                 + exchange
                 + OCTET[len(routing_key)]
                 + routing_key

@@ -269,7 +269,7 @@ class Connection:
 
     @property
     def receive_budget(self) -> int:
-        """Octets that `receive_data` still takes; 0 means: stop reading for now."""
+        """Octets that `receive_data` still takes; 0 means: stop reading."""
         if self._ending is not None or self._close_hint is not CloseHint.KEEP:
             return 0
         return max(0, self.config.limits.unparsed - len(self._buffer))

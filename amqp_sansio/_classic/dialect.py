@@ -89,13 +89,13 @@ class Dialect:
         self.codes: Final = codes
 
     def is_hard(self, code: int) -> bool:
-        """Whether a reply code ends the connection. A code that the dialect doesn't have is taken as hard."""
+        """Whether a reply code ends the connection; one that the dialect doesn't have is hard."""
         return self.codes.get(code, ("", True))[1]
 
     def decode_method(self, payload: bytes) -> Method:
         """The method in the payload of one method frame.
 
-        Raises CodecError: code 503 for a method that the dialect doesn't have, 502 for arguments that aren't right.
+        Raises CodecError: code 503 for a method that the dialect doesn't have, 502 for wrong arguments.
         """
         if len(payload) < 4:
             raise CodecError("a method frame of less than four octets", offset=0, code=502)
@@ -116,11 +116,6 @@ class Dialect:
         return get_dialect, (self.name,)
 
 
-def default_dialect(version: Version) -> Dialect:
-    """What a connection speaks when its configuration doesn't say: 0-9-1-rabbit or 0-8-rabbit."""
-    return get_dialect(f"{version.label}-rabbit")
-
-
 def get_dialect(name: str) -> Dialect:
     """The dialect of that name; only its own version's records are imported.
 
@@ -129,10 +124,12 @@ def get_dialect(name: str) -> Dialect:
     if name not in DIALECTS:
         raise ValueError(f"no dialect is called {name!r}; there are {', '.join(DIALECTS)}")
     if name.startswith("0-8"):
-        from ..amqp_0_8 import _methods as version
-    else:
-        from ..amqp_0_9_1 import _methods as version  # type: ignore[no-redef]
-    return version.DIALECTS[name]
+        from ..amqp_0_8._methods import DIALECTS as OLD
+
+        return OLD[name]
+    from ..amqp_0_9_1._methods import DIALECTS as NEW
+
+    return NEW[name]
 
 
 def default_dialect(version: Version) -> Dialect:

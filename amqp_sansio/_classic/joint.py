@@ -278,7 +278,7 @@ class Joint:
     def _books(self, channel: ChannelState, client: bool, method: Method, token: Any) -> Step:
         """Match replies, step the channel's mode and keep the books of one method that counts."""
         answered = None
-        if method.IS_REPLY and method.CLASS_ID != 20 or method.NAME == "channel.flow-ok":
+        if (method.IS_REPLY and method.CLASS_ID != 20) or method.NAME == "channel.flow-ok":
             answered = channel.find_call(not client, method, self.dialect.replies)
             if answered is None and not channel.assumed:
                 raise Violation(
@@ -295,7 +295,7 @@ class Joint:
             mode = after
         codes = codes_of(self.dialect.version)
         step = Step(channel, client, method, answered, token, codes, self.limits)
-        asks = bool(self.dialect.replies[method.ID]) and method.CLASS_ID != 20 or method.NAME == "channel.flow"
+        asks = bool(self.dialect.replies[method.ID]) if method.CLASS_ID != 20 else method.NAME == "channel.flow"
         if asks and method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
             asks = False
         if asks:

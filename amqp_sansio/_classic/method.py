@@ -1,11 +1,11 @@
-"""The base of the generated method records, and the careful way to read and write them (0-9-1 section 4.2.4)."""
+"""The base of the method records, and the careful way to read and write them (section 4.2.4)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from ..endpoint import Side
 from ..errors import CodecError
@@ -31,15 +31,17 @@ WRITE_FAULTS: Final = (AttributeError, IndexError, StructError, TypeError, Unico
 class Method:
     """One method of one protocol version, sent or received: an immutable record of its arguments.
 
-    `ID` is the class number times 65,536 plus the method number, `NAME` the specification's name ("basic.deliver").
-    `SENT_BY` names the sides that may send it in any dialect (`Dialect.senders` in one), `REPLIES` the methods that
-    may answer it, `SYNCHRONOUS`, `HAS_CONTENT`, `IS_REPLY` and `HAS_NO_WAIT` what the names say. `FIELDS` pairs each
-    constructor argument with its wire type: octet, short, long, longlong (unsigned, 1 to 8 octets), bit, shortstr (str
-    of at most 255 octets), longstr (bytes), timestamp (POSIX seconds), table (any mapping; a Table when
-    received). `RESERVED` names those fields that only some version of the protocol gives a meaning.
+    `ID` is the class number times 65,536 plus the method number, `NAME` the specification's name
+    ("basic.deliver"). `SENT_BY` names the sides that may send it in some dialect, `REPLIES` what
+    may answer it (`Dialect.senders` and `Dialect.replies`: in one dialect). `FIELDS` pairs each
+    constructor argument with its wire type: octet, short, long, longlong (unsigned, 1 to 8
+    octets), bit, shortstr (str of at most 255 octets), longstr (bytes), timestamp (POSIX
+    seconds), table (any mapping; a Table when received). `WIRE` is the same in the order of the
+    wire, with "" for what the version reserves. `RESERVED` names the fields that only 0-8 gives a
+    meaning, `SECRETS` those that `repr` doesn't show.
 
-    `spare` holds the octets of the arguments as they came, when the fields alone wouldn't encode to the same ones (set
-    spare bits, reserved fields that aren't empty), else None.
+    `spare` holds the octets of the arguments as they came, when the fields alone wouldn't encode
+    to the same ones (spare bits that are set, reserved fields that aren't empty), else None.
 
     Two methods are equal when class, fields and `spare` are. Records are hashable and pickle.
     """
@@ -76,16 +78,17 @@ class Method:
 
     @staticmethod
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> Method:
-        """Read the arguments in `buf`, from `pos` (behind the method number) to `end`, the end of the payload.
+        """Read the arguments in `buf` from `pos`, behind the method number, to `end` of the payload.
 
-        Tables are read when they are asked for. Raises CodecError (code 502) unless the arguments fill exactly that.
+        Tables are read when they are asked for. Raises CodecError (code 502) unless the arguments
+        end exactly there.
         """
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return self.spare == other.spare and all(  # type: ignore[attr-defined]
+        return isinstance(other, Method) and self.spare == other.spare and all(
             [getattr(self, name) == getattr(other, name) for name in self.__match_args__]
         )
 
@@ -137,7 +140,7 @@ def _rebuild(cls: type[M], arguments: tuple[Any, ...], spare: bytes) -> M:
 
 def hashable(value: Any) -> Any:
     """`value`, or for a mapping that has no hash what a Table's hash is made of."""
-    return frozenset(value) if isinstance(value, Mapping) else value  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    return frozenset(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else value
 
 
 INTEGERS: Final = {
@@ -174,7 +177,7 @@ def decode_slowly(cls: type[M], buf: bytes, pos: int, end: int, tables: TableRul
             odd = odd or bits != 0
             index = 0
         if kind == "optional-table":
-            # Who sends no table to a dialect that has one, or one to a dialect that has none, is reproduced as is.
+            # A table for a dialect that has none, and none for one that has, are kept as they came.
             odd = odd or (pos == end) is tables.consume_arguments
             if pos == end:
                 continue
@@ -215,9 +218,8 @@ def _read(
 def _octets(cls: type[Method], name: str, buf: bytes, pos: int, end: int, size: int) -> bytes:
     if pos + size > end:
         raise CodecError(
-            f"{cls.NAME}: {name or 'a reserved argument'} goes {pos + size - end} octets beyond the frame",
-            offset=pos,
-            code=SYNTAX_ERROR,
+            f"{cls.NAME}: {name or 'a reserved argument'} goes {pos + size - end} octets beyond
+            the " "frame", offset=pos, code=SYNTAX_ERROR,
         )
     return buf[pos : pos + size]
 
@@ -253,7 +255,10 @@ def encode_slowly(method: Method, tables: TableRules) -> bytes:
 
 
 def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules) -> bytes:
-    """The octets of one field; None means its empty value. Raises CodecError that names owner and field."""
+    """The octets of one field, of its empty value for None.
+
+    Raises CodecError that names the owner and the field.
+    """
     layout = INTEGERS.get(kind)
     try:
         if layout is not None:
@@ -262,18 +267,19 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
             data = b"" if value is None else value.encode("utf-8", "surrogateescape")
             return OCTET[len(data)] + data
         if kind == "longstr":
-            data = b"" if value is None else value
-            if isinstance(data, (bytes, bytearray, memoryview)):
-                return INTEGERS["long"].pack(len(data)) + data
+            data = b"" + (value or b"")
+            return INTEGERS["long"].pack(len(data)) + data
         elif value is None or isinstance(value, Mapping):
-            return encode_table(value or {}, tables)
+            return encode_table(cast("Mapping[str, Any]", value or EMPTY), tables)
     except IndexError:
         raise CodecError(
-            f"{owner}: {name} is {len(value)} characters long, above 255 octets", code=SYNTAX_ERROR
+            f"{owner}: {name} is above 255 octets: {value!r:.60}...", code=SYNTAX_ERROR
         ) from None
-    except (AttributeError, StructError, UnicodeEncodeError):
+    except (AttributeError, StructError, TypeError, UnicodeEncodeError):
         pass
-    raise CodecError(f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR)
+    raise CodecError(
+        f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR
+    )
 
 
 _KINDS: Final = {

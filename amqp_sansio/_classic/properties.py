@@ -1,9 +1,9 @@
-"""The base of the content properties: decoded all at once, and only when one is asked for (0-9-1 section 4.2.6.1)."""
+"""The base of the content properties, which are decoded when one is asked for (section 4.2.6.1)."""
 
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from ..errors import CodecError
 from .method import INTEGERS, hashable, write_field
@@ -21,12 +21,13 @@ _MORE: Final = 1
 
 
 class Properties:
-    """The properties of one content class: every attribute is the property's value, or None when it's absent.
+    """The properties of one content class: each attribute is a property's value, None when it's absent.
 
-    Built by keywords (`BasicProperties(content_type="text/plain")`) or over octets (`from_wire`), which are decoded
-    on first access: any access may then raise CodecError (`check` tells beforehand). `FIELDS` pairs each
-    property with its wire type, in the order of their flags. Equal when all properties are; hashable; pickling
-    keeps octets.
+    Built by keywords (`BasicProperties(content_type="text/plain")`) or over octets (`from_wire`).
+    Octets are decoded all at once when a property is asked for, and any access may then raise
+    CodecError (`check` tells beforehand); until then the object is of a subclass of its class.
+    `FIELDS` pairs each property with its wire type, in the order of their flags. Equal when all
+    properties are; hashable; pickling keeps octets.
     """
 
     __slots__ = ("_raw", "_rules")
@@ -43,11 +44,11 @@ class Properties:
 
     @staticmethod
     def from_wire(raw: bytes, tables: TableRules) -> Properties:
-        """Properties over `raw`: the flags and the property list, to their end. Checks nothing yet."""
+        """Properties over `raw`, the flags and the property list. Checks nothing yet."""
         raise NotImplementedError
 
     def encode(self, tables: TableRules) -> bytes:
-        """Flags and property list: the octets they came in, when built from the wire by the same table rules.
+        """Flags and property list: those it was built from, if its tables have the same rules.
 
         Raises CodecError for a value that its wire type can't hold.
         """
@@ -108,10 +109,11 @@ class Properties:
 
 
 def lazily(cls: type[P]) -> type[P]:
-    """The class that properties have until one of them is asked for; `_load` then gives them their own."""
+    """The class of properties that weren't read yet; `_load` then gives them `cls`."""
     body: dict[str, Any] = {name: property(_unread(name)) for name in cls.__match_args__}
     body["__slots__"] = ()
-    return type(f"Unread{cls.__name__}", (cls,), body)
+    unread: Any = type(f"Unread{cls.__name__}", (cls,), body)
+    return cast("type[P]", unread)
 
 
 def _unread(name: str) -> Callable[[Any], Any]:
@@ -162,7 +164,7 @@ def load_slowly(
 
 
 def _flags(owner: str, raw: bytes) -> tuple[int, int]:
-    # Words of flags follow each other while their last bit is set; no class has more than 15 properties.
+    # Words of flags follow each other while their last bit is set; no class needs a second one.
     pos = flags = 0
     more = _MORE
     while more:

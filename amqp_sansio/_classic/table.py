@@ -1,11 +1,11 @@
-"""Field tables: ordered maps of typed values that keep the octets they came in (0-8 and 0-9-1 section 4.2.5.5)."""
+"""Field tables: ordered maps of typed values that keep their octets (section 4.2.5.5)."""
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..errors import CodecError
 from .table_encode import encode_table
@@ -35,15 +35,17 @@ NOTHING: Final[Mapping[str, FieldValue]] = {}
 
 
 class Table(TableOctets, Mapping[str, FieldValue]):
-    """A field table over its own octets: a read-only mapping of names to decoded values, in the order of the wire.
+    """A field table over its own octets: a read-only mapping of names to values, in the wire's order.
 
-    Values: `t` bool; `b B s U u I i l L` int; `f d` float; `D` Decimal; `T` Timestamp; `S` str (octets that aren't
-    UTF-8 as surrogate escapes, so that they survive); `x` bytes; `V` None; `F` Table; `A` list. What a tag means, and
-    which of several entries with one name counts, is up to `rules`. Nothing is decoded before it's asked for, so
-    any access may raise CodecError for octets from the wire; `check_table` tells beforehand.
+    Values: `t` bool; `b B s U u I i l L` int; `f d` float; `D` Decimal; `T` Timestamp; `S` str,
+    with octets that aren't UTF-8 as surrogate escapes, so that they survive; `x` bytes; `V` None;
+    `F` Table; `A` list. What a tag means, and which of several entries with one name counts, is
+    up to `rules`. Nothing is decoded before it's asked for, so any access may raise CodecError
+    for octets from the wire; `check_table` tells beforehand.
 
-    `Table({"x-max-length": 10})` encodes at once; for the Python types it takes see `encode_table`. A table equals any
-    mapping with the same items, and is hashable. Pickling keeps octets and rules.
+    `Table({"x-max-length": 10})` encodes at once; for the Python types it takes see
+    `encode_table`. A table equals any mapping with the same items, and is hashable. Pickling
+    keeps octets and rules.
     """
 
     __slots__ = ("_values",)
@@ -59,7 +61,7 @@ class Table(TableOctets, Mapping[str, FieldValue]):
 
     @staticmethod
     def from_wire(raw: bytes, rules: TableRules) -> Table:
-        """A table over `raw`, its octets without the 4-octet length in front of it. Checks nothing yet."""
+        """A table over `raw`, its octets without the length in front. Checks nothing yet."""
         table = _new(Table)
         table._raw = raw
         table._rules = rules
@@ -67,7 +69,7 @@ class Table(TableOctets, Mapping[str, FieldValue]):
         return table
 
     def entries(self) -> list[tuple[str, str, FieldValue]]:
-        """Every entry as (name, tag, value) in the order of the wire, also those whose name comes twice."""
+        """Every entry as (name, tag, value) in the wire's order, also where a name comes twice."""
         return _entries(self._raw, 0, len(self._raw), self._rules, 1)
 
     def to_dict(self) -> dict[str, FieldValue]:
@@ -147,7 +149,7 @@ class Table(TableOctets, Mapping[str, FieldValue]):
                 return True
             return self._loaded() == other._loaded()
         if isinstance(other, Mapping):
-            return self._loaded() == dict(other)
+            return self._loaded() == dict(cast("Mapping[str, FieldValue]", other))
         return NotImplemented
 
     def __hash__(self) -> int:
@@ -173,12 +175,12 @@ def decode_table(raw: bytes, rules: TableRules) -> Table:
     if len(raw) < 4 or _READ_U32(raw, 0)[0] != len(raw) - 4:
         raise CodecError("a table's length doesn't match its octets", offset=0, code=SYNTAX_ERROR)
     table = Table.from_wire(raw[4:], rules)
-    table._load()
+    len(table)
     return table
 
 
 def check_table(buf: bytes, pos: int, end: int, rules: TableRules) -> None:
-    """Skim a table's structure without building values. `pos` is behind its length, `end` where it must end.
+    """Skim a table's structure without building values, from behind its length to where it must end.
 
     Raises CodecError (code 502) with the offset in `buf`.
     """
@@ -290,7 +292,7 @@ def _decode_value(
         at = pos + 5
         pos = at + _READ_U32(buf, pos + 1)[0]
         if tag == 70:
-            table = Table.from_wire(buf[at:pos], rules)
+            table: Any = Table.from_wire(buf[at:pos], rules)
             table._values = _decode(buf, at, pos, rules, depth + 1)
             return table, pos
         if tag == 65:
@@ -370,7 +372,7 @@ def _careful(
     if tag == 83:
         return buf[at:stop].decode("utf-8", "surrogateescape"), stop
     if tag == 70:
-        table = Table.from_wire(buf[at:stop], rules)
+        table: Any = Table.from_wire(buf[at:stop], rules)
         table._values = _mapping(_entries(buf, at, stop, rules, depth + 1), rules)
         return table, stop
     if tag == 65:

@@ -31,10 +31,11 @@ _WRITE_FAULTS: Final = (AttributeError, IndexError, TypeError, StructError, Unic
 def encode_table(values: Mapping[str, FieldValue], rules: TableRules) -> bytes:
     """The octets of a table, with its length in octets in front.
 
-    bool becomes `t`, int `I` or where it doesn't fit the rules' 64-bit tag, float `d`, str `S`, bytes
-    `x` (`S` where rules have no byte array), Decimal `D`, Timestamp and datetime (naive: UTC) `T`,
-    None `V`, a mapping `F`, a list or tuple `A`, and `Typed` what it says. A Table keeps its octets;
-    only one of other rules is encoded anew, with its tags where both rules read them alike.
+    bool becomes `t`, int `I` or where it doesn't fit the 64-bit tag of the rules, float `d`, str
+    `S`, bytes `x` (`S` where rules have no byte array), Decimal `D`, Timestamp and datetime
+    (naive: UTC) `T`, None `V`, a mapping `F`, a list or tuple `A`, and `Typed` what it says. A
+    Table keeps its octets; only one of other rules is encoded anew, with its tags where both
+    rules read them alike.
 
     Raises CodecError for what the rules can't say, for a name above 255 octets, and for nesting
     deeper than `rules.depth`.
@@ -62,7 +63,7 @@ def _encode_dict(values: dict[str, FieldValue], rules: TableRules, depth: int) -
     parts: list[bytes] = []
     for name, value in values.items():
         key = name.encode()
-        kind: type[object] = type(value)
+        kind = type(value)  # pyright: ignore[reportUnknownVariableType]
         if kind is str:
             data = value.encode()
             size = len(data)
@@ -114,7 +115,7 @@ def _translated(table: TableOctets, rules: TableRules) -> Iterator[tuple[str, Fi
 
 
 def _encode_value(value: FieldValue, rules: TableRules, depth: int) -> bytes:
-    kind: type[object] = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is str:
         data = _text(value, "the string")
         return _TAG_LENGTH(83, len(data)) + data
@@ -127,8 +128,8 @@ def _encode_value(value: FieldValue, rules: TableRules, depth: int) -> bytes:
     if not tag or tag not in rules.writes:
         what = f"type {tag!r}" if tag else "64-bit integer"
         raise _refusal(
-            f"tables of the dialect {rules.name!r} have no {what}, which {value!r:.60} needs; they have "
-            f"{' '.join(rules.writes)}: convert it, or say its type with Typed(tag, value)"
+            f"tables of the dialect {rules.name!r} have no {what}, which {value!r:.60} needs; they "
+            f"have {' '.join(rules.writes)}: convert it, or say its type with Typed(tag, value)"
         )
     return _encode_typed(tag, value, rules, depth)
 

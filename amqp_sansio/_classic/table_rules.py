@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 FieldValue: TypeAlias = Any
-"""A decoded value: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list of them."""
+"""A decoded value: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list."""
 
 SYNTAX_ERROR: Final = 502
 """The reply code of octets that break the syntax of a field, in both versions."""
@@ -30,13 +30,14 @@ MAX_DEPTH: Final = 128
 class Timestamp(int):
     """A moment in POSIX seconds, an unsigned 64-bit number on the wire (tag `T`; section 4.2.5.4).
 
-    It's an int, so that it carries values that no datetime can. Example: `Timestamp(1700000000).as_datetime()`.
+    It's an int, so that it carries values that no datetime can:
+    `Timestamp(1700000000).as_datetime()`.
     """
 
     __slots__ = ()
 
     def as_datetime(self) -> datetime:
-        """The same moment as an aware datetime in UTC. Raises OverflowError beyond the year 9999."""
+        """The same moment as a datetime in UTC. Raises OverflowError beyond the year 9999."""
         from datetime import UTC, datetime, timedelta
 
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(self))
@@ -47,14 +48,14 @@ class Timestamp(int):
 
 @record
 class Typed:
-    """A value with its wire type said outright: `Typed("b", -1)` is a signed octet. `tag` is one letter."""
+    """A value with its wire type, one letter: `Typed("b", -1)` is a signed octet."""
 
     tag: str
     value: FieldValue
 
 
 Reader: TypeAlias = "Callable[[bytes, int], tuple[FieldValue, int]]"
-"""Reads a value at an offset; gives the value and the offset behind it. Raises struct.error or IndexError."""
+"""Reads a value at an offset; gives it and the offset behind. Raises struct.error or IndexError."""
 
 
 def _fixed(form: str) -> Reader:
@@ -84,7 +85,8 @@ def _decimal(buf: bytes, pos: int) -> tuple[FieldValue, int]:
 _SCALE_AND_VALUE: Final = Struct(">Bi").unpack_from
 
 INTEGERS: Final = {
-    "b": ">b", "B": ">B", "s": ">h", "U": ">h", "u": ">H", "I": ">i", "i": ">I", "l": ">q", "L": ">q",
+    "b": ">b", "B": ">B", "s": ">h", "U": ">h", "u": ">H", "I": ">i", "i": ">I",
+    "l": ">q", "L": ">q",
 }  # fmt: skip
 """The integer tags as RabbitMQ and Qpid read them (errata page of RabbitMQ, section 3)."""
 
@@ -97,20 +99,21 @@ _SIZES: Final = {
 class TableRules:
     """The rules of one dialect for field tables.
 
-    `name` says whose they are; octets go unread between tables whose rules have one name. `writes` are
-    the tags that may be sent. `wide` is the tag of a 64-bit integer, "" for none. `s_is_string`: the
-    tag `s` is a short string, not a 16-bit integer. `l_is_unsigned`: the tag `l` is unsigned.
-    `first_wins`: of entries with one name the first counts (0-8 section 4.2.5.5), else the last.
-    `consume_arguments`: 0-8's basic.consume ends with a table. `depth` is how deep tables and arrays
-    may nest (a table in a method or header is 1), `entries` how many entries one may have.
+    `name` says whose they are; tables whose rules have one name exchange octets unread. `writes`
+    are the tags that may be sent. `wide` is the tag of a 64-bit integer, "" for none.
+    `s_is_string`: `s` is a short string, not a 16-bit integer. `l_is_unsigned`: the tag `l` is
+    unsigned. `first_wins`: of entries with one name the first counts (0-8 section 4.2.5.5), else
+    the last. `consume_arguments`: 0-8's basic.consume ends with a table. `depth` is how deep
+    tables and arrays may nest (a table in a method or header is 1), `entries` how many entries
+    one may have.
 
     Every dialect reads every tag, whether it may send it or not. Raises ValueError for a depth that
     isn't from 1 to 128.
     """
 
     __slots__ = (
-        "consume_arguments", "depth", "entries", "first_wins", "has_bool", "integers", "l_is_unsigned",
-        "name", "read_l", "readers", "s_is_string", "sizes", "wide", "writes",
+        "consume_arguments", "depth", "entries", "first_wins", "has_bool", "integers",
+        "l_is_unsigned", "name", "read_l", "readers", "s_is_string", "sizes", "wide", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -164,8 +167,8 @@ class TableRules:
 
     def _arguments(self) -> tuple[str, str, str, bool, bool, bool, bool, int, int]:
         return (
-            self.name, self.writes, self.wide, self.s_is_string, self.l_is_unsigned, self.first_wins,
-            self.consume_arguments, self.depth, self.entries,
+            self.name, self.writes, self.wide, self.s_is_string, self.l_is_unsigned,
+            self.first_wins, self.consume_arguments, self.depth, self.entries,
         )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:

@@ -493,8 +493,8 @@ class BasicConsume(Request[BasicConsumeOk]):
     on its channel; empty: the server names it; `no_local` nothing that this connection
     published; `no_ack` settled as soon as sent; `exclusive` for this connection or consumer
     alone; `no_wait` no answer is wanted; `arguments` None: no table on the wire, but an empty
-    one in the dialect 0-8-qpid, the only one where it may be given; `ticket` the access ticket
-    of 0-8; 0-9-1 reserves it, 0.
+    one in the dialect 0-8-qpid, the only one where a table may be given; `ticket` the access
+    ticket of 0-8; 0-9-1 reserves it, 0.
     """
 
     __match_args__ = (
@@ -781,7 +781,12 @@ class FileQos(Request[FileQosOk]):
             return b"\x00\x46\x00\x0a" + self.spare
         try:
             return (
-                _pack_IIHB(0x0046000A, self.prefetch_size, self.prefetch_count, 1 if self.global_ else 0)
+                _pack_IIHB(
+                    0x0046000A,
+                    self.prefetch_size,
+                    self.prefetch_count,
+                    1 if self.global_ else 0,
+                )
             )
         except WRITE_FAULTS:
             return encode_slowly(self, tables)
@@ -1646,7 +1651,13 @@ class StreamQos(Request[StreamQosOk]):
             return b"\x00\x50\x00\x0a" + self.spare
         try:
             return (
-                _pack_IIHIB(0x0050000A, self.prefetch_size, self.prefetch_count, self.consume_rate, 1 if self.global_ else 0)
+                _pack_IIHIB(
+                    0x0050000A,
+                    self.prefetch_size,
+                    self.prefetch_count,
+                    self.consume_rate,
+                    1 if self.global_ else 0,
+                )
             )
         except WRITE_FAULTS:
             return encode_slowly(self, tables)
@@ -2440,7 +2451,14 @@ class TestInteger(Request[TestIntegerOk]):
             return b"\x00\x78\x00\x0a" + self.spare
         try:
             return (
-                _pack_IBHIQB(0x0078000A, self.integer_1, self.integer_2, self.integer_3, self.integer_4, self.operation)
+                _pack_IBHIQB(
+                    0x0078000A,
+                    self.integer_1,
+                    self.integer_2,
+                    self.integer_3,
+                    self.integer_4,
+                    self.operation,
+                )
             )
         except WRITE_FAULTS:
             return encode_slowly(self, tables)
@@ -2450,7 +2468,13 @@ class TestInteger(Request[TestIntegerOk]):
         method = _new(TestInteger)
         slot: Any = method
         try:
-            slot.integer_1, slot.integer_2, slot.integer_3, slot.integer_4, slot.operation = _read_BHIQB(buf, pos)
+            (
+                slot.integer_1,
+                slot.integer_2,
+                slot.integer_3,
+                slot.integer_4,
+                slot.operation,
+            ) = _read_BHIQB(buf, pos)
         except READ_FAULTS:
             return decode_slowly(TestInteger, buf, pos, end, tables)
         if pos + 16 == end:

@@ -1138,8 +1138,8 @@ class BasicCredit(Request[BasicCreditOk]):
 
 
 class BasicCreditDrained(Method):
-    """Tell that a consumer's credit was used up by draining (extension of RabbitMQ): basic.credit-
-    drained (60/202), by the server.
+    """Tell that draining used up the credit (extension of RabbitMQ): basic.credit-drained
+    (60/202), by the server.
 
     `consumer_tag` names the consumer on its channel; empty: the server names it;
     `credit_drained` credit that was used up.

@@ -25,6 +25,8 @@ MAX_BLOCK: Final = 16 * 1024 * 1024
 """A block that claims to be longer is taken for damage."""
 _MAX_INTERFACES: Final = 65_536
 _MIN_SECTION: Final = 28
+_STANDARD: Final = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0x0BAD, 0x4000_0BAD, _SECTION_TYPE})
+"""The block types that the format assigns, but for those of local use."""
 _INT64: Final = 1 << 63
 
 
@@ -52,10 +54,11 @@ _Interface = tuple[int, int, int, int, int]
 class PcapngParser(Parser):
     """Reads one pcapng file, of any number of sections."""
 
-    __slots__ = ("_big", "_interfaces", "_silent")
+    __slots__ = ("_at_end", "_big", "_interfaces", "_silent")
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
+        self._at_end = False  # nothing follows what `parse` is given
         self._big = False
         self._interfaces: list[_Interface] = []
         self._silent: list[bool] = []  # interfaces of which was said that they can't be read
@@ -103,6 +106,16 @@ class PcapngParser(Parser):
                 self._lose(base + pos, why)
                 pos += 4
                 continue
+            if buf.find(SECTION, pos + 4, pos + length - 4) >= 0:
+                # A capture inside of a packet, or a cut block whose length happens to fit.
+                following = pos + length
+                if end - following < 8 and not self._at_end:
+                    need = length + 8
+                    break
+                if not _plausible(order, buf, following) and find_section(buf, pos + 4) >= 0:
+                    self._lose(base + pos, f"a block of type {kind} that was cut short")
+                    pos += 4
+                    continue
             if kind == _ENHANCED_PACKET:
                 self._enhanced(order, buf, pos, length, base + pos, out, decode)
             elif kind == _SECTION_TYPE:
@@ -122,6 +135,8 @@ class PcapngParser(Parser):
 
     def finish(self, rest: bytes, out: Output) -> None:
         """The file ends; `rest` is what `parse` left."""
+        self._at_end = True
+        rest = rest[self.parse(rest, out, True) :]
         while rest and self._lost_at < 0:
             # A recording that was cut and then appended to: the cut block's length covers the next
             # section.
@@ -292,6 +307,16 @@ def find_section(buf: bytes, start: int) -> int:
             if _MIN_SECTION <= length <= MAX_BLOCK and not length & 3 and major == 1:
                 return at
         start = at + 1
+
+
+def _plausible(order: _Order, buf: bytes, pos: int) -> bool:
+    """Whether a block may begin at `pos`."""
+    if pos + 8 > len(buf):
+        return True
+    kind, length = order.block(buf, pos)
+    if length < 12 or length & 3 or length > MAX_BLOCK:
+        return buf[pos : pos + 4] == SECTION
+    return kind in _STANDARD or kind >= 0x8000_0000
 
 
 def read_options(

@@ -1,4 +1,4 @@
-"""`python -m tools.codegen` writes the generated modules, `--check` compares them with what it would write."""
+"""`python -m tools.codegen` writes the generated modules; `--check` compares them instead."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def main(arguments: list[str] | None = None) -> int:
         "--specs",
         type=Path,
         default=Path(os.environ.get("AMQP_SANSIO_SPECS", ROOT.parent / "shared" / "specs")),
-        help="folder of the specifications' XML (or AMQP_SANSIO_SPECS)",
+        help="folder with the XML of the specifications (or AMQP_SANSIO_SPECS)",
     )
     options = parser.parse_args(arguments)
     specs: Path = options.specs
     if not specs.is_dir():
-        print(f"codegen: no folder {specs} with the specifications' XML: nothing done", file=sys.stderr)
+        print(f"codegen: the specifications aren't there: {specs}; nothing done", file=sys.stderr)
         return 0 if options.check else 2
     stale: list[str] = []
     for generate in TARGETS:
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
                 path.write_text(text, encoding="utf-8")
                 print(name)
     for name in stale:
-        print(f"codegen: {name} isn't what the generator writes; run python -m tools.codegen", file=sys.stderr)
+        print(f"codegen: {name} is stale; run python -m tools.codegen", file=sys.stderr)
     return 1 if stale else 0
 
 

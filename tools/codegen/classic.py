@@ -125,7 +125,8 @@ def emit_dialects(out: Module, dialects: dict[str, Spec], methods: dict[str, Met
     out.need("method", "Method")
     out.need("properties", "Properties")
     out.need_from("..versions", label)
-    lines = ["", "", "_EVERYWHERE: Final[tuple[type[Method], ...]] = (", *listed(everywhere, 4), ")"]
+    lines = ["", "", "_EVERYWHERE: Final[tuple[type[Method], ...]] = ("]
+    lines += [*listed(everywhere, 4), ")"]
     kinds = sorted([name for name in out.public if name.endswith("Properties")])
     lines += ["_PROPERTIES: Final[tuple[type[Properties], ...]] = ("]
     lines += [*[f"    {kind}," for kind in kinds], ")"]
@@ -141,7 +142,8 @@ def emit_dialects(out: Module, dialects: dict[str, Spec], methods: dict[str, Met
         else:
             lines.append("    _EVERYWHERE,")
         lines += ["    _PROPERTIES,", f"    {RULES[name]}_TABLES,", "    {"]
-        lines += [f'        {code}: ("{text}", {hard}),' for code, (text, hard) in sorted(spec.codes.items())]
+        for code, (text, hard) in sorted(spec.codes.items()):
+            lines.append(f'        {code}: ("{text}", {hard}),')
         lines += ["    },", "    {"]
         for item, method in spec.methods.items():
             if method.sides != methods[item].sides:

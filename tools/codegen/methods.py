@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from .model import Field, Method
-from .module import WIDTH, Module, assign, docstring, quoted
+from .module import WIDTH, Module, assign, call, docstring, quoted
 from .words import FIELDS, METHODS, SPECIAL
 
 FIXED = {"octet": "B", "short": "H", "long": "I", "longlong": "Q", "timestamp": "Q"}
 SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
 ANNOTATIONS = {
-    "octet": "int", "short": "int", "long": "int", "longlong": "int", "timestamp": "int", "bit": "bool",
-    "shortstr": "str", "longstr": "bytes", "table": "FieldTable", "optional-table": "FieldTable | None",
+    "octet": "int", "short": "int", "long": "int", "longlong": "int", "timestamp": "int",
+    "bit": "bool", "shortstr": "str", "longstr": "bytes", "table": "FieldTable",
+    "optional-table": "FieldTable | None",
 }  # fmt: skip
 DEFAULTS = {
     "octet": "0", "short": "0", "long": "0", "longlong": "0", "timestamp": "0", "bit": "False",
     "shortstr": '""', "longstr": 'b""', "table": "EMPTY", "optional-table": "None",
 }  # fmt: skip
 TRAILING = ("ticket",)
-"""Fields that stand first on the wire and last in the constructor, because 0-9-1 reserves them."""
+"""Fields that come first on the wire and last in the constructor: 0-9-1 reserves them."""
 RESERVED = ("ticket", "capabilities", "insist", "known_hosts", "out_of_band", "cluster_id")
 """Fields of 0-8 that 0-9-1 reserves."""
 SECRETS = {
@@ -71,7 +72,8 @@ def _emit(out: Module, method: Method, is_reply: bool) -> None:
     body = docstring(_sentence(method, sides), _told(method, order))
     body += ["", *assign("__match_args__", quoted([item.name for item in order]))]
     body += ["__slots__ = __match_args__", "", f"ID = 0x{method.id:08X}", f'NAME = "{method.name}"']
-    body += [f"CLASS_ID = {method.class_id}", f"METHOD_ID = {method.method_id}", f"SENT_BY = {sides}"]
+    body += [f"CLASS_ID = {method.class_id}", f"METHOD_ID = {method.method_id}"]
+    body.append(f"SENT_BY = {sides}")
     if method.synchronous:
         body.append("SYNCHRONOUS = True")
     if replies:
@@ -97,7 +99,8 @@ def _emit(out: Module, method: Method, is_reply: bool) -> None:
     if order:
         out.typing("Final")
         body += ["", "def __init__(", "    self,"]
-        body += [f"    {item.name}: {ANNOTATIONS[item.type]} = {DEFAULTS[item.type]}," for item in order]
+        for item in order:
+            body.append(f"    {item.name}: {ANNOTATIONS[item.type]} = {DEFAULTS[item.type]},")
         body.append(") -> None:")
         body += [f"    self.{item.name}: Final = {item.name}" for item in order]
         body.append("    self.spare = None")
@@ -158,9 +161,8 @@ class _Writer:
             self.lines.append(line)
         else:
             self.lines.append("    return (")
-            self.lines += [
-                f"        {'+ ' if place else ''}{piece}" for place, piece in enumerate(self._pieces)
-            ]
+            for place, piece in enumerate(self._pieces):
+                self.lines += ["        " + line for line in call(piece, 16, "+ " if place else "")]
             self.lines.append("    )")
         self.lines += ["except WRITE_FAULTS:", "    return encode_slowly(self, tables)"]
 
@@ -335,7 +337,13 @@ class _Reader:
         if form == "B":
             value = f"buf[{self._here()}]"
         else:
-            value = f"{self._out.reader(form)}(buf, {self._here()}){'[0]' if len(form) == 1 else ''}"
-        self._steps.append(f"{targets} = {value}")
+            value = f"{self._out.reader(form)}(buf, {self._here()})"
+            if len(form) == 1:
+                value += "[0]"
+        line = f"{targets} = {value}"
+        if len(line) + 12 > WIDTH:
+            self._steps += ["(", *[f"    {target}," for _, target in self._run], f") = {value}"]
+        else:
+            self._steps.append(line)
         self._offset += sum([SIZES[code] for code in form])
         self._run = []

@@ -1,4 +1,4 @@
-"""What the generator knows of a specification: classes, methods and fields, read from XML, with the facts no XML has."""
+"""What the generator knows of a specification: what its XML says, and the facts that no XML has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Field:
-    """An argument or property: Python name ("" when the version reserves it) and elementary wire type."""
+    """An argument or property: name in Python, "" when it's reserved, and elementary wire type."""
 
     name: str
     type: str
@@ -64,7 +64,7 @@ class Spec:
 
 
 def python_name(name: str) -> str:
-    """A field's name in Python: `no local` and `no-local` become `no_local`, and nowait is no_wait everywhere."""
+    """A field's name in Python: `no local` and `no-local` become `no_local`, and nowait no_wait."""
     name = name.replace(" ", "_").replace("-", "_")
     if name == "nowait":
         return "no_wait"
@@ -97,11 +97,11 @@ def read(path: Path) -> Spec:
         if group is not None:
             name = node.attrib["name"].replace(" ", "-")
             spec.codes[int(node.attrib["value"])] = (name, group.startswith("hard"))
-    for group in root.iter("class"):
-        prefix = group.attrib["name"]
-        number = int(group.attrib["index"])
-        spec.properties[prefix] = (number, fields_of(group))
-        for node in group.findall("method"):
+    for part in root.iter("class"):
+        prefix = part.attrib["name"]
+        number = int(part.attrib["index"])
+        spec.properties[prefix] = (number, fields_of(part))
+        for node in part.findall("method"):
             method = Method(
                 name=f"{prefix}.{node.attrib['name']}",
                 class_id=number,
@@ -149,7 +149,7 @@ RECOVER_SYNC = (
     ),
     Method("basic.recover-sync-ok", 60, 111, (), SERVER, (), True),
 )  # fmt: skip
-"""In no XML of 0-8, but in RabbitMQ's codec of 0-8, which takes them from 0-9-1; the names are Qpid's."""
+"""In no XML of 0-8, but in RabbitMQ's codec of 0-8; the names are Qpid's for 0-9-1."""
 
 
 def named(method: Method, names: dict[int, str]) -> Method:

@@ -9,7 +9,7 @@ WIDTH = 100
 
 
 class Module:
-    """Collects lines, the names they define and the names they need. `package` leads to `_classic`."""
+    """Collects lines, the names they define and those they need; `package` leads to `_classic`."""
 
     def __init__(self, docstring: str, sources: list[str], package: str) -> None:
         self._docstring = docstring
@@ -86,7 +86,8 @@ class Module:
         else:
             out.append(f"    from {self._package}table import TableRules")
         if self._helpers:
-            out += ["", *[f"{name}: Final = {self._helpers[name]}" for name in sorted(self._helpers)]]
+            out.append("")
+            out += [f"{name}: Final = {value}" for name, value in sorted(self._helpers.items())]
         out += [*self.lines, "", "", "__all__ = ["]
         out += [f'    "{name}",' for name in sorted(self.public, key=import_order)]
         return "\n".join([*out, "]", ""])
@@ -117,6 +118,14 @@ def assign(name: str, items: list[str]) -> list[str]:
     if len(line) + 4 <= WIDTH:
         return [line]
     return [f"{name} = (", *[f"    {item}," for item in items], ")"]
+
+
+def call(text: str, indent: int, prefix: str = "") -> list[str]:
+    """A function call, one argument to a line where it's too long; the lines aren't indented."""
+    if len(text) + len(prefix) + indent <= WIDTH:
+        return [prefix + text]
+    name, _, rest = text.partition("(")
+    return [f"{prefix}{name}(", *[f"    {item}," for item in rest[:-1].split(", ")], ")"]
 
 
 def quoted(names: Iterable[str]) -> list[str]:

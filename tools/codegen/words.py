@@ -13,13 +13,16 @@ METHODS: Final = {
     "basic.consume": "Start a consumer on a queue",
     "basic.consume-ok": "Confirm a consumer, with its tag",
     "basic.credit": "Give a consumer credit (extension of RabbitMQ)",
-    "basic.credit-drained": "Tell that a consumer's credit was used up by draining (extension of RabbitMQ)",
+    "basic.credit-drained": "Tell that draining used up the credit (extension of RabbitMQ)",
     "basic.credit-ok": "Confirm credit (extension of RabbitMQ)",
     "basic.deliver": "Hand a message to a consumer",
     "basic.get": "Fetch one message from a queue",
     "basic.get-empty": "Tell that the queue has no message",
     "basic.get-ok": "Hand over the fetched message",
-    "basic.nack": "Refuse one delivery or all up to it; from the server: refuse publishes (extension of RabbitMQ)",
+    "basic.nack": (
+        "Refuse one delivery or all up to it; from the server: refuse publishes "
+        "(extension of RabbitMQ)"
+    ),
     "basic.publish": "Publish a message to an exchange",
     "basic.qos": "Limit what is delivered ahead of settlement",
     "basic.qos-ok": "Confirm the limits",
@@ -213,7 +216,8 @@ OPERATION: Final = "0 add, 1 minimum, 2 maximum (the specification has names onl
 SPECIAL: Final = {
     ("access.request", "active"): "wants active access",
     ("basic.consume", "arguments"): (
-        "None: no table on the wire, but an empty one in the dialect 0-8-qpid, the only one where it may be given"
+        "None: no table on the wire, but an empty one in the dialect 0-8-qpid, the only one "
+        "where a table may be given"
     ),
     ("basic.consume 0-9-1", "arguments"): "what else the broker is told",
     ("access.request", "passive"): "wants passive access",

@@ -1,4 +1,4 @@
-"""Finds capture files and names them so that rows never depend on the order in which files were given."""
+"""Finds capture files and names them, in a way that the order in which they are given can't change."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ class CaptureFile(NamedTuple):
 def find_captures(paths: Iterable[str]) -> list[CaptureFile]:
     """The files behind `paths`, each once, in the order of their names.
 
-    A path is a file, a folder (every file below it, but not those whose name, or whose folder's
-    name, begins with a dot or an underscore), a pattern (`*`, `?`, `[...]`, `**`), or several of them with commas between. `file:`
-    URIs are accepted. A file's name is its base name; where two files share a base name, every
-    file is named by its path below the folder that all have in common, with slashes.
+    A path is a file, a folder (every file below it, but none whose name, or whose folder's name,
+    begins with a dot or an underscore), a pattern (`*`, `?`, `[...]`, `**`), or several of them
+    with commas between. `file:` URIs are accepted. A file's name is its base name; where two files
+    share a base name, every file is named by its path below the folder that all have in common,
+    with slashes.
 
     Raises FileNotFoundError where nothing is found, ValueError for the URI of another file system.
     """

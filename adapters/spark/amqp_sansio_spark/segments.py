@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
 import pyarrow as pa
+
 from amqp_sansio.capture import CaptureDamage, Segment, flow_key
 
 SEGMENTS_SCHEMA = (
@@ -19,28 +21,24 @@ A row is a TCP segment, or, with `flow` null and `damage` set, something of the 
 read.
 """
 
-_DAMAGE = pa.struct(
-    [pa.field("kind", pa.string()), pa.field("offset", pa.int64()), pa.field("text", pa.string())]
-)
-ARROW_SCHEMA = pa.schema(
-    [
-        pa.field("flow", pa.string()),
-        pa.field("ts_ns", pa.int64()),
-        pa.field("file", pa.string()),
-        pa.field("packet", pa.int64()),
-        pa.field("src", pa.string()),
-        pa.field("sport", pa.int32()),
-        pa.field("dst", pa.string()),
-        pa.field("dport", pa.int32()),
-        pa.field("seq", pa.int64()),
-        pa.field("ack", pa.int64()),
-        pa.field("flags", pa.int32()),
-        pa.field("wire_len", pa.int32()),
-        pa.field("payload", pa.binary()),
-        pa.field("point", pa.string()),
-        pa.field("damage", _DAMAGE),
-    ]
-)
+_COLUMNS: list[tuple[str, pa.DataType]] = [
+    ("flow", pa.string()),
+    ("ts_ns", pa.int64()),
+    ("file", pa.string()),
+    ("packet", pa.int64()),
+    ("src", pa.string()),
+    ("sport", pa.int32()),
+    ("dst", pa.string()),
+    ("dport", pa.int32()),
+    ("seq", pa.int64()),
+    ("ack", pa.int64()),
+    ("flags", pa.int32()),
+    ("wire_len", pa.int32()),
+    ("payload", pa.binary()),
+    ("point", pa.string()),
+    ("damage", pa.struct({"kind": pa.string(), "offset": pa.int64(), "text": pa.string()})),
+]
+ARROW_SCHEMA = pa.schema(_COLUMNS)
 ROW_OCTETS = 256
 """What a segment takes besides its payload, roughly."""
 MAX_ROWS = 10_000
@@ -90,13 +88,15 @@ def to_batches(
 def from_batch(
     batch: pa.RecordBatch, max_octets: int
 ) -> Iterator[tuple[str | None, list[Segment | CaptureDamage]]]:
-    """Runs of rows of one flow (None: damage), in the batch's order, made `max_octets` at a time."""
+    """Runs of rows of one flow (None: damage), in order, made `max_octets` at a time."""
     rows = batch.num_rows
     if not rows:
         return
     step = max(1, rows * max_octets // (batch.nbytes + ROW_OCTETS))
     for start in range(0, rows, step):
-        columns = [column.to_pylist() for column in batch.slice(start, step).columns]
+        columns: list[list[Any]] = [
+            column.to_pylist() for column in batch.slice(start, step).columns
+        ]
         flows, damages = columns[0], columns[14]
         values = list(zip(*columns[1:14], strict=True))
         if flows[0] is not None and flows[0] == flows[-1]:
@@ -129,10 +129,8 @@ def _segments_batch(rows: list[Segment], flows: FlowNames) -> pa.RecordBatch:
         [row.point for row in rows],
         [None] * len(rows),
     ]
-    arrays = [
-        pa.array(column, field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+    named = dict(zip(ARROW_SCHEMA.names, columns, strict=True))
+    return pa.RecordBatch.from_pydict(named, schema=ARROW_SCHEMA)
 
 
 def _damage_batch(damage: CaptureDamage) -> pa.RecordBatch:
@@ -145,6 +143,6 @@ def _damage_batch(damage: CaptureDamage) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([row], schema=ARROW_SCHEMA)
 
 
-def _damage(values: tuple[object, ...], damage: dict[str, object]) -> CaptureDamage:
+def _damage(values: tuple[Any, ...], damage: dict[str, Any]) -> CaptureDamage:
     ts_ns, file, packet = values[:3]
     return CaptureDamage(file, packet, ts_ns, damage["offset"], damage["kind"], damage["text"])

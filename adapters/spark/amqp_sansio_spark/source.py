@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
 
 from .files import CaptureFile, find_captures, read_octets
 from .segments import SEGMENTS_SCHEMA, to_batches
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT = "amqp-capture"
 DEFAULT_BATCH_OCTETS = 4 << 20
+_HEAD = 4096
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -84,7 +86,7 @@ class CaptureReader(DataSourceReader):
         self.strict = strict
 
     def partitions(self) -> list[CapturePartition]:
-        """The files. Raises FileNotFoundError, and NotACapture when one begins like something else."""
+        """The files. Raises FileNotFoundError, or NotACapture when one begins like something else."""
         files = find_captures(self.paths)
         if self.strict:
             for file in files:
@@ -107,7 +109,9 @@ class CaptureReader(DataSourceReader):
 
 def _check(file: CaptureFile) -> None:
     """Look at the file's beginning now, so that no task has to fail for it."""
-    for _ in read_segments(read_octets(file.path), file=file.name):
+    with open(file.path, "rb") as opened:
+        head = opened.read(_HEAD)
+    for _ in read_segments(head, file=file.name):
         return
 
 

@@ -59,12 +59,12 @@ class Transport:
             self._recorder.sent(octets[:count])
         return count
 
-    def wait(self, seconds: float | None) -> None:
-        """Block until octets can be read, or written when a write was cut short, `wake`, or the time is over."""
-        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+    def wait(self, read: bool, seconds: float | None) -> None:
+        """Block until octets can be read (with `read`), or written when a write was cut short, `wake`, or the time is over."""
+        if read and isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
             return
         write, self.write_wanted = self.write_wanted, False
-        if _ready(self._socket, self._wakes, write, seconds):
+        if _ready(self._socket, self._wakes, read, write, seconds):
             try:
                 while self._wakes.recv(4096):
                     pass
@@ -95,22 +95,27 @@ class Transport:
 
 if hasattr(select, "poll"):
 
-    def _ready(main: socket.socket, wakes: socket.socket, write: bool, seconds: float | None) -> bool:
+    def _ready(
+        main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
+    ) -> bool:
         """Wait; whether `wakes` has something to read."""
         poll = select.poll()
-        poll.register(main, select.POLLIN | select.POLLOUT if write else select.POLLIN)
         poll.register(wakes, select.POLLIN)
+        if read or write:
+            poll.register(main, read * select.POLLIN | write * select.POLLOUT)
         # Rounded up: a deadline is waited for once, not polled for in its last millisecond.
         ready = poll.poll(None if seconds is None else int(min(seconds, _LONGEST) * 1000) + 1)
         return any(descriptor == wakes.fileno() for descriptor, _ in ready)
 
 else:
 
-    def _ready(main: socket.socket, wakes: socket.socket, write: bool, seconds: float | None) -> bool:
+    def _ready(
+        main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
+    ) -> bool:
         """Wait; whether `wakes` has something to read."""
         pause = None if seconds is None else min(seconds, _LONGEST)
-        readable, _, _ = select.select([main, wakes], [main] if write else [], [], pause)
-        return wakes in readable
+        readers = [main, wakes] if read else [wakes]
+        return wakes in select.select(readers, [main] if write else [], [], pause)[0]
 
 
 _LONGEST: Final = 3600.0

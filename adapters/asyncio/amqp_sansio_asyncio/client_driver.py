@@ -1,0 +1,277 @@
+"""The client's driver: takes every event when its octets arrive, and wakes who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from amqp_sansio.amqp_0_9_1 import (
+    ConsumerCancelled,
+    Delivery,
+    FlowChanged,
+    MessageReturned,
+)
+from amqp_sansio.errors import AmqpError, EndpointClosed, Scope
+from amqp_sansio.events import (
+    Abandoned,
+    Closed,
+    Event,
+    Failed,
+    Handle,
+    Opened,
+    Replied,
+    SendPaused,
+    SendResumed,
+    Settled,
+    Signal,
+)
+
+from .driver import Core, Driver
+from .feed import Feed
+
+if TYPE_CHECKING:
+    from .channel import Channel
+
+_R = TypeVar("_R")
+_Streams = list[tuple[tuple[type[Any], ...], Feed[Any]]]
+
+_logger = logging.getLogger("amqp_sansio_asyncio")
+
+FLUSH_OCTETS: Final = 64 * 1024
+"""A publisher that has queued this much writes at once and lets the event loop turn."""
+
+
+class ClientDriver(Driver):
+    """The registers of a client connection: who waits for which handle, which channel is which.
+
+    `waiting` has the futures, by the handles' keys. `hooks` are called when a handle ends, whoever waits: they do what must
+    be done before the next event is taken.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, core: Core) -> None:
+        super().__init__(loop, core)
+        self.channels: dict[int, Channel] = {}
+        self.waiting: dict[object, asyncio.Future[Any]] = {}
+        self.hooks: dict[object, Callable[[Handle[Any]], None]] = {}
+        self.streams: _Streams = []
+        self.opened: asyncio.Future[None] = loop.create_future()
+        self.full_feeds = 0
+        self.gated = False
+        self.blocked: str | None = None
+        self._failures: dict[int, AmqpError] = {}
+        self._gate: deque[asyncio.Future[None]] = deque()
+        limits = core.config.limits
+        self.flush_octets = min(FLUSH_OCTETS, limits.backlog_high)
+        self._backlog_high = limits.backlog_high
+
+    # Events.
+
+    def take_events(self) -> None:
+        next_event = self.core.next_event
+        channels = self.channels
+        waiting = self.waiting
+        while True:
+            event = next_event()
+            kind = type(event)
+            if kind is Delivery:
+                feed = channels[event.channel].feeds.get(event.consumer_tag)  # type: ignore[union-attr]
+                if feed is None:
+                    self._publicise(event)  # type: ignore[arg-type]
+                    continue
+                feed.items.append(event)  # type: ignore[arg-type]
+                if feed.waiters:
+                    feed.wake()
+                if feed.counted:
+                    feed.count(event)  # type: ignore[arg-type]
+            elif kind is Settled:
+                state = event.state  # type: ignore[union-attr]
+                for handle in event.handles:  # type: ignore[union-attr]
+                    future = waiting.pop(handle.key, None)
+                    if future is not None and not future.done():
+                        future.set_result(state)
+            elif kind is Signal:
+                if not (self._held and self.feed_held()):
+                    return
+            else:
+                _HANDLERS.get(kind, ClientDriver._publicise)(self, event)
+
+    def must_pause(self) -> bool:
+        """Besides the core's budget: a feed is full, and nobody waits for an answer or to write, which could hang on what isn't read."""
+        if self.full_feeds and not (self.waiting or self.hooks or self.write_paused):
+            return True
+        return super().must_pause()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.gated and not self.write_paused:
+            self._open_gate()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._open_gate()
+
+    # Waiting.
+
+    async def wait(
+        self, handle: Handle[_R], late: Callable[[_R], None] | None = None
+    ) -> _R:
+        """The result of a call of the core. `late` gets it when the caller was cancelled before."""
+        if handle.done:
+            return handle.result
+        future: asyncio.Future[_R] = self.loop.create_future()
+        self.waiting[handle.key] = future
+        if self.reading_paused:
+            self.update_reading()
+        if not self.flush_scheduled:
+            self.schedule_flush()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if late is not None:
+                if not handle.done:
+                    self.hooks[handle.key] = lambda ended: _call_late(ended, late)
+                else:
+                    _call_late(handle, late)
+            raise
+
+    async def wait_closed(self, number: int) -> None:
+        """Wait until channel `number` has ended."""
+        key = ("closed", number)
+        future = self.waiting.get(key)
+        if future is None:
+            future = self.waiting[key] = self.loop.create_future()
+        if self.reading_paused:
+            self.update_reading()
+        await asyncio.shield(future)
+
+    async def wait_gate(self) -> None:
+        """Wait until the backlog of what is to be sent has gone down."""
+        while self.gated:
+            waiter: asyncio.Future[None] = self.loop.create_future()
+            self._gate.append(waiter)
+            await waiter
+
+    async def pace(self) -> None:
+        """Write what a publisher has queued, and let others have a turn; wait where the peer reads too slowly."""
+        if self.write_paused:
+            if self.core.send_backlog >= self._backlog_high:
+                self.gated = True
+                self.update_reading()
+                await self.wait_gate()
+            return
+        self.flush()
+        await asyncio.sleep(0)
+
+    # Inside.
+
+    def _open_gate(self) -> None:
+        self.gated = False
+        while self._gate:
+            waiter = self._gate.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _publicise(self, event: Event) -> None:
+        """Give an event to the streams that want it; a message nobody takes is worth a line in the log."""
+        number = getattr(event, "channel", 0)
+        channel = self.channels.get(number)
+        taken = False
+        for kinds, feed in channel.streams if channel is not None else self.streams:
+            if isinstance(event, kinds):
+                feed.push(event)
+                taken = True
+        if not taken and type(event) is MessageReturned and event.handle is None:
+            _logger.warning(
+                "a message for exchange %r, routing key %r came back: %d %s; nobody reads channel.events(MessageReturned)",
+                event.exchange, event.routing_key, event.reply_code, event.reply_text,
+            )  # fmt: skip
+
+    def _replied(self, event: Replied | Opened) -> None:
+        handle = event.handle
+        if handle is None:
+            if not self.opened.done():
+                self.opened.set_result(None)
+            return
+        hook = self.hooks.pop(handle.key, None)
+        if hook is not None:
+            hook(handle)
+        future = self.waiting.pop(handle.key, None)
+        if future is not None and not future.done():
+            future.set_result(handle.result)
+
+    def _fail_handles(self, handles: tuple[Handle[object], ...], cause: AmqpError | None) -> None:
+        for handle in handles:
+            hook = self.hooks.pop(handle.key, None)
+            if hook is not None:
+                hook(handle)
+            future = self.waiting.pop(handle.key, None)
+            if future is not None and not future.done():
+                error = copy.copy(handle.error)
+                assert error is not None
+                error.__cause__ = cause if cause is not handle.error else None
+                future.set_exception(error)
+
+    def _failed(self, event: Failed) -> None:
+        self._failures.setdefault(event.channel, event.error)
+        self._fail_handles(event.handles, event.error)
+
+    def _abandoned(self, event: Abandoned) -> None:
+        number = event.handles[0].key[0] if event.handles else 0
+        cause = self._failures.get(number) if isinstance(number, int) else None  # type: ignore[arg-type]
+        self._fail_handles(event.handles, cause or self._failures.get(0))
+
+    def _closed(self, event: Closed) -> None:
+        cause = self._failures.pop(event.channel, None) or self._failures.get(0)
+        if event.scope is Scope.CHANNEL:
+            channel = self.channels.pop(event.channel, None)
+            if channel is not None:
+                text = f"channel {event.channel}: {event.report}"
+                channel.ended(EndpointClosed(text, event.report), cause)
+                self._end_streams(channel.streams, EndpointClosed(text, event.report), cause)
+        else:
+            error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
+            error.__cause__ = cause
+            self._end_streams(self.streams, error, cause)
+            if not self.opened.done():
+                self.opened.set_exception(error)
+            self._open_gate()
+        future = self.waiting.pop(("closed", event.channel), None)
+        if future is not None and not future.done():
+            future.set_result(None)
+
+    def _end_streams(
+        self, streams: _Streams, error: EndpointClosed, cause: AmqpError | None
+    ) -> None:
+        error.__cause__ = cause
+        for _, feed in streams:
+            feed.end(error)
+
+    def _consumer_cancelled(self, event: ConsumerCancelled) -> None:
+        channel = self.channels.get(event.channel)
+        if channel is not None:
+            channel.consumer_cancelled(event.consumer_tag)
+
+    def _flow_changed(self, event: FlowChanged) -> None:
+        channel = self.channels.get(event.channel)
+        if channel is not None:
+            channel.flow_changed(event.active)
+        self._publicise(event)
+
+    def _blocked(self, event: Any) -> None:
+        self.blocked = getattr(event, "reason", None)
+        self._publicise(event)
+
+    def _nothing(self, event: Event) -> None:
+        """The adapter follows the backlog by itself."""
+
+
+def _call_late(handle: Handle[Any], late: Callable[[Any], None]) -> None:
+    if handle.error is None:
+        late(handle.result)
+
+
+_HANDLERS: Final[dict[type[Any], Callable[[ClientDriver, Any], None]]] = {}

@@ -1,0 +1,231 @@
+"""Moves octets and time between one connection of the core and one asyncio transport.
+
+The loop of every adapter, cut to asyncio's callbacks: events first, then one write per turn of the event loop, then the close hint, then the
+one timer, which is armed again only when its deadline comes nearer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from amqp_sansio.amqp_0_9_1 import Connection as Connection091
+from amqp_sansio.endpoint import CloseHint, Side
+from amqp_sansio.events import By
+
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_8 import Connection as Connection08
+
+    from .recording import RecordedConnection, Recorder
+
+Core: TypeAlias = "Connection091 | Connection08"
+"""A connection of the core."""
+
+
+class Driver(asyncio.Protocol):
+    """The asyncio protocol below a client's or a server's connection; `take_events` is what they differ in."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, core: Core) -> None:
+        self.loop = loop
+        self.core = core
+        self.transport: asyncio.Transport | None = None
+        self.tap: RecordedConnection | None = None
+        self.lost: asyncio.Future[None] = loop.create_future()
+        self.flush_scheduled = False
+        self.write_paused = False
+        self.reading_paused = False
+        self._held = b""
+        self._timer: asyncio.TimerHandle | None = None
+        self._eof = False
+
+    # What the two roles do in their own way.
+
+    def take_events(self) -> None:
+        """Take events, or wake who takes them."""
+        raise AssertionError("a driver has a role")
+
+    def must_pause(self) -> bool:
+        """Whether nothing more should be read at the moment."""
+        return bool(self._held) or not self.core.receive_budget
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # Custom transports need not derive from asyncio's class.
+        self.transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self.tap is not None:
+            self._tapped(data, sent=False)
+        if self._held or len(data) > self.core.receive_budget:
+            self._held += data
+            self.feed_held()
+        else:
+            self.core.receive_data(data, self.loop.time())
+        self.progress()
+
+    def eof_received(self) -> bool | None:
+        self._eof = True
+        self.core.receive_eof(self.loop.time())
+        self.progress()
+        self.flush()
+        return None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if exc is None:
+            reason = "the peer closed the transport" if self._eof else "the transport was closed"
+        else:
+            reason = str(exc) or type(exc).__name__
+        self.core.connection_lost(reason, self.loop.time())
+        self.take_events()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.tap is not None:
+            self.tap.close(self._closed_by(), reset=exc is not None)
+        if not self.lost.done():
+            self.lost.set_result(None)
+
+    def pause_writing(self) -> None:
+        self.write_paused = True
+        self.update_reading()
+
+    def resume_writing(self) -> None:
+        self.write_paused = False
+        self.flush()
+        self.update_reading()
+
+    # What the roles and their public faces use.
+
+    def progress(self) -> None:
+        """The loop of the edge, once: events, octets to send, close hint, deadline, budget."""
+        self.take_events()
+        self.settle()
+
+    def settle(self) -> None:
+        """What follows on taking events."""
+        core = self.core
+        if core.close_hint is not CloseHint.KEEP:
+            self._close_transport()
+            return
+        if core.send_backlog and not self.flush_scheduled:
+            self.schedule_flush()
+        self.arm()
+        self.update_reading()
+
+    def schedule_flush(self) -> None:
+        """Write what is queued when this turn of the event loop is over."""
+        self.flush_scheduled = True
+        self.loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Write what is queued, unless the transport wants no more."""
+        self.flush_scheduled = False
+        if not self.write_paused:
+            self.write()
+
+    def write(self) -> None:
+        """Write what is queued, also when the transport has to keep it."""
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return
+        data = self.core.data_to_send(self.loop.time())
+        if data:
+            if self.tap is not None:
+                self._tapped(data, sent=True)
+            transport.write(data)
+        self.arm()
+
+    def arm(self) -> None:
+        """See to it that `handle_timeout` is called in time."""
+        deadline = self.core.next_deadline
+        timer = self._timer
+        if deadline is not None and (timer is None or deadline < timer.when()):
+            if timer is not None:
+                timer.cancel()
+            self._timer = self.loop.call_at(deadline, self._on_timer)
+
+    def update_reading(self) -> None:
+        """Stop or start reading from the transport as `must_pause` says."""
+        pause = self.must_pause()
+        transport = self.transport
+        if pause is self.reading_paused or transport is None or transport.is_closing():
+            return
+        self.reading_paused = pause
+        if pause:
+            transport.pause_reading()
+        else:
+            # The peer could not be heard meanwhile, so its silence begins anew.
+            self.core.receive_data(b"", self.loop.time())
+            transport.resume_reading()
+
+    def feed_held(self) -> bool:
+        """Give the core octets that it had no room for; whether there were any."""
+        size = min(self.core.receive_budget, len(self._held))
+        if not size:
+            return False
+        self.core.receive_data(self._held[:size], self.loop.time())
+        self._held = self._held[size:]
+        return True
+
+    def start_closing(self) -> None:
+        """After the core's `close`: send it even past a transport that is full, so that the core's deadline for the answer runs."""
+        self.write()
+        self.progress()
+
+    async def wait_lost(self) -> None:
+        """Wait until the transport is closed."""
+        await asyncio.shield(self.lost)
+
+    def record(self, recorder: Recorder) -> None:
+        """Record this connection; its transport is there."""
+        assert self.transport is not None
+        ours = self.transport.get_extra_info("sockname")
+        theirs = self.transport.get_extra_info("peername")
+        if self.core.role is Side.CLIENT:
+            self.tap = recorder.open(ours, theirs)
+        else:
+            self.tap = recorder.open(theirs, ours)
+
+    # Inside.
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        now = self.loop.time()
+        if self.reading_paused and self.core.receive_budget:
+            self.core.receive_data(b"", now)
+        self.core.handle_timeout(now)
+        self.progress()
+
+    def _close_transport(self) -> None:
+        """Do what the close hint says; the transport's own farewell is bounded as the protocol's is."""
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return
+        if self.core.close_hint is CloseHint.CLOSE_NOW:
+            transport.abort()
+            return
+        self.write()
+        transport.close()
+        self.loop.call_later(self.core.config.close_timeout, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.transport is not None and not self.lost.done():
+            self.transport.abort()
+
+    def _tapped(self, data: bytes, sent: bool) -> None:
+        assert self.tap is not None
+        if sent is (self.core.role is Side.CLIENT):
+            self.tap.client_sent(data)
+        else:
+            self.tap.server_sent(data)
+
+    def _closed_by(self) -> Literal["client", "server"] | None:
+        report = self.core.report
+        if report is None:
+            return None
+        ours = report.by is By.LOCAL
+        return self.core.role.value if ours else self.core.role.other.value
+
+
+__all__ = ["Core", "Driver"]

@@ -1,0 +1,151 @@
+"""Feeds: what arrived for somebody and waits to be taken, with a bound, a wake-up and an end."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from amqp_sansio.errors import EndpointClosed
+
+if TYPE_CHECKING:
+    from .client_driver import ClientDriver
+
+_E = TypeVar("_E")
+
+FULL_OCTETS: Final = 16 * 1024 * 1024
+"""A feed whose bodies reach this many octets is full, however few they are."""
+
+
+class Feed(Generic[_E]):
+    """Events in the order they came; `limit` of them make it full, which stops reading unless somebody waits for an answer.
+
+    `counted` says that the bound applies: a consumer that the server's prefetch bounds needs none.
+    """
+
+    __slots__ = (
+        "counted", "driver", "ended", "error", "full", "items", "limit", "octets", "waiters",
+    )  # fmt: skip
+
+    def __init__(self, driver: ClientDriver, limit: int, counted: bool) -> None:
+        self.driver = driver
+        self.items: deque[_E] = deque()
+        self.waiters: deque[asyncio.Future[None]] = deque()
+        self.limit = limit
+        self.counted = counted
+        self.octets = 0
+        self.full = False
+        self.ended = False
+        self.error: EndpointClosed | None = None
+
+    def push(self, item: _E) -> None:
+        """Add what arrived."""
+        self.items.append(item)
+        if self.waiters:
+            self.wake()
+        if self.counted:
+            self.count(item)
+
+    def count(self, item: _E) -> None:
+        """Note the size of what was added; a full feed stops the reading."""
+        self.octets += len(getattr(item, "body", b""))
+        if not self.full and (len(self.items) >= self.limit or self.octets >= FULL_OCTETS):
+            self.full = True
+            self.driver.full_feeds += 1
+
+    def taken(self, item: _E) -> None:
+        """Note that something was taken."""
+        self.octets -= len(getattr(item, "body", b""))
+        if self.full and len(self.items) <= self.limit // 2 and self.octets <= FULL_OCTETS // 2:
+            self.not_full()
+
+    def not_full(self) -> None:
+        """Let the reading go on, as far as this feed is concerned."""
+        if self.full:
+            self.full = False
+            self.driver.full_feeds -= 1
+            self.driver.update_reading()
+
+    def wake(self) -> None:
+        """Wake one who waits."""
+        waiters = self.waiters
+        while waiters:
+            waiter = waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def wake_all(self) -> None:
+        """Wake everybody who waits."""
+        while self.waiters:
+            self.wake()
+
+    def end(self, error: EndpointClosed | None) -> None:
+        """Nothing more will come; whoever takes beyond the last item gets `error`, or the end of the iteration."""
+        if not self.ended:
+            self.ended = True
+            self.error = error
+            self.not_full()
+            self.wake_all()
+
+    async def sleep(self) -> None:
+        """Wait until something changes."""
+        waiter: asyncio.Future[None] = self.driver.loop.create_future()
+        self.waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            waiter.cancel()
+            if waiter in self.waiters:
+                self.waiters.remove(waiter)
+            elif self.items:
+                self.wake()  # It had been woken, so somebody else has to be.
+            raise
+
+    async def take(self) -> _E:
+        """The next item. Raises StopAsyncIteration or the error at the end."""
+        while not self.items:
+            if self.ended:
+                if self.error is not None:
+                    raise copy.copy(self.error)
+                raise StopAsyncIteration
+            await self.sleep()
+        return self.items.popleft()
+
+
+class EventStream(Generic[_E]):
+    """An async iterator over events; close it, or leave its context, when it isn't read any more.
+
+    It ends with EndpointClosed when its channel or connection does. At most `limit` events wait in it: beyond that the connection isn't
+    read while nobody waits for an answer on it.
+    """
+
+    def __init__(self, feed: Feed[_E], streams: list[tuple[tuple[type[Any], ...], Feed[Any]]]) -> None:
+        self._feed = feed
+        self._streams = streams
+
+    def __aiter__(self) -> EventStream[_E]:
+        return self
+
+    async def __anext__(self) -> _E:
+        feed = self._feed
+        item = feed.items.popleft() if feed.items else await feed.take()
+        feed.taken(item)
+        return item
+
+    def close(self) -> None:
+        """Take no more events; what waits is dropped."""
+        feed = self._feed
+        self._streams[:] = [each for each in self._streams if each[1] is not feed]
+        feed.items.clear()
+        feed.end(None)
+
+    async def __aenter__(self) -> EventStream[_E]:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+
+__all__ = ["FULL_OCTETS", "EventStream", "Feed"]

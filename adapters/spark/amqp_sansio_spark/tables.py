@@ -1,0 +1,146 @@
+"""`replay`: the tables of recorded connections as lazy DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+from amqp_sansio.tables import COLUMNS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+BodyMode = Literal["none", "size", "base64"]
+_SPARK_TYPES = {
+    "string": "string",
+    "json": "string",
+    "long": "bigint",
+    "int": "int",
+    "bool": "boolean",
+}
+_INPUT = (
+    *("flow", "ts_ns", "file", "packet", "src", "sport", "dst", "dport", "seq", "ack", "flags"),
+    *("wire_len", "payload", "point", "damage"),
+)
+_ORDER = ("flow", "ts_ns", "file", "packet")
+_PARTITIONS_PER_CORE = 4
+
+
+def replay(
+    segments: DataFrame, partitions: int | None = None, *, body: BodyMode = "size"
+) -> Replay:
+    """Replay the connections in `segments`, a DataFrame that `amqp-capture` read, or rows of it.
+
+    Segments of one flow go to one task, in the order of their time; `partitions` is the number of
+    tasks (default: four for each core). The rows are the same for every number. `body` says what
+    `fields` of an event tells of a message's body: nothing, its size, or the octets in base64.
+
+    Nothing is computed before a table is used. Raises ValueError for a wrong argument or columns
+    that are missing.
+    """
+    if partitions is not None and partitions < 1:
+        raise ValueError(f"partitions is at least 1, not {partitions}")
+    if body not in get_args(BodyMode):
+        raise ValueError(f"body is none, size or base64, not {body!r}")
+    missing = [name for name in _INPUT if name not in segments.columns]
+    if missing:
+        raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
+    return Replay(segments, partitions or _default_partitions(segments), body)
+
+
+class Replay:
+    """Four tables of the same connections. Each is computed by a pass of its own, until `cache`.
+
+    >>> tables = replay(spark.read.format("amqp-capture").load("captures/"))  # doctest: +SKIP
+    >>> tables.messages.where("outcome is null").show()  # doctest: +SKIP
+    """
+
+    def __init__(self, segments: DataFrame, partitions: int, body: str) -> None:
+        self._sorted = (
+            segments.select(*_INPUT).repartition(partitions, "flow").sortWithinPartitions(*_ORDER)
+        )
+        self._body = body
+        self._cached: DataFrame | None = None
+
+    @property
+    def connections(self) -> DataFrame:
+        """One row for each TCP connection."""
+        return self._table("connections")
+
+    @property
+    def events(self) -> DataFrame:
+        """One row for each protocol unit on the wire; `fields` is a VARIANT."""
+        return self._table("events")
+
+    @property
+    def messages(self) -> DataFrame:
+        """One row for each message that moved on a connection, with what became of it."""
+        return self._table("messages")
+
+    @property
+    def violations(self) -> DataFrame:
+        """One row for each rule that was broken and for each damage of a capture."""
+        return self._table("violations")
+
+    def cache(self) -> Replay:
+        """Let one pass, made when a table is used first, serve all tables; returns itself."""
+        if self._cached is None:
+            self._cached = self._run(tuple(COLUMNS)).cache()
+        return self
+
+    def unpersist(self) -> Replay:
+        """Give back what `cache` holds; returns itself."""
+        if self._cached is not None:
+            self._cached.unpersist()
+            self._cached = None
+        return self
+
+    def _table(self, table: str) -> DataFrame:
+        if self._cached is None:
+            return self._run((table,)).select(*_columns(table, ""))
+        rows = self._cached.where(f"{table} is not null")
+        return rows.select(*_columns(table, f"{table}."))
+
+    def _run(self, tables: tuple[str, ...]) -> DataFrame:
+        from .worker import ReplayTask
+
+        if len(tables) == 1:
+            schema = _schema(tables[0], " ")
+        else:
+            schema = ", ".join(f"{table} struct<{_schema(table, ': ')}>" for table in tables)
+        return self._sorted.mapInArrow(ReplayTask(tables, self._body), schema)
+
+
+def _schema(table: str, separator: str) -> str:
+    return ", ".join(
+        f"{name}{separator}{_SPARK_TYPES[kind]}"
+        for name, kind in COLUMNS[table]
+        if kind in _SPARK_TYPES
+    )
+
+
+def _columns(table: str, prefix: str) -> list[Column]:
+    """The columns as users see them: timestamps made of nanoseconds, the events' fields parsed."""
+    from pyspark.sql import functions as f
+
+    columns: list[Column] = []
+    for name, kind in COLUMNS[table]:
+        if kind == "timestamp":
+            column = f.expr(f"timestamp_micros({prefix}{name}_ns div 1000)")
+        elif kind == "json" and name == "fields":
+            column = f.parse_json(f.col(prefix + name))
+        else:
+            column = f.col(prefix + name)
+        columns.append(column.alias(name))
+    return columns
+
+
+def _default_partitions(segments: DataFrame) -> int:
+    from pyspark.sql.utils import is_remote
+
+    session = segments.sparkSession
+    if is_remote():
+        return int(session.conf.get("spark.sql.shuffle.partitions") or 200)
+    return _PARTITIONS_PER_CORE * session.sparkContext.defaultParallelism
+
+
+__all__ = ["BodyMode", "Replay", "replay"]

@@ -1,0 +1,123 @@
+"""What a task of the replay runs: sorted segments in, rows out, in memory no connection's size changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from amqp_sansio.capture import CaptureDamage, Segment
+from amqp_sansio.tables import COLUMNS, FlowReplay, damage_row
+
+from .segments import from_batch
+
+ARROW_TYPES: Final = {
+    "string": pa.string(),
+    "json": pa.string(),
+    "long": pa.int64(),
+    "int": pa.int32(),
+    "bool": pa.bool_(),
+}
+"""Kinds of columns; a timestamp isn't among them, because Spark makes it of `ts_ns`."""
+IN_OCTETS: Final = 4 << 20
+"""Octets of segments that are Python objects at a time."""
+OUT_ROWS: Final = 2000
+OUT_OCTETS: Final = 4 << 20
+
+
+class ReplayTask:
+    """A function for `mapInArrow`: batches of segments sorted by (flow, ts_ns, file, packet).
+
+    With one table its rows come out as they are; with several, each row is a struct in the column
+    that has the name of its table, and the others are null. Nothing outlives the call, so it
+    doesn't matter which worker runs it, nor how often.
+    """
+
+    def __init__(self, tables: tuple[str, ...], body: str) -> None:
+        self.tables = tables
+        self.body = body
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Replay one partition."""
+        out = _Output(self.tables)
+        current: str | None = None
+        connections: FlowReplay | None = None
+        for batch in batches:
+            for flow, run in from_batch(batch, IN_OCTETS):
+                if flow != current:
+                    if connections is not None:
+                        out.take(connections.finish())
+                    current = flow
+                    connections = None if flow is None else FlowReplay(self.tables, body=self.body)
+                for row in run:
+                    if connections is not None and isinstance(row, Segment):
+                        out.take(connections.push(row))
+                    elif isinstance(row, CaptureDamage) and "violations" in self.tables:
+                        out.take([("violations", damage_row(row))])
+                    if out.full:
+                        yield from out.flush()
+        if connections is not None:
+            out.take(connections.finish())
+        yield from out.flush()
+
+
+class _Output:
+    """Rows on their way into Arrow batches of bounded size."""
+
+    def __init__(self, tables: tuple[str, ...]) -> None:
+        self.full = False
+        self._builders = {name: _Builder(name) for name in tables}
+        self._rows = {name: builder.rows for name, builder in self._builders.items()}
+        self._heavy = {name: builder.heavy for name, builder in self._builders.items()}
+        self._count = 0
+        self._octets = 0
+
+    def take(self, rows: Iterable[tuple[str, tuple[object, ...]]]) -> None:
+        for table, row in rows:
+            self._rows[table].append(row)
+            self._count += 1
+            for index in self._heavy[table]:
+                value = row[index]
+                if value is not None:
+                    self._octets += len(str(value))
+        self.full = self._count >= OUT_ROWS or self._octets >= OUT_OCTETS
+
+    def flush(self) -> Iterator[pa.RecordBatch]:
+        """One batch for each table that has rows."""
+        self._count = self._octets = 0
+        self.full = False
+        single = len(self._builders) == 1
+        for name, builder in self._builders.items():
+            if not builder.rows:
+                continue
+            struct = builder.take()
+            if single:
+                yield pa.RecordBatch.from_struct_array(struct)
+            else:
+                columns = [
+                    struct if other == name else pa.nulls(len(struct), there.type)
+                    for other, there in self._builders.items()
+                ]
+                yield pa.RecordBatch.from_arrays(columns, names=list(self._builders))
+
+
+class _Builder:
+    """The rows of one table."""
+
+    def __init__(self, table: str) -> None:
+        columns = COLUMNS[table]
+        self.rows: list[tuple[object, ...]] = []
+        self.heavy = [index for index, (_, kind) in enumerate(columns) if kind == "json"]
+        self._kept = [
+            (index, pa.field(name, ARROW_TYPES[kind]))
+            for index, (name, kind) in enumerate(columns)
+            if kind in ARROW_TYPES
+        ]
+        self.type = pa.struct([field for _, field in self._kept])
+
+    def take(self) -> pa.StructArray:
+        values = list(zip(*self.rows, strict=True))
+        self.rows.clear()
+        arrays = [pa.array(values[index], field.type) for index, field in self._kept]
+        return pa.StructArray.from_arrays(arrays, fields=[field for _, field in self._kept])

@@ -1,0 +1,387 @@
+"""Link: one lock around one socket and one engine; whoever waits reads, and a keeper looks after an idle connection.
+
+Everything that touches the engine holds `lock`, and nothing blocks while it does. A thread that waits becomes the reader:
+it alone waits for the socket, outside the lock; other threads that wait are its followers, and one of them takes over when
+it leaves. The keeper looks in every few seconds and at each deadline: when nobody waits it reads what is there, so that the
+peer's silence is judged rightly; then it lets the engine do what is due, and writes.
+
+An exception from outside, such as KeyboardInterrupt, does no harm in a wait. If it hits while the engine works, nobody
+knows what was done and what wasn't: `busy` is still set then, and the connection is given up with an error that says so.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Event, LimitExceeded, Signal
+
+from .keeper import Keeper
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from amqp_sansio import amqp_0_8, amqp_0_9_1
+
+    from .transport import Transport
+
+    Core: TypeAlias = "amqp_0_9_1.Connection | amqp_0_8.Connection"
+
+_T = TypeVar("_T")
+
+EVENTS: Final = 256
+"""Events taken at most before it is looked whether that was enough for somebody who waits."""
+ROUNDS: Final = 64
+"""Reads at most with the lock held when nobody waits for what comes."""
+LOOK: Final = 0.05
+"""Seconds after which a call that only sends looks for news first, such as a close of the server."""
+IDLE: Final = 5.0
+"""Seconds between two looks of the keeper at most."""
+FULL: Final = 0.05
+"""Seconds until the keeper tries again to write when it may not read."""
+
+
+class Waiter:
+    """A thread that waits until `done`."""
+
+    __slots__ = ("bell", "done")
+
+    def __init__(self, done: Callable[[], bool]) -> None:
+        self.done = done
+        self.bell = threading.Lock()
+        self.bell.acquire()
+
+    def ring(self) -> None:
+        """Wake it; the link's lock is held."""
+        if self.bell.locked():
+            self.bell.release()
+
+
+class Link:
+    """What all parts of one connection share.
+
+    `held` counts the octets of messages that nobody has taken yet, `unbounded` those of them that no prefetch bounds. Above
+    a quarter of `buffer` the keeper reads no more than the engine's own buffer takes; at `buffer` of unbounded ones a wait
+    fails with LimitExceeded, because what it waits for may be behind them. `unseen` is a failure that no caller has learnt.
+    """
+
+    __slots__ = (
+        *("__weakref__", "_changed", "_dispatch", "_followers", "_reader", "buffer", "busy", "core"),
+        *("ended", "failure", "held", "keeper", "lock", "look_at", "transport", "unbounded"),
+        *("unseen", "unsent"),
+    )
+
+    def __init__(
+        self, core: Core, transport: Transport, buffer: int, dispatch: Callable[[Event], None]
+    ) -> None:
+        self.core = core
+        self.transport = transport
+        self.buffer = buffer
+        self.lock = threading.Lock()
+        self.keeper = Keeper()
+        self.busy = False
+        self.ended = False
+        self.held = 0
+        self.unbounded = 0
+        self.look_at = 0.0
+        self.unsent: bytes | memoryview = b""
+        self.failure: EndpointClosed | None = None
+        self.unseen: EndpointClosed | None = None
+        self._changed = False
+        self._dispatch = dispatch
+        self._reader: Waiter | None = None
+        self._followers: list[Waiter] = []
+
+    # For callers.
+
+    def run(self, command: Callable[[], _T]) -> _T:
+        """Do one command of the engine and write what it queued. Raises what the command raises."""
+        with self.lock:
+            self.claim()
+            try:
+                now = monotonic()
+                self.look(now)
+                result = command()
+                self.write(now)
+            except AmqpError as error:
+                self.release(error)
+                raise
+            except BaseException as error:
+                self.give_up(error)
+                raise
+            self.release()
+        return result
+
+    def wait(self, done: Callable[[], bool], timeout: float | None, what: str) -> None:
+        """Read, write and dispatch until `done()`, which is asked with the lock held.
+
+        Raises TimeoutError after `timeout` seconds, EndpointClosed when the connection ended and it isn't done,
+        LimitExceeded when too much that nobody takes would have to be read.
+        """
+        deadline = None if timeout is None else monotonic() + timeout
+        me: Waiter | None = None
+        try:
+            while True:
+                with self.lock:
+                    self.claim()
+                    try:
+                        now = monotonic()
+                        if me is not None and self._reader is me:
+                            self._receive(now)
+                            self._fire(now)
+                        more = self.turn(now)
+                    except BaseException as error:
+                        self.give_up(error)
+                        raise
+                    self.release(None, me)
+                    if done():
+                        return
+                    if self.ended:
+                        raise self.closed()
+                    if more:
+                        continue
+                    if self.unbounded >= self.buffer:
+                        raise LimitExceeded(self._full(what))
+                    if me is None:
+                        me = Waiter(done)
+                    elif deadline is not None and now >= deadline:
+                        raise TimeoutError(f"{what}: not within {timeout:g} seconds")
+                    reads = self._role(me)
+                    room = self.core.receive_budget > 0
+                    due = self.core.next_deadline if reads else None
+                    ends = [each for each in (due, deadline) if each is not None]
+                    pause = max(0.0, min(ends) - now) if ends else None
+                if reads:
+                    self.transport.wait(room, pause)
+                else:
+                    me.bell.acquire(timeout=-1 if pause is None else min(pause, threading.TIMEOUT_MAX))
+        finally:
+            if me is not None:
+                self._leave(me)
+
+    def stop(self, reason: str) -> None:
+        """End the transport at once, whatever waits to be sent, and the keeper."""
+        with self.lock:
+            if not self.ended:
+                self.claim()
+                try:
+                    self._lose(reason, monotonic())
+                except BaseException as error:
+                    self.give_up(error)
+                    raise
+                self.release()
+        self.keeper.join()
+
+    def closed(self) -> EndpointClosed:
+        """The error of a call on a connection that has ended."""
+        self.unseen = None
+        if self.failure is None:
+            report = self.core.report
+            return EndpointClosed(f"the connection is closed: {report}", report)
+        error = copy.copy(self.failure)
+        error.__cause__ = self.failure.__cause__
+        return error
+
+    # For those who hold the lock.
+
+    def claim(self) -> None:
+        """Begin to work with the engine."""
+        if self.busy:
+            if self.failure is None:
+                self.give_up(None)
+            raise self.closed()
+        self.busy = True
+
+    def release(self, error: AmqpError | None = None, me: Waiter | None = None) -> None:
+        """End the work with the engine, which left it in order, and wake those who wait for what came of it."""
+        self.busy = False
+        if isinstance(error, EndpointClosed):
+            self.unseen = None
+        if not self._changed:
+            return
+        self._changed = False
+        for each in self._followers:
+            if each is not me and (self.ended or each.done()):
+                each.ring()
+        reader = self._reader
+        if reader is not None and reader is not me:
+            if self.ended or self.transport.write_wanted or reader.done():
+                self.transport.wake()
+
+    def give_up(self, error: BaseException | None) -> None:
+        """The engine was interrupted at work, or it failed: nothing may rely on its state any more."""
+        what = f" by {type(error).__name__}" if error is not None else ""
+        self.failure = EndpointClosed(f"the connection is given up: its engine was interrupted at work{what}")
+        self.failure.__cause__ = error if isinstance(error, Exception) else None
+        self._end()
+        self.release()
+        self.busy = True
+
+    def look(self, now: float) -> None:
+        """See what has come, when the last look was long ago and nobody else reads."""
+        if now < self.look_at:
+            return
+        self.look_at = now + LOOK
+        if self._reader is None and self.held < self.buffer >> 2 and self._receive(now):
+            self.turn(now)
+
+    def turn(self, now: float) -> bool:
+        """Take and dispatch events, then write; whether there are more events."""
+        more = self._take()
+        self.write(now)
+        hint = self.core.close_hint
+        if hint is CloseHint.KEEP or (hint is CloseHint.CLOSE_WHEN_SENT and self.unsent) or self.ended:
+            return more
+        while self._take():
+            pass
+        self._end()
+        return False
+
+    def write(self, now: float) -> None:
+        """Give the socket what the engine has to send; what it doesn't take is in `unsent`."""
+        octets = self.unsent
+        while octets or (octets := self.core.data_to_send(now)):
+            try:
+                count = self.transport.write(octets)
+            except OSError as error:
+                self._lose(str(error) or type(error).__name__, now)
+                return
+            if count < len(octets):
+                self.unsent = memoryview(octets)[count:]
+                self.transport.write_wanted = self._changed = True
+                return
+            if not self.unsent:
+                return
+            self.unsent = octets = b""
+            self._changed = True
+
+    # Inside.
+
+    def _take(self) -> bool:
+        next_event, dispatch = self.core.next_event, self._dispatch
+        for _ in range(EVENTS):
+            event = next_event()
+            if isinstance(event, Signal):
+                return False
+            self._changed = True
+            dispatch(event)
+        return True
+
+    def _receive(self, now: float) -> bool:
+        """Read once; whether something came."""
+        budget = self.core.receive_budget
+        if budget <= 0 or self.ended:
+            return False
+        try:
+            octets = self.transport.read(budget)
+        except OSError as error:
+            self.core.connection_lost(str(error) or type(error).__name__, now)
+            return False
+        if octets:
+            self.core.receive_data(octets, now)
+            return True
+        if octets is not None:
+            self.core.receive_eof(now)
+        return False
+
+    def _fire(self, now: float) -> None:
+        deadline = self.core.next_deadline
+        if deadline is not None and deadline <= now:
+            self.core.handle_timeout(now)
+
+    def _lose(self, reason: str, now: float) -> None:
+        """Nothing can be sent any more; the peer may have said why before."""
+        self.unsent = b""
+        for _ in range(ROUNDS):
+            if not self._receive(now):
+                break
+            while self._take():
+                pass
+        self.core.connection_lost(reason, now)
+        while self._take():
+            pass
+        self._end()
+
+    def _end(self) -> None:
+        self.ended = self._changed = True
+        self.unsent = b""
+        if self._reader is None:
+            self.transport.close()
+        else:
+            self.transport.shut()
+        self.keeper.ring()
+
+    def _role(self, me: Waiter) -> bool:
+        """Become the reader if there is none, else a follower; whether `me` is the reader."""
+        if self._reader is None:
+            self._reader = me
+            if me in self._followers:
+                self._followers.remove(me)
+        elif self._reader is not me and me not in self._followers:
+            self._followers.append(me)
+        return self._reader is me
+
+    def _leave(self, me: Waiter) -> None:
+        with self.lock:
+            if self._reader is me:
+                self._reader = None
+                if self.ended:
+                    self.transport.close()
+            elif me in self._followers:
+                self._followers.remove(me)
+            if self._reader is None and self._followers:
+                self._followers[0].ring()
+            elif self._reader is None and self.unsent:
+                self.keeper.ring()
+
+    def _full(self, what: str) -> str:
+        return (
+            f"{what}: {self.unbounded} octets of messages wait to be taken, and what comes is behind them; take them, "
+            f"consume with a prefetch, or connect with a larger buffer than {self.buffer}"
+        )
+
+    # For the keeper.
+
+    def keep(self) -> float | None:
+        """One look; the seconds until the next, None after the end."""
+        with self.lock:
+            if self.ended:
+                return None
+            try:
+                self.claim()
+                now = monotonic()
+                if self._reader is None:
+                    self._drain(now)
+                    self._fire(now)
+                if self.held < self.buffer >> 2:
+                    self.turn(now)
+                else:
+                    self.write(now)
+            except BaseException as error:
+                if not self.ended:
+                    self.give_up(error)
+                return None  # every caller gets it
+            self.release()
+            if self.ended:
+                return None
+            stuck = bool(self.unsent) and self._reader is None
+            due = self.core.next_deadline
+            pause = min(IDLE, self.core.heartbeat / 2 or IDLE, IDLE if due is None else max(0.0, due - now))
+        if stuck:
+            try:
+                self.wait(lambda: not self.unsent, None, "what is left to send")
+            except LimitExceeded:
+                return FULL
+            except EndpointClosed:
+                return None  # every caller gets it
+        return 0.0 if stuck else pause
+
+    def _drain(self, now: float) -> None:
+        for _ in range(ROUNDS):
+            if not self._receive(now):
+                return
+            while self.held < self.buffer >> 2 and self._take():
+                pass

@@ -1,0 +1,41 @@
+"""Rule ids: what the rules of this engine are called in 0-8, where the two versions name them differently."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..versions import AMQP_0_8, Version
+
+_IN_0_8: Final = {
+    "basic.consume/tag-channel-scope": "domain/consumer-tag.channel-scope",
+    "channel/closed-when": "channel/grammar",
+    "connection.start/client-support": "connection.start/client-cannot-do-version",
+    "connection.start/server-support": "connection.start/version<=requested",
+    "connection.tune-ok/channel-max-limit": "connection.tune-ok/channel-max<=tune",
+    "connection.tune-ok/channel-max-le": "connection.tune-ok/channel-max<=tune",
+    "connection.tune-ok/frame-max-limit": "connection.tune-ok/lower",
+    "connection.tune-ok/frame-min": "connection.tune-ok/accept-4096",
+    "connection.tune/channel-max-highest": "connection/limits-exceeded",
+    "connection.tune/frame-min": "connection.tune/accept-4096",
+    "connection/life-cycle": "connection/grammar",
+    "connection/pre-open-error": "connection/grammar",
+    "method/sync-reply": "method/sync-wait",
+    "tx.commit/not-transacted": "tx.select/required",
+    "tx.rollback/not-transacted": "tx.select/required",
+    "wire/channel-zero": "wire/channel-range",
+}
+_IN_0_9_1: Final = {
+    "domain/consumer-tag.channel-scope": "basic.consume/tag-channel-scope",
+    "wire/trace-channel": "wire/frame-type-unknown",
+}
+
+
+def rule_id(version: Version, rule: str) -> str:
+    """The full id of `rule` in a version. RabbitMQ's extensions are numbered with 0-9-1 only."""
+    if rule.startswith("rabbitmq/"):
+        return f"0-9-1/{rule}"
+    names = _IN_0_8 if version is AMQP_0_8 else _IN_0_9_1
+    return f"{version.label}/{names.get(rule, rule)}"
+
+
+__all__ = ["rule_id"]

@@ -1,0 +1,419 @@
+"""Observer: watches both directions of a connection and says what was sent, what it answers and which rules it breaks.
+
+It isn't an endpoint: it sends nothing, has no clock, and never refuses to observe. Versions plug in as machines.
+Which version and which side is the client come from the protocol header (0-9-1 section 4.2.2), or from the frames.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from ._record import record
+from .endpoint import Side
+from .errors import LocalProtocolError
+from .events import NEED_DATA, Event, Signal
+from .limits import Limits
+from .negotiation import HEADER_SIZE, version_of
+from .versions import AMQP_0_8, AMQP_0_9_1, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Buffer
+
+    from ._classic.scout import Scout
+
+_SCHEMA: Final = 1
+_HEADER_BEGIN: Final = b"AMQP"
+_FRAME_BEGIN: Final = b"\x01"
+
+
+@record
+class Observed(Event):
+    """One protocol unit on the wire; a method with content is one unit with its whole message.
+
+    `seq` counts the units of the connection from 0. `unit` is "method", "content" (a method with its message),
+    "header" (a protocol header), "heartbeat", "frame" (a frame outside of any unit, as after a gap) or "unknown" (a
+    method that the protocol doesn't have). `event` is the specification's name ("basic.publish", "protocol-header").
+
+    `content` is the method's record, or octets: the protocol header, or a payload that can't be decoded. `properties` and
+    `body` are those of the message; `body` is None when the observer doesn't keep it, `body_size` counts its octets,
+    `body_sha256` is its digest in hexadecimal where the observer makes one. `missing` is 0 for a whole message, else how
+    many octets of its body never came, None when not even its header came.
+
+    `offset` is where the unit begins in its sender's stream, `size` what all its frames take, in octets; frames of
+    other channels may lie between. `at_ns` is when its last octet arrived, in nanoseconds. `answers` is the `seq` of
+    the request that it answers.
+    """
+
+    seq: int
+    sender: Side
+    channel: int
+    unit: str
+    event: str
+    content: Any
+    properties: Any
+    body: bytes | None
+    body_size: int
+    body_sha256: str | None
+    offset: int
+    size: int
+    at_ns: int
+    answers: int | None = None
+    missing: int | None = 0
+
+
+@record
+class Violation(Event):
+    """A broken rule. `rule` is its full id ("0-9-1/wire/frame-end-check"), `severity` "error" or "warning".
+
+    `offset` is where the faulty frame begins in the sender's stream, `seq` the unit it belongs to; None when no unit
+    could be made of the octets.
+    """
+
+    sender: Side
+    rule: str
+    severity: str
+    text: str
+    offset: int
+    at_ns: int
+    seq: int | None = None
+    channel: int = 0
+
+
+@record
+class Skipped(Event):
+    """`octets` octets at `offset` of the sender's stream that became no unit.
+
+    The reasons: "gap" (they never came), "resync" (damage: what follows is proven again), "incomplete" (the
+    stream ended, or a gap began, within a frame), "undecoded" (a protocol that this release recognises but doesn't
+    decode), "unrecognised" (no AMQP).
+    """
+
+    sender: Side
+    offset: int
+    octets: int
+    at_ns: int
+    reason: str
+
+
+@record
+class Identified(Event):
+    """What is spoken, and who is who; the first event, and again when more becomes known.
+
+    `version` is None when it wasn't recognised; `dialect` is its dialect's name, or "". `client` and `server` are senders as
+    `receive_data` names them, None while that one was silent. `by` says how the sides were told apart: "told", "header" (the
+    first protocol header is the client's), "frame" (a unit that only one side may send) or "guess" (nothing said it).
+    """
+
+    version: Version | None
+    dialect: str
+    client: str | None
+    server: str | None
+    by: str
+    at_ns: int
+
+
+ObserverEvent: TypeAlias = Observed | Violation | Skipped | Identified
+"""What `Observer.next_event` returns besides NEED_DATA."""
+
+
+class Machine(Protocol):
+    """What watches one version. The observer gives it octets and gaps in order, and takes events after each."""
+
+    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
+        """Octets of the client, or of the server."""
+        ...
+
+    def gap(self, client: bool, octets: int, at_ns: int) -> None:
+        """Octets of the client, or of the server, are missing."""
+        ...
+
+    def finish(self, at_ns: int) -> None:
+        """Nothing more comes."""
+        ...
+
+    def next(self) -> ObserverEvent | None:
+        """Take one step through what came; None when more is needed."""
+        ...
+
+
+@record
+class Setting:
+    """What a machine is told: `from_start` says that its first octets are the connection's."""
+
+    version: Version | None
+    from_start: bool
+    body: str
+    limits: Limits
+    client: str | None
+    server: str | None
+    by: str
+    at_ns: int
+
+
+def _classic(setting: Setting) -> Machine:
+    from ._classic.observing import ClassicMachine
+
+    return ClassicMachine(setting)
+
+
+def _undecoded(setting: Setting) -> Machine:
+    from ._undecoded import UndecodedMachine
+
+    return UndecodedMachine(setting)
+
+
+_MACHINES: Final[Mapping[Version, Callable[[Setting], Machine]]] = {
+    AMQP_0_8: _classic,
+    AMQP_0_9_1: _classic,
+}
+"""The machine of each version that is decoded."""
+
+BODIES: Final = ("keep", "hash", "size")
+"""What an observer can do with the bodies of messages."""
+
+
+class Observer:
+    """Observes one connection of any version: octets of both sides in, events out.
+
+    The senders are named by any two labels ("10.0.0.1:40000"). `client` tells which of them is the client, where it's
+    known; `from_start` whether the first octets are the connection's (None: they are when `client` is told, as a seen TCP
+    handshake tells both). `body` is what happens to message bodies: "keep" them, "hash" them (SHA-256, not kept), or
+    just count their "size". Bodies above `limits.message` are only counted.
+
+    What arrives is parsed in order, over both directions, and only when an event is taken. Causally ordered input is the
+    caller's part: `capture.Reassembler` does it. Times are nanoseconds. Picklable at any point.
+
+    >>> from amqp_sansio import NEED_DATA
+    >>> observer = Observer(client="c")
+    >>> observer.receive_data(b"AMQP\\x00\\x00\\x09\\x01", "c", 1_000)
+    >>> while (event := observer.next_event()) is not NEED_DATA:
+    ...     print(type(event).__name__, getattr(event, "event", ""))
+    Identified 
+    Observed protocol-header
+    """
+
+    __slots__ = (
+        "_arrivals",
+        "_by",
+        "_client",
+        "_finished",
+        "_from_start",
+        "_heads",
+        "_held",
+        "_held_size",
+        "_machine",
+        "_scouts",
+        "body",
+        "limits",
+    )
+
+    def __init__(
+        self,
+        *,
+        client: str | None = None,
+        from_start: bool | None = None,
+        body: str = "keep",
+        limits: Limits | None = None,
+    ) -> None:
+        if body not in BODIES:
+            raise ValueError(f"body must be one of {', '.join(BODIES)}, not {body!r}")
+        self.body = body
+        self.limits = limits or Limits()
+        self._client = client
+        self._by = "told" if client is not None else ""
+        self._from_start = client is not None if from_start is None else from_start
+        self._arrivals: deque[_Arrival] = deque()
+        self._heads: dict[str, bytes] = {}
+        self._scouts: dict[str, Scout] = {}
+        self._held: list[_Arrival] = []
+        self._held_size = 0
+        self._machine: Machine | None = None
+        self._finished = False
+        if client is not None:
+            self._heads[client] = b""
+
+    def receive_data(self, data: Buffer, sender: str, at_ns: int) -> None:
+        """Queue octets that `sender` sent, captured at `at_ns` (nanoseconds).
+
+        Raises LocalProtocolError after `finish`, and for a third sender.
+        """
+        self._check(sender)
+        octets = data if type(data) is bytes else bytes(data)
+        if octets:
+            self._arrivals.append((sender, octets, 0, at_ns))
+
+    def receive_gap(self, sender: str, octets: int, at_ns: int) -> None:
+        """Queue a hole: `octets` octets of `sender` that were never captured.
+
+        Raises LocalProtocolError after `finish`, and for a third sender.
+        """
+        self._check(sender)
+        if octets > 0:
+            self._arrivals.append((sender, b"", octets, at_ns))
+
+    def finish(self, at_ns: int) -> None:
+        """Nothing more comes: take events until NEED_DATA to have what is still held. A second call does nothing."""
+        if not self._finished:
+            self._finished = True
+            self._arrivals.append(("", b"", 0, at_ns))
+
+    def next_event(self) -> ObserverEvent | Signal:
+        """The next event, or NEED_DATA. Never raises for what was observed."""
+        machine = self._machine
+        if machine is not None:
+            event = machine.next()
+            if event is not None:
+                return event
+        arrivals = self._arrivals
+        while arrivals:
+            arrival = arrivals.popleft()
+            machine = self._machine
+            if machine is None:
+                self._sniff(arrival)
+                continue
+            sender, octets, gap, at_ns = arrival
+            if not sender:
+                machine.finish(at_ns)
+            elif gap:
+                machine.gap(sender == self._client, gap, at_ns)
+            else:
+                machine.receive(sender == self._client, octets, at_ns)
+            event = machine.next()
+            if event is not None:
+                return event
+        return NEED_DATA
+
+    @property
+    def held(self) -> int:
+        """Octets that wait to be recognised or parsed, without what the version's machine holds."""
+        return self._held_size + sum([len(arrival[1]) for arrival in self._arrivals])
+
+    def _check(self, sender: str) -> None:
+        if self._finished:
+            raise LocalProtocolError("the observer has finished; make a new one for another connection")
+        if sender not in self._heads:
+            if not sender or len(self._heads) == 2:
+                known = " and ".join(map(repr, self._heads))
+                raise LocalProtocolError(f"a connection has two senders, {known}; not {sender!r}")
+            self._heads[sender] = b""
+
+    # Recognising: what arrives is held until version and sides are known, then goes to the machine from the start.
+
+    def _sniff(self, arrival: _Arrival) -> None:
+        sender, octets, gap, at_ns = arrival
+        self._held.append(arrival)
+        self._held_size += len(octets)
+        if not sender or self._held_size > self.limits.unparsed:
+            self._guess(at_ns)
+            return
+        if self._from_start:
+            self._sniff_start(sender, octets, gap, at_ns)
+        else:
+            self._sniff_middle(sender, octets, gap, at_ns)
+
+    def _sniff_start(self, sender: str, octets: bytes, gap: int, at_ns: int) -> None:
+        client = self._client
+        heads = self._heads
+        if gap and len(heads[sender]) < HEADER_SIZE:
+            if sender == client:
+                # The header is lost, so it is as if the observation began late.
+                self._from_start = False
+                held, self._held, self._held_size = self._held, [], 0
+                self._arrivals.extendleft(reversed(held))
+            return
+        heads[sender] = (heads[sender] + octets[:HEADER_SIZE])[:HEADER_SIZE]
+        if client is None:
+            if heads[sender][:1] != _HEADER_BEGIN[:1]:
+                self._from_start = False
+                held, self._held, self._held_size = self._held, [], 0
+                self._arrivals.extendleft(reversed(held))
+                return
+            client = self._client = sender
+            self._by = "header"
+        first = heads[client]
+        if not _HEADER_BEGIN.startswith(first[:4]):
+            self._begin(None, True, at_ns)
+        elif len(first) == HEADER_SIZE:
+            version = version_of(first)
+            if version is not None:
+                self._begin(version, True, at_ns)
+                return
+            answer = b"".join([head for label, head in heads.items() if label != client])
+            if answer:
+                self._begin(AMQP_0_9_1 if answer[:1] == _FRAME_BEGIN else None, True, at_ns)
+
+    def _sniff_middle(self, sender: str, octets: bytes, gap: int, at_ns: int) -> None:
+        head = self._heads[sender]
+        scout = self._scouts.get(sender)
+        if scout is None and not gap and _HEADER_BEGIN.startswith((head + octets)[:4]):
+            head = self._heads[sender] = (head + octets)[:HEADER_SIZE]
+            if len(head) == HEADER_SIZE and self._client in (None, sender):
+                if self._client is None:
+                    self._client, self._by = sender, "header"
+                self._from_start = True
+                held, self._held, self._held_size = self._held, [], 0
+                for label in self._heads:
+                    self._heads[label] = b""
+                self._arrivals.extendleft(reversed(held))
+            return
+        if scout is None:
+            from ._classic.scout import Scout
+
+            scout = self._scouts[sender] = Scout()
+            scout.receive(head)
+        if gap:
+            scout.gap()
+        else:
+            scout.receive(octets)
+        if self._client is None and scout.side is not None:
+            other = [label for label in self._heads if label != sender]
+            self._client = sender if scout.side is Side.CLIENT else other[0] if other else None
+            self._by = "frame"
+            self._begin(AMQP_0_9_1, False, at_ns)
+        elif self._client is not None and scout.proven:
+            self._begin(AMQP_0_9_1, False, at_ns)
+
+    def _guess(self, at_ns: int) -> None:
+        """Nothing decided it: take the first sender for the client."""
+        proven = False
+        for scout in self._scouts.values():
+            scout.finish()
+            proven = proven or scout.proven
+        if self._client is None:
+            self._client = next(iter(self._heads), None)
+            self._by = "guess"
+        self._begin(AMQP_0_9_1 if proven else None, False, at_ns)
+
+    def _begin(self, version: Version | None, from_start: bool, at_ns: int) -> None:
+        client = self._client
+        server = next((label for label in self._heads if label != client), None)
+        setting = Setting(
+            version, from_start, self.body, self.limits, client, server, self._by, at_ns
+        )
+        build = _undecoded if version is None else _MACHINES.get(version, _undecoded)
+        self._machine = build(setting)
+        self._arrivals.extendleft(reversed(self._held))
+        self._held = []
+        self._held_size = 0
+        self._scouts = {}
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return (_SCHEMA, *[getattr(self, name) for name in self.__slots__])
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        if state[0] != _SCHEMA:
+            raise LocalProtocolError(
+                f"the state of an observer has schema {state[0]}, this release reads {_SCHEMA}"
+            )
+        for name, value in zip(self.__slots__, state[1:], strict=True):
+            setattr(self, name, value)
+
+
+_Arrival: TypeAlias = tuple[str, bytes, int, int]
+"""Sender, octets, size of a gap, time; no sender: nothing more comes."""
+
+__all__ = ["Identified", "Observed", "Observer", "ObserverEvent", "Skipped", "Violation"]
