@@ -205,8 +205,10 @@ class Observer:
         "_heads",
         "_held",
         "_held_size",
+        "_labels",
         "_machine",
         "_scouts",
+        "_server",
         "body",
         "limits",
     )
@@ -224,6 +226,8 @@ class Observer:
         self.body = body
         self.limits = limits or Limits()
         self._client = client
+        self._server: str | None = None
+        self._labels: tuple[str, ...] = () if client is None else (client,)
         self._by = "told" if client is not None else ""
         self._from_start = client is not None if from_start is None else from_start
         self._arrivals: deque[_Arrival] = deque()
@@ -233,8 +237,6 @@ class Observer:
         self._held_size = 0
         self._machine: Machine | None = None
         self._finished = False
-        if client is not None:
-            self._heads[client] = b""
 
     def receive_data(self, data: Buffer, sender: str, at_ns: int) -> None:
         """Queue octets that `sender` sent, captured at `at_ns` (nanoseconds).
@@ -276,12 +278,13 @@ class Observer:
                 self._sniff(arrival)
                 continue
             sender, octets, gap, at_ns = arrival
+            client = sender != self._server if self._client is None else sender == self._client
             if not sender:
                 machine.finish(at_ns)
             elif gap:
-                machine.gap(sender == self._client, gap, at_ns)
+                machine.gap(client, gap, at_ns)
             else:
-                machine.receive(sender == self._client, octets, at_ns)
+                machine.receive(client, octets, at_ns)
             event = machine.next()
             if event is not None:
                 return event
@@ -295,11 +298,11 @@ class Observer:
     def _check(self, sender: str) -> None:
         if self._finished:
             raise LocalProtocolError("the observer has finished; make a new one for another connection")
-        if sender not in self._heads:
-            if not sender or len(self._heads) == 2:
-                known = " and ".join(map(repr, self._heads))
+        if sender not in self._labels:
+            if not sender or len(self._labels) == 2:
+                known = " and ".join(map(repr, self._labels))
                 raise LocalProtocolError(f"a connection has two senders, {known}; not {sender!r}")
-            self._heads[sender] = b""
+            self._labels = (*self._labels, sender)
 
     # Recognising: what arrives is held until version and sides are known, then goes to the machine from the start.
 
@@ -307,6 +310,8 @@ class Observer:
         sender, octets, gap, at_ns = arrival
         self._held.append(arrival)
         self._held_size += len(octets)
+        if sender:
+            self._heads.setdefault(sender, b"")
         if not sender or self._held_size > self.limits.unparsed:
             self._guess(at_ns)
             return
@@ -321,20 +326,16 @@ class Observer:
         if gap and len(heads[sender]) < HEADER_SIZE:
             if sender == client:
                 # The header is lost, so it is as if the observation began late.
-                self._from_start = False
-                held, self._held, self._held_size = self._held, [], 0
-                self._arrivals.extendleft(reversed(held))
+                self._restart(False)
             return
         heads[sender] = (heads[sender] + octets[:HEADER_SIZE])[:HEADER_SIZE]
         if client is None:
             if heads[sender][:1] != _HEADER_BEGIN[:1]:
-                self._from_start = False
-                held, self._held, self._held_size = self._held, [], 0
-                self._arrivals.extendleft(reversed(held))
+                self._restart(False)
                 return
             client = self._client = sender
             self._by = "header"
-        first = heads[client]
+        first = heads.get(client, b"")
         if not _HEADER_BEGIN.startswith(first[:4]):
             self._begin(None, True, at_ns)
         elif len(first) == HEADER_SIZE:
@@ -346,6 +347,14 @@ class Observer:
             if answer:
                 self._begin(AMQP_0_9_1 if answer[:1] == _FRAME_BEGIN else None, True, at_ns)
 
+    def _restart(self, from_start: bool) -> None:
+        """Look at everything once more, with another idea of where it begins."""
+        self._from_start = from_start
+        self._heads = {}
+        self._arrivals.extendleft(reversed(self._held))
+        self._held = []
+        self._held_size = 0
+
     def _sniff_middle(self, sender: str, octets: bytes, gap: int, at_ns: int) -> None:
         head = self._heads[sender]
         scout = self._scouts.get(sender)
@@ -354,11 +363,7 @@ class Observer:
             if len(head) == HEADER_SIZE and self._client in (None, sender):
                 if self._client is None:
                     self._client, self._by = sender, "header"
-                self._from_start = True
-                held, self._held, self._held_size = self._held, [], 0
-                for label in self._heads:
-                    self._heads[label] = b""
-                self._arrivals.extendleft(reversed(held))
+                self._restart(True)
             return
         if scout is None:
             from ._classic.scout import Scout
@@ -370,8 +375,11 @@ class Observer:
         else:
             scout.receive(octets)
         if self._client is None and scout.side is not None:
-            other = [label for label in self._heads if label != sender]
-            self._client = sender if scout.side is Side.CLIENT else other[0] if other else None
+            if scout.side is Side.CLIENT:
+                self._client = sender
+            else:
+                self._server = sender
+                self._client = next((label for label in self._heads if label != sender), None)
             self._by = "frame"
             self._begin(AMQP_0_9_1, False, at_ns)
         elif self._client is not None and scout.proven:

@@ -121,7 +121,7 @@ def decode_ours(parts: list[bytes], count: int, eager: bool) -> None:
                 if eager:
                     properties = event.properties
                     _ = properties.content_type, properties.delivery_mode, properties.message_id
-                    _ = properties.timestamp, dict(properties.headers or {})
+                    _ = properties.timestamp, list((properties.headers or {}).items())
             elif isinstance(event, Signal):
                 break
     assert seen == count, (seen, count)

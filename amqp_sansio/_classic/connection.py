@@ -75,6 +75,7 @@ class Connection:
         "_joint",
         "_last_received",
         "_last_sent",
+        "_names",
         "_offered",
         "_other_max",
         "_out",
@@ -139,10 +140,12 @@ class Connection:
             self._validate = role is Side.SERVER
         self._paused_sending = False
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
+        self._names: dict[bytes, Any] = {}
         self._unit_offset = self._unit_channel = self._unit_method = 0
         self._started = self._was_full = False
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
+        self._unusual |= role is Side.CLIENT and self._validate
         self._offered = (0, 0)
         self._report_later: CloseReport | None = None
         self._full_channel: ChannelState | None = None
@@ -463,6 +466,7 @@ class Connection:
     def __getstate__(self) -> tuple[int, dict[str, object]]:
         state = {name: getattr(self, name) for name in Connection.__slots__}
         state["_publish_cache"] = {}
+        state["_names"] = {}
         state["_unit_offset"] = state["_unit_channel"] = state["_unit_method"] = 0
         return SCHEMA, state
 

@@ -37,8 +37,8 @@ class Dialect:
     | `version`, `header` | the protocol version, and the 8 octets a client opens with |
     | `version_major`, `version_minor` | as connection.start says them |
     | `headers` | the protocol headers a server of this dialect takes |
-    | `start_versions` | the version numbers in connection.start that a client of this dialect takes |
-    | `lenient_frames` | frames slightly above frame-max are taken, as RabbitMQ's clients and server need |
+    | `start_versions` | the version numbers in connection.start that a client takes |
+    | `lenient_frames` | frames slightly above frame-max are taken, as RabbitMQ's peers need |
     | `methods` | the record of each method, by its `ID` |
     | `named` | the record of each method, by its name |
     | `senders` | who may send a method, by its `ID` |
@@ -51,8 +51,9 @@ class Dialect:
     """
 
     __slots__ = (
-        "codes", "header", "headers", "lenient_frames", "methods", "name", "named", "properties", "replies", "senders",
-        "start_versions", "tables", "version", "version_major", "version_minor",
+        "codes", "header", "headers", "lenient_frames", "methods", "name", "named", "properties",
+        "replies", "senders", "start_versions", "tables", "version", "version_major",
+        "version_minor",
     )  # fmt: skip
 
     def __init__(
@@ -95,7 +96,7 @@ class Dialect:
     def decode_method(self, payload: bytes) -> Method:
         """The method in the payload of one method frame.
 
-        Raises CodecError: code 503 for a method that the dialect doesn't have, 502 for wrong arguments.
+        Raises CodecError: code 503 for a method that the dialect doesn't have, else 502.
         """
         if len(payload) < 4:
             raise CodecError("a method frame of less than four octets", offset=0, code=502)

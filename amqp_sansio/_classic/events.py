@@ -21,9 +21,10 @@ class LazyProperties:
     """Basic content properties, kept as octets until they are read (0-9-1 section 4.2.6.1)."""
 
     __slots__ = ("_properties",)
+    __record_later__: ClassVar[tuple[str, ...]] = ("_properties",)
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"raw_properties", "tables"})
 
-    _properties: BasicProperties
+    _properties: BasicProperties | None
 
     if TYPE_CHECKING:
 
@@ -38,11 +39,10 @@ class LazyProperties:
 
         They are decoded when their first field is read, which raises CodecError for damaged octets.
         """
-        try:
-            return self._properties
-        except AttributeError:
-            self._properties = BasicProperties.from_wire(self.raw_properties, self.tables)
-            return self._properties
+        properties = self._properties
+        if properties is None:
+            properties = self._properties = BasicProperties.from_wire(self.raw_properties, self.tables)
+        return properties
 
 
 @record

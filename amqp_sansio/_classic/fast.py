@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _METHOD: Final = Struct(">BHII").unpack_from
 _TAG: Final = Struct(">QB").unpack_from
-_HEADER: Final = Struct(">BBHIHHQ").unpack_from
-_BODY: Final = Struct(">BBHI").unpack_from
+_HEADER: Final = Struct(">IIIQ").unpack_from
+_BODY: Final = Struct(">II").unpack_from
 _SIZE: Final = Struct(">I").unpack_from
 _ACK: Final = Struct(">QBB").unpack_from
 
@@ -39,6 +39,15 @@ _DELIVER: Final = 60 << 16 | 60
 _PUBLISH: Final = 60 << 16 | 40
 _ACK_ID: Final = 60 << 16 | 80
 _OPEN: Final = ChannelStates.OPEN
+_CONNECTION_OPEN: Final = State.OPEN
+_CLIENT: Final = Side.CLIENT
+_HEADER_FOLLOWS: Final = 0xCE02 << 16
+_BODY_FOLLOWS: Final = 0xCE03 << 16
+"""The end octet of one frame, the type of the next one, and room for its channel."""
+_KEPT_NAMES: Final = 512
+_LONGEST_KEPT: Final = 256
+_BASIC: Final = 60 << 16
+"""Class 60 and weight 0, as a content header has them."""
 
 
 def fast_event(connection: Connection) -> Event | Signal | None:
@@ -51,52 +60,39 @@ def fast_event(connection: Connection) -> Event | Signal | None:
         if kind != 1:
             return _last_body(connection, number) if kind == 3 else None
         if method_id == _DELIVER:
-            if connection.role is not Side.CLIENT:
-                return None
             end = pos + 7 + size
             stop = pos + 12 + data[pos + 11]
-            consumer_tag = data[pos + 12 : stop].decode()
             tag, redelivered = _TAG(data, stop)
-            stop += 9
-            at = stop + 1 + data[stop]
-            exchange = data[stop + 1 : at].decode()
-            stop = at + 1 + data[at]
-            routing_key = data[at + 1 : stop].decode()
-            if stop != end or redelivered > 1 or not tag:
-                return None
-            one, two, channel_2, size_2, class_id, weight, body_size = _HEADER(data, end)
+            names = connection._names
+            consumer_tag = names.get(data[pos + 11 : stop])
+            route = names.get(data[stop + 9 : end])
+            if consumer_tag is None or route is None:
+                consumer_tag, route = _remember_names(names, data, pos + 11, stop, end)
+            follows, size_2, content_class, body_size = _HEADER(data, end)
             header_end = end + 8 + size_2
             if (
-                one != 0xCE
-                or two != 2
-                or channel_2 != number
-                or class_id != 60
-                or weight
+                follows != _HEADER_FOLLOWS | number
+                or content_class != _BASIC
+                or redelivered > 1
+                or not tag
                 or size_2 < 14
                 or size > connection._other_max
                 or size_2 > connection._other_max
             ):
                 return None
             if body_size:
-                if header_end + 8 + body_size >= len(data):
-                    if data[header_end] == 0xCE and body_size > GATHERED:
-                        properties = data[end + 20 : header_end]
-                        method = BasicDeliver(consumer_tag, tag, redelivered == 1, exchange, routing_key)
-                        if _begin_delivery(
-                            connection, number, method, properties, body_size, header_end + 1
-                        ) and _BODY(data, header_end)[1:] == (3, number, body_size):
-                            return _rest_of_body(connection, number, body_size)
-                    return None
-                one, three, channel_3, size_3 = _BODY(data, header_end)
+                last = header_end + 8 + body_size
+                if last >= len(data):
+                    return _long_delivery(
+                        connection, number, pos, stop, end, header_end, tag, redelivered, body_size
+                    )
+                follows, size_3 = _BODY(data, header_end)
                 if (
-                    three != 3
-                    or channel_3 != number
+                    follows != _BODY_FOLLOWS | number
                     or size_3 != body_size
                     or size_3 > connection._body_max
+                    or data[last] != 0xCE
                 ):
-                    return None
-                last = header_end + 8 + size_3
-                if one != 0xCE or data[last] != 0xCE:
                     return None
                 body = data[header_end + 8 : last]
             elif data[header_end] == 0xCE:
@@ -108,22 +104,26 @@ def fast_event(connection: Connection) -> Event | Signal | None:
             if (
                 channel is None
                 or channel.state is not _OPEN
-                or connection._joint.state is not State.OPEN
                 or channel.server_content is not None
+                or connection._joint.state is not _CONNECTION_OPEN
+                or connection.role is not _CLIENT
+                or connection._unusual
             ):
                 return None
             no_ack = channel.consumers.get(consumer_tag)
-            if no_ack is None or connection._validate or connection._unusual:
-                return None
             if not no_ack:
                 unsettled = channel.unsettled
-                if tag in unsettled or len(unsettled) >= connection._joint.limits.unsettled:
+                if (
+                    no_ack is None
+                    or tag in unsettled
+                    or len(unsettled) >= connection._joint.limits.unsettled
+                ):
                     return None
                 unsettled[tag] = None
             channel.last_tag = tag
             buffer.pos = last + 1
             return Delivery(
-                number, consumer_tag, tag, redelivered == 1, exchange, routing_key, body,
+                number, consumer_tag, tag, redelivered == 1, route[0], route[1], body,
                 data[end + 20 : header_end], connection._tables,
             )  # fmt: skip
         if method_id == _ACK_ID:
@@ -132,6 +132,41 @@ def fast_event(connection: Connection) -> Event | Signal | None:
             return _published(connection, number, size, data, pos)
     except (StructError, IndexError, UnicodeDecodeError, CodecError):
         return None
+    return None
+
+
+def _remember_names(
+    names: dict[bytes, Any], data: bytes, tag_at: int, stop: int, end: int
+) -> tuple[str, tuple[str, str]]:
+    """Decode a deliver's three names, and keep them by their octets: most deliveries repeat those of the one before."""
+    consumer_tag = data[tag_at + 1 : stop].decode()
+    at = stop + 10 + data[stop + 9]
+    exchange = data[stop + 10 : at].decode()
+    if at + 1 + data[at] != end:
+        raise IndexError(end)
+    route = (exchange, data[at + 1 : end].decode())
+    if len(names) >= _KEPT_NAMES:
+        names.clear()
+    if end - tag_at <= _LONGEST_KEPT:
+        names[data[tag_at:stop]] = consumer_tag
+        names[data[stop + 9 : end]] = route
+    return consumer_tag, route
+
+
+def _long_delivery(
+    connection: Connection, number: int, pos: int, stop: int, end: int, header_end: int, tag: int, redelivered: int, size: int
+) -> Event | Signal | None:
+    """A delivery whose method and header are there, and its body is not, or not in one frame."""
+    data = connection._buffer.data
+    if data[header_end] != 0xCE or size <= GATHERED:
+        return None
+    consumer_tag, route = _remember_names({}, data, pos + 11, stop, end)
+    method = BasicDeliver(consumer_tag, tag, redelivered == 1, *route)
+    if (
+        _begin_delivery(connection, number, method, data[end + 20 : header_end], size, header_end + 1)
+        and _BODY(data, header_end) == (_BODY_FOLLOWS | number, size)
+    ):  # fmt: skip
+        return _rest_of_body(connection, number, size)
     return None
 
 
@@ -145,10 +180,10 @@ def _begin_delivery(
     if (
         channel is None
         or channel.state is not _OPEN
-        or joint.state is not State.OPEN
+        or joint.state is not _CONNECTION_OPEN
         or channel.server_content is not None
-        or connection._validate
         or connection._unusual
+        or connection.role is not _CLIENT
         or size > limits.message
         or joint.bodies + size > limits.bodies
     ):
@@ -187,7 +222,7 @@ def _last_body(connection: Connection, number: int) -> Event | None:
     """The body frame that completes a delivery."""
     channel: Any = connection._channels.get(number)
     joint = connection._joint
-    if channel is None or channel.state is not _OPEN or joint.state is not State.OPEN:
+    if channel is None or channel.state is not _OPEN or joint.state is not _CONNECTION_OPEN:
         return None
     content = channel.server_content
     if content is None or content.streaming or connection.role is not Side.CLIENT:
@@ -236,7 +271,7 @@ def _confirm(connection: Connection, number: int, size: int, data: bytes, pos: i
         or multiple > 1
         or channel is None
         or channel.state is not _OPEN
-        or connection._joint.state is not State.OPEN
+        or connection._joint.state is not _CONNECTION_OPEN
         or channel.server_content is not None
         or channel.mode is not Mode.CONFIRM
     ):
@@ -279,16 +314,16 @@ def _published(connection: Connection, number: int, size: int, data: bytes, pos:
     bits = data[stop]
     if stop + 1 != end or bits > 3 or data[pos + 11] or data[pos + 12]:
         return None
-    one, two, channel_2, size_2, class_id, weight, body_size = _HEADER(data, end)
+    follows, size_2, content_class, body_size = _HEADER(data, end)
     header_end = end + 8 + size_2
-    if one != 0xCE or two != 2 or channel_2 != number or class_id != 60 or weight or size_2 < 14:
+    if follows != _HEADER_FOLLOWS | number or content_class != _BASIC or size_2 < 14:
         return None
     body = b""
     last = header_end
     if body_size:
-        _, three, channel_3, size_3 = _BODY(data, header_end)
-        last = header_end + 8 + size_3
-        if three != 3 or channel_3 != number or size_3 != body_size or size_3 > connection._body_max:
+        follows, size_3 = _BODY(data, header_end)
+        last = header_end + 8 + body_size
+        if follows != _BODY_FOLLOWS | number or size_3 != body_size or size_3 > connection._body_max:
             return None
         body = data[header_end + 8 : last]
     if data[header_end] != 0xCE or data[last] != 0xCE:
@@ -297,7 +332,7 @@ def _published(connection: Connection, number: int, size: int, data: bytes, pos:
     if (
         channel is None
         or channel.state is not _OPEN
-        or connection._joint.state is not State.OPEN
+        or connection._joint.state is not _CONNECTION_OPEN
         or channel.client_content is not None
         or size > connection._other_max
         or size_2 > connection._other_max

@@ -33,7 +33,7 @@ _KNOWN_0_8: Final = (METHOD, HEADER, BODY, OOB_METHOD, OOB_HEADER, OOB_BODY, TRA
 Frame = tuple[int, int, bytes, int, int]
 """Type, channel, and the octets in which the payload begins and ends at two offsets."""
 
-GATHERED: Final = 4096
+GATHERED: Final = 1024
 """Body frames above this many octets that straddle arrivals are put together from them, not joined with what follows."""
 
 

@@ -78,7 +78,7 @@ class Method:
 
     @staticmethod
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> Method:
-        """Read the arguments in `buf` from `pos`, behind the method number, to `end` of the payload.
+        """Read the arguments in `buf`, from `pos` behind the method number to the payload's `end`.
 
         Tables are read when they are asked for. Raises CodecError (code 502) unless the arguments
         end exactly there.
@@ -218,8 +218,9 @@ def _read(
 def _octets(cls: type[Method], name: str, buf: bytes, pos: int, end: int, size: int) -> bytes:
     if pos + size > end:
         raise CodecError(
-            f"{cls.NAME}: {name or 'a reserved argument'} goes {pos + size - end} octets beyond
-            the " "frame", offset=pos, code=SYNTAX_ERROR,
+            f"{cls.NAME}: {name or 'a reserved argument'} goes beyond the frame",
+            offset=pos,
+            code=SYNTAX_ERROR,
         )
     return buf[pos : pos + size]
 

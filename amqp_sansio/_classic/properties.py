@@ -21,7 +21,7 @@ _MORE: Final = 1
 
 
 class Properties:
-    """The properties of one content class: each attribute is a property's value, None when it's absent.
+    """The properties of one content class: a property that is absent is None.
 
     Built by keywords (`BasicProperties(content_type="text/plain")`) or over octets (`from_wire`).
     Octets are decoded all at once when a property is asked for, and any access may then raise

@@ -22,6 +22,7 @@ from .table_rules import (
     TableRules,
     Timestamp,
     Typed,
+    name_fault,
 )
 
 _new: Final = object.__new__
@@ -35,7 +36,7 @@ NOTHING: Final[Mapping[str, FieldValue]] = {}
 
 
 class Table(TableOctets, Mapping[str, FieldValue]):
-    """A field table over its own octets: a read-only mapping of names to values, in the wire's order.
+    """A field table over its own octets: a read-only mapping, in the order of the wire.
 
     Values: `t` bool; `b B s U u I i l L` int; `f d` float; `D` Decimal; `T` Timestamp; `S` str,
     with octets that aren't UTF-8 as surrogate escapes, so that they survive; `x` bytes; `V` None;
@@ -180,17 +181,36 @@ def decode_table(raw: bytes, rules: TableRules) -> Table:
 
 
 def check_table(buf: bytes, pos: int, end: int, rules: TableRules) -> None:
-    """Skim a table's structure without building values, from behind its length to where it must end.
+    """Skim a table's structure without building values, from behind its length to its end.
 
-    Raises CodecError (code 502) with the offset in `buf`.
+    Rules with `strict_names` have the names checked as well. Raises CodecError (code 502) with the
+    offset in `buf`.
     """
-    try:
-        if _skim(buf, pos, end, rules, 1, True) == end:
-            return
-    except _READ_FAULTS:
-        pass
+    if not rules.strict_names:
+        try:
+            if _skim(buf, pos, end, rules, 1, True) == end:
+                return
+        except _READ_FAULTS:
+            pass
     _entries(buf, pos, end, rules, 1)
-    raise CodecError("a table doesn't end where its length says", offset=end, code=SYNTAX_ERROR)
+    if rules.strict_names:
+        _check_names(Table.from_wire(buf[pos:end], rules))
+
+
+def _check_names(value: FieldValue) -> None:
+    if isinstance(value, Table):
+        for name, _, inner in value.entries():
+            fault = name_fault(name)
+            if fault is not None:
+                raise CodecError(
+                    f"the table's name {name!r:.60} {fault}",
+                    code=SYNTAX_ERROR,
+                    rule="wire/table-name-check",
+                )
+            _check_names(inner)
+    elif isinstance(value, list):
+        for inner in value:  # pyright: ignore[reportUnknownVariableType]
+            _check_names(inner)
 
 
 def _plain(value: FieldValue) -> FieldValue:

@@ -15,6 +15,7 @@ from .table_rules import (
     TableRules,
     Timestamp,
     Typed,
+    name_fault,
     write_decimal,
     write_integer,
 )
@@ -48,7 +49,7 @@ def encode_table(values: Mapping[str, FieldValue], rules: TableRules) -> bytes:
 
 
 def _encode(values: Mapping[str, FieldValue], rules: TableRules, depth: int) -> bytes:
-    if isinstance(values, dict) and rules.has_bool:
+    if isinstance(values, dict) and rules.has_bool and not rules.strict_names:
         try:
             return _encode_dict(values, rules, depth)
         except _WRITE_FAULTS:
@@ -103,6 +104,12 @@ def _encode_carefully(values: Mapping[str, FieldValue], rules: TableRules, depth
         key = _text(name, "the table's name")
         if len(key) > 255:
             raise _refusal(f"the table's name {name[:32]!r}... is longer than 255 octets")
+        if rules.strict_names and (fault := name_fault(name)) is not None:
+            raise CodecError(
+                f"the table's name {name!r:.60} {fault}",
+                code=SYNTAX_ERROR,
+                rule="wire/table-name-syntax",
+            )
         parts += _OCTET[len(key)], key, _encode_value(value, rules, depth)
     return b"".join(parts)
 

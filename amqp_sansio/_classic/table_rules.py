@@ -99,13 +99,14 @@ _SIZES: Final = {
 class TableRules:
     """The rules of one dialect for field tables.
 
-    `name` says whose they are; tables whose rules have one name exchange octets unread. `writes`
-    are the tags that may be sent. `wide` is the tag of a 64-bit integer, "" for none.
-    `s_is_string`: `s` is a short string, not a 16-bit integer. `l_is_unsigned`: the tag `l` is
-    unsigned. `first_wins`: of entries with one name the first counts (0-8 section 4.2.5.5), else
-    the last. `consume_arguments`: 0-8's basic.consume ends with a table. `depth` is how deep
-    tables and arrays may nest (a table in a method or header is 1), `entries` how many entries
-    one may have.
+    `name` says whose they are; tables whose rules have one name exchange octets unread. `writes` are
+    the tags that may be sent. `wide` is the tag of a 64-bit integer, "" for none. `s_is_string`: `s`
+    is a short string, not a 16-bit integer. `l_is_unsigned`: the tag `l` is unsigned. `first_wins`:
+    of entries with one name the first counts (0-8 section 4.2.5.5), else the last.
+    `consume_arguments`: 0-8's basic.consume ends with a table. `strict_names`: names that break the
+    specifications (`name_fault`) aren't sent, and `check_table` refuses them. `depth` is how deep
+    tables and arrays may nest (a table in a method or header is 1), `entries` how many entries one
+    may have.
 
     Every dialect reads every tag, whether it may send it or not. Raises ValueError for a depth that
     isn't from 1 to 128.
@@ -113,7 +114,8 @@ class TableRules:
 
     __slots__ = (
         "consume_arguments", "depth", "entries", "first_wins", "has_bool", "integers",
-        "l_is_unsigned", "name", "read_l", "readers", "s_is_string", "sizes", "wide", "writes",
+        "l_is_unsigned", "name", "read_l", "readers", "s_is_string", "sizes", "strict_names",
+        "wide", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -125,6 +127,7 @@ class TableRules:
         l_is_unsigned: bool = False,
         first_wins: bool = False,
         consume_arguments: bool = False,
+        strict_names: bool = False,
         depth: int = 32,
         entries: int = 65_536,
     ) -> None:
@@ -137,6 +140,7 @@ class TableRules:
         self.l_is_unsigned: Final = l_is_unsigned
         self.first_wins: Final = first_wins
         self.consume_arguments: Final = consume_arguments
+        self.strict_names: Final = strict_names
         self.depth: Final = depth
         self.entries: Final = entries
         integers = dict(INTEGERS)
@@ -163,12 +167,12 @@ class TableRules:
         """
         if depth == self.depth and entries == self.entries:
             return self
-        return TableRules(*self._arguments()[:7], depth, entries)
+        return TableRules(*self._arguments()[:8], depth, entries)
 
-    def _arguments(self) -> tuple[str, str, str, bool, bool, bool, bool, int, int]:
+    def _arguments(self) -> tuple[str, str, str, bool, bool, bool, bool, bool, int, int]:
         return (
             self.name, self.writes, self.wide, self.s_is_string, self.l_is_unsigned,
-            self.first_wins, self.consume_arguments, self.depth, self.entries,
+            self.first_wins, self.consume_arguments, self.strict_names, self.depth, self.entries,
         )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
@@ -193,10 +197,10 @@ RABBIT: Final = TableRules("rabbit", "SIltdFATVxDbBsuif", "l")
 RABBIT_0_8: Final = TableRules("rabbit-0-8", "SIltdFATVxDbBsuif", "l", first_wins=True)
 """RabbitMQ in 0-8, where the first of entries with one name counts."""
 SPEC_0_9_1: Final = TableRules(
-    "0-9-1", "tbBUuIiLlfdDsSATFV", "L", s_is_string=True, l_is_unsigned=True
+    "0-9-1", "tbBUuIiLlfdDsSATFV", "L", s_is_string=True, l_is_unsigned=True, strict_names=True
 )
 """The grammar of 0-9-1: `s` a short string, `L` signed and `l` unsigned, and no byte array."""
-SPEC_0_8: Final = TableRules("0-8", "SIDTF", first_wins=True)
+SPEC_0_8: Final = TableRules("0-8", "SIDTF", first_wins=True, strict_names=True)
 """The text of 0-8: five types; what else arrives is read as RabbitMQ reads it."""
 QPID: Final = TableRules("qpid", "SIltdFATVxDbBsuif", "l")
 """Qpid: the tags of RabbitMQ."""
@@ -235,6 +239,23 @@ class TableOctets:
     def entries(self) -> list[tuple[str, str, FieldValue]]:
         """Every entry as (name, tag, value) in the order of the wire."""
         raise NotImplementedError
+
+
+def name_fault(name: str) -> str | None:
+    """What is wrong with a field's name by the specifications, or None (section 4.2.5.5).
+
+    It begins with a letter, $ or #, goes on with those, digits and underscores, and is at most 128
+    characters long. "x-match", which the specifications themselves ask for, is right all the same.
+    """
+    if name == "x-match":
+        return None
+    if len(name) > 128:
+        return "is longer than 128 characters"
+    if not name or not (name[0].isalpha() or name[0] in "$#"):
+        return "doesn't begin with a letter, $ or #"
+    if not all([character.isalnum() or character in "$#_" for character in name]):
+        return "has more than letters, digits, $, # and _"
+    return None
 
 
 def write_integer(tag: str, value: int, rules: TableRules) -> bytes:

@@ -176,7 +176,9 @@ class Connection:
             return True
         end = acked if known < 0 else known
         ts_ns = direction.mark_at if acked > direction.pos else self.clock
-        direction.declare(end, ts_ns, self.order, "lost" if acked > direction.pos else reason)
+        # Without octets after it, it comes after everything that was captured until now.
+        reason = "lost" if acked > direction.pos else reason
+        direction.declare(end, ts_ns, self.order + 1, reason)
         return True
 
     def expire(self, now: int, grace_ns: int, patience_ns: int, items: list[Item]) -> None:

@@ -246,7 +246,7 @@ class Direction:
     def declare(self, end: int, ts_ns: int, order: int, reason: str) -> None:
         """Give up the octets from the position to `end`, and make ready what follows."""
         if self.pending and self.pending[0].offset == end:
-            ts_ns = self.pending[0].ts_ns
+            ts_ns, order = self.pending[0].ts_ns, self.pending[0].order
         self._gap(end, ts_ns, order, reason)
         self.collect(ts_ns, 0, order)
 

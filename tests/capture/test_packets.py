@@ -266,7 +266,7 @@ def test_fragments_that_wait_are_bounded() -> None:
 
 def test_a_datagram_that_only_grows_is_given_up() -> None:
     same = ethernet(ipv4(bytes(1400), offset=2800, more=True))
-    result = rows(1, *[same] * 100)
+    result = list(read_segments(pcap([(1, 0, same)] * 100)))
     assert [row.packet for row in result if isinstance(row, CaptureDamage)] == [0, 94]
 
 

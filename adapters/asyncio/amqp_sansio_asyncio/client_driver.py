@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amqp_sansio.amqp_0_9_1 import (
+    Blocked,
     ConsumerCancelled,
     Delivery,
     FlowChanged,
     MessageReturned,
+    Unblocked,
 )
 from amqp_sansio.errors import AmqpError, EndpointClosed, Scope
 from amqp_sansio.events import (
@@ -35,6 +37,7 @@ from .feed import Feed
 
 if TYPE_CHECKING:
     from .channel import Channel
+    from .recording import Recorder
 
 _R = TypeVar("_R")
 _Streams = list[tuple[tuple[type[Any], ...], Feed[Any]]]
@@ -52,8 +55,10 @@ class ClientDriver(Driver):
     be done before the next event is taken.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, core: Core) -> None:
-        super().__init__(loop, core)
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, core: Core, recorder: Recorder | None = None
+    ) -> None:
+        super().__init__(loop, core, recorder)
         self.channels: dict[int, Channel] = {}
         self.waiting: dict[object, asyncio.Future[Any]] = {}
         self.hooks: dict[object, Callable[[Handle[Any]], None]] = {}
@@ -76,28 +81,27 @@ class ClientDriver(Driver):
         waiting = self.waiting
         while True:
             event = next_event()
-            kind = type(event)
-            if kind is Delivery:
-                feed = channels[event.channel].feeds.get(event.consumer_tag)  # type: ignore[union-attr]
+            if type(event) is Delivery:
+                feed = channels[event.channel].feeds.get(event.consumer_tag)
                 if feed is None:
-                    self._publicise(event)  # type: ignore[arg-type]
+                    self._publicise(event)
                     continue
-                feed.items.append(event)  # type: ignore[arg-type]
+                feed.items.append(event)
                 if feed.waiters:
                     feed.wake()
                 if feed.counted:
-                    feed.count(event)  # type: ignore[arg-type]
-            elif kind is Settled:
-                state = event.state  # type: ignore[union-attr]
-                for handle in event.handles:  # type: ignore[union-attr]
+                    feed.count(event)
+            elif type(event) is Settled:
+                state = event.state
+                for handle in event.handles:
                     future = waiting.pop(handle.key, None)
                     if future is not None and not future.done():
                         future.set_result(state)
-            elif kind is Signal:
+            elif isinstance(event, Signal):
                 if not (self._held and self.feed_held()):
                     return
             else:
-                _HANDLERS.get(kind, ClientDriver._publicise)(self, event)
+                _HANDLERS.get(type(event), ClientDriver._publicise)(self, event)
 
     def must_pause(self) -> bool:
         """Besides the core's budget: a feed is full, and nobody waits for an answer or to write, which could hang on what isn't read."""
@@ -120,14 +124,13 @@ class ClientDriver(Driver):
         self, handle: Handle[_R], late: Callable[[_R], None] | None = None
     ) -> _R:
         """The result of a call of the core. `late` gets it when the caller was cancelled before."""
+        self.schedule_flush()
         if handle.done:
             return handle.result
         future: asyncio.Future[_R] = self.loop.create_future()
         self.waiting[handle.key] = future
         if self.reading_paused:
             self.update_reading()
-        if not self.flush_scheduled:
-            self.schedule_flush()
         try:
             return await future
         except asyncio.CancelledError:
@@ -137,6 +140,13 @@ class ClientDriver(Driver):
                 else:
                     _call_late(handle, late)
             raise
+
+    def expect(self, handle: Handle[Any], hook: Callable[[Handle[Any]], None]) -> None:
+        """Call `hook` when a call of the core ends, well or not, before the next event is taken."""
+        self.hooks[handle.key] = hook
+        self.schedule_flush()
+        if self.reading_paused:
+            self.update_reading()
 
     async def wait_closed(self, number: int) -> None:
         """Wait until channel `number` has ended."""
@@ -261,12 +271,16 @@ class ClientDriver(Driver):
             channel.flow_changed(event.active)
         self._publicise(event)
 
-    def _blocked(self, event: Any) -> None:
-        self.blocked = getattr(event, "reason", None)
+    def _blocked(self, event: Blocked) -> None:
+        self.blocked = event.reason
+        self._publicise(event)
+
+    def _unblocked(self, event: Unblocked) -> None:
+        self.blocked = None
         self._publicise(event)
 
     def _nothing(self, event: Event) -> None:
-        """The adapter follows the backlog by itself."""
+        """Backlog news: the driver looks at the backlog when it writes."""
 
 
 def _call_late(handle: Handle[Any], late: Callable[[Any], None]) -> None:
@@ -274,4 +288,18 @@ def _call_late(handle: Handle[Any], late: Callable[[Any], None]) -> None:
         late(handle.result)
 
 
-_HANDLERS: Final[dict[type[Any], Callable[[ClientDriver, Any], None]]] = {}
+_HANDLERS: Final[dict[type[Event], Callable[[ClientDriver, Any], None]]] = {
+    Opened: ClientDriver._replied,
+    Replied: ClientDriver._replied,
+    Failed: ClientDriver._failed,
+    Abandoned: ClientDriver._abandoned,
+    Closed: ClientDriver._closed,
+    ConsumerCancelled: ClientDriver._consumer_cancelled,
+    FlowChanged: ClientDriver._flow_changed,
+    Blocked: ClientDriver._blocked,
+    Unblocked: ClientDriver._unblocked,
+    SendPaused: ClientDriver._nothing,
+    SendResumed: ClientDriver._nothing,
+}
+
+__all__ = ["FLUSH_OCTETS", "ClientDriver"]

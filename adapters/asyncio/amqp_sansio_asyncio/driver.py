@@ -25,9 +25,12 @@ Core: TypeAlias = "Connection091 | Connection08"
 class Driver(asyncio.Protocol):
     """The asyncio protocol below a client's or a server's connection; `take_events` is what they differ in."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, core: Core) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, core: Core, recorder: Recorder | None = None
+    ) -> None:
         self.loop = loop
         self.core = core
+        self._recorder = recorder
         self.transport: asyncio.Transport | None = None
         self.tap: RecordedConnection | None = None
         self.lost: asyncio.Future[None] = loop.create_future()
@@ -53,6 +56,9 @@ class Driver(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Custom transports need not derive from asyncio's class.
         self.transport = cast(asyncio.Transport, transport)
+        if self._recorder is not None:
+            self._record(self._recorder)
+        self.progress()
 
     def data_received(self, data: bytes) -> None:
         if self.tap is not None:
@@ -108,15 +114,16 @@ class Driver(asyncio.Protocol):
         if core.close_hint is not CloseHint.KEEP:
             self._close_transport()
             return
-        if core.send_backlog and not self.flush_scheduled:
+        if core.send_backlog:
             self.schedule_flush()
         self.arm()
         self.update_reading()
 
     def schedule_flush(self) -> None:
         """Write what is queued when this turn of the event loop is over."""
-        self.flush_scheduled = True
-        self.loop.call_soon(self.flush)
+        if not self.flush_scheduled:
+            self.flush_scheduled = True
+            self.loop.call_soon(self.flush)
 
     def flush(self) -> None:
         """Write what is queued, unless the transport wants no more."""
@@ -177,8 +184,9 @@ class Driver(asyncio.Protocol):
         """Wait until the transport is closed."""
         await asyncio.shield(self.lost)
 
-    def record(self, recorder: Recorder) -> None:
-        """Record this connection; its transport is there."""
+    # Inside.
+
+    def _record(self, recorder: Recorder) -> None:
         assert self.transport is not None
         ours = self.transport.get_extra_info("sockname")
         theirs = self.transport.get_extra_info("peername")
@@ -186,8 +194,6 @@ class Driver(asyncio.Protocol):
             self.tap = recorder.open(ours, theirs)
         else:
             self.tap = recorder.open(theirs, ours)
-
-    # Inside.
 
     def _on_timer(self) -> None:
         self._timer = None

@@ -21,6 +21,11 @@ A row is a TCP segment, or, with `flow` null and `damage` set, something of the 
 read.
 """
 
+_DAMAGE: list[tuple[str, pa.DataType]] = [
+    ("kind", pa.string()),
+    ("offset", pa.int64()),
+    ("text", pa.string()),
+]
 _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("flow", pa.string()),
     ("ts_ns", pa.int64()),
@@ -36,7 +41,7 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("wire_len", pa.int32()),
     ("payload", pa.binary()),
     ("point", pa.string()),
-    ("damage", pa.struct({"kind": pa.string(), "offset": pa.int64(), "text": pa.string()})),
+    ("damage", pa.struct(_DAMAGE)),
 ]
 ARROW_SCHEMA = pa.schema(_COLUMNS)
 ROW_OCTETS = 256
@@ -94,9 +99,7 @@ def from_batch(
         return
     step = max(1, rows * max_octets // (batch.nbytes + ROW_OCTETS))
     for start in range(0, rows, step):
-        columns: list[list[Any]] = [
-            column.to_pylist() for column in batch.slice(start, step).columns
-        ]
+        columns = list(batch.slice(start, step).to_pydict().values())
         flows, damages = columns[0], columns[14]
         values = list(zip(*columns[1:14], strict=True))
         if flows[0] is not None and flows[0] == flows[-1]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Event, LimitExceeded, Signal
 
 from .keeper import Keeper
+from .waiting import Waiter, Waiters
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     Core: TypeAlias = "amqp_0_9_1.Connection | amqp_0_8.Connection"
 
 _T = TypeVar("_T")
+
+CALLER_ERRORS: Final = (AmqpError, TypeError, ValueError, AttributeError)
+"""What a command of the engine raises for wrong arguments or at a wrong time, with nothing changed."""
 
 EVENTS: Final = 256
 """Events taken at most before it is looked whether that was enough for somebody who waits."""
@@ -44,22 +48,6 @@ FULL: Final = 0.05
 """Seconds until the keeper tries again to write when it may not read."""
 
 
-class Waiter:
-    """A thread that waits until `done`."""
-
-    __slots__ = ("bell", "done")
-
-    def __init__(self, done: Callable[[], bool]) -> None:
-        self.done = done
-        self.bell = threading.Lock()
-        self.bell.acquire()
-
-    def ring(self) -> None:
-        """Wake it; the link's lock is held."""
-        if self.bell.locked():
-            self.bell.release()
-
-
 class Link:
     """What all parts of one connection share.
 
@@ -69,9 +57,9 @@ class Link:
     """
 
     __slots__ = (
-        *("__weakref__", "_changed", "_dispatch", "_followers", "_reader", "buffer", "busy", "core"),
-        *("ended", "failure", "held", "keeper", "lock", "look_at", "transport", "unbounded"),
-        *("unseen", "unsent"),
+        *("__weakref__", "_changed", "_dispatch", "_waiters", "buffer", "busy", "core", "ended"),
+        *("failure", "held", "keeper", "lock", "look_at", "transport", "unbounded", "unseen"),
+        "unsent",
     )
 
     def __init__(
@@ -89,11 +77,10 @@ class Link:
         self.look_at = 0.0
         self.unsent: bytes | memoryview = b""
         self.failure: EndpointClosed | None = None
-        self.unseen: EndpointClosed | None = None
+        self.unseen: AmqpError | None = None
         self._changed = False
         self._dispatch = dispatch
-        self._reader: Waiter | None = None
-        self._followers: list[Waiter] = []
+        self._waiters = Waiters()
 
     # For callers.
 
@@ -106,7 +93,7 @@ class Link:
                 self.look(now)
                 result = command()
                 self.write(now)
-            except AmqpError as error:
+            except CALLER_ERRORS as error:
                 self.release(error)
                 raise
             except BaseException as error:
@@ -129,7 +116,7 @@ class Link:
                     self.claim()
                     try:
                         now = monotonic()
-                        if me is not None and self._reader is me:
+                        if me is not None and self._waiters.reader is me:
                             self._receive(now)
                             self._fire(now)
                         more = self.turn(now)
@@ -149,7 +136,7 @@ class Link:
                         me = Waiter(done)
                     elif deadline is not None and now >= deadline:
                         raise TimeoutError(f"{what}: not within {timeout:g} seconds")
-                    reads = self._role(me)
+                    reads = self._waiters.join(me)
                     room = self.core.receive_budget > 0
                     due = self.core.next_deadline if reads else None
                     ends = [each for each in (due, deadline) if each is not None]
@@ -157,7 +144,7 @@ class Link:
                 if reads:
                     self.transport.wait(room, pause)
                 else:
-                    me.bell.acquire(timeout=-1 if pause is None else min(pause, threading.TIMEOUT_MAX))
+                    me.sleep(pause)
         finally:
             if me is not None:
                 self._leave(me)
@@ -195,7 +182,7 @@ class Link:
             raise self.closed()
         self.busy = True
 
-    def release(self, error: AmqpError | None = None, me: Waiter | None = None) -> None:
+    def release(self, error: Exception | None = None, me: Waiter | None = None) -> None:
         """End the work with the engine, which left it in order, and wake those who wait for what came of it."""
         self.busy = False
         if isinstance(error, EndpointClosed):
@@ -203,13 +190,8 @@ class Link:
         if not self._changed:
             return
         self._changed = False
-        for each in self._followers:
-            if each is not me and (self.ended or each.done()):
-                each.ring()
-        reader = self._reader
-        if reader is not None and reader is not me:
-            if self.ended or self.transport.write_wanted or reader.done():
-                self.transport.wake()
+        if self._waiters.wake(me, self.ended, self.transport.write_wanted):
+            self.transport.wake()
 
     def give_up(self, error: BaseException | None) -> None:
         """The engine was interrupted at work, or it failed: nothing may rely on its state any more."""
@@ -225,7 +207,7 @@ class Link:
         if now < self.look_at:
             return
         self.look_at = now + LOOK
-        if self._reader is None and self.held < self.buffer >> 2 and self._receive(now):
+        if self._waiters.reader is None and self.held < self.buffer >> 2 and self._receive(now):
             self.turn(now)
 
     def turn(self, now: float) -> bool:
@@ -308,34 +290,20 @@ class Link:
     def _end(self) -> None:
         self.ended = self._changed = True
         self.unsent = b""
-        if self._reader is None:
+        if self._waiters.reader is None:
             self.transport.close()
         else:
             self.transport.shut()
         self.keeper.ring()
 
-    def _role(self, me: Waiter) -> bool:
-        """Become the reader if there is none, else a follower; whether `me` is the reader."""
-        if self._reader is None:
-            self._reader = me
-            if me in self._followers:
-                self._followers.remove(me)
-        elif self._reader is not me and me not in self._followers:
-            self._followers.append(me)
-        return self._reader is me
-
     def _leave(self, me: Waiter) -> None:
         with self.lock:
-            if self._reader is me:
-                self._reader = None
+            self._waiters.leave(me)
+            if self._waiters.reader is None:
                 if self.ended:
                     self.transport.close()
-            elif me in self._followers:
-                self._followers.remove(me)
-            if self._reader is None and self._followers:
-                self._followers[0].ring()
-            elif self._reader is None and self.unsent:
-                self.keeper.ring()
+                elif self.unsent:
+                    self.keeper.ring()
 
     def _full(self, what: str) -> str:
         return (
@@ -353,7 +321,7 @@ class Link:
             try:
                 self.claim()
                 now = monotonic()
-                if self._reader is None:
+                if self._waiters.reader is None:
                     self._drain(now)
                     self._fire(now)
                 if self.held < self.buffer >> 2:
@@ -367,7 +335,7 @@ class Link:
             self.release()
             if self.ended:
                 return None
-            stuck = bool(self.unsent) and self._reader is None
+            stuck = bool(self.unsent) and self._waiters.reader is None
             due = self.core.next_deadline
             pause = min(IDLE, self.core.heartbeat / 2 or IDLE, IDLE if due is None else max(0.0, due - now))
         if stuck:

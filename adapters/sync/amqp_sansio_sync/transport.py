@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import ssl
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ if hasattr(select, "poll"):
         if read or write:
             poll.register(main, read * select.POLLIN | write * select.POLLOUT)
         # Rounded up: a deadline is waited for once, not polled for in its last millisecond.
-        ready = poll.poll(None if seconds is None else int(min(seconds, _LONGEST) * 1000) + 1)
+        ready = poll.poll(None if seconds is None else ceil(min(seconds, _LONGEST) * 1000))
         return any(descriptor == wakes.fileno() for descriptor, _ in ready)
 
 else:

@@ -1,0 +1,245 @@
+"""`connect`: a client connection to a broker (0-9-1 section 2.2.4)."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl as ssl_module
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
+
+from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
+from amqp_sansio.amqp_0_9_1 import Method, Table
+from amqp_sansio.errors import EndpointClosed, LocalProtocolError
+from amqp_sansio.events import CloseReport, Event
+from amqp_sansio.uri import AmqpUri, parse
+from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, Version
+
+from .channel import Channel
+from .client_driver import ClientDriver
+from .feed import EventStream, Feed
+from .opening import Opening
+from .recording import Recorder, RecordTarget, recorder_for
+from .settings import ConfigOptions, client_config, tls_for
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from amqp_sansio.amqp_0_9_1 import Config, RequestMethod
+
+    from .driver import Core
+
+_R = TypeVar("_R")
+_E = TypeVar("_E", bound=Event)
+
+Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
+"""Makes a transport: takes a protocol factory as `loop.create_connection` does, and returns when the transport is connected."""
+
+
+def connect(
+    url: str | AmqpUri,
+    *,
+    version: Version = AMQP_0_9_1,
+    ssl: ssl_module.SSLContext | None = None,
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    connector: Connector | None = None,
+    **options: Unpack[ConfigOptions],
+) -> Opening[Connection]:
+    """Connect to a broker: `async with connect(url) as connection`, or `connection = await connect(url)` and close it later.
+
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1 or AMQP_0_8. amqps verifies the
+    certificate and the host name unless the URL says otherwise; `ssl` replaces the context. `record` writes the connection to a pcapng file, SASL
+    responses blanked unless `record_secrets`. `connector` supplies another transport than TCP. `options` are fields of `Config`
+    and win over the URL.
+
+    Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds, ssl.SSLError) when there is no
+    transport, EndpointClosed with the reason when the server refuses, UriError and ValueError for what can't be meant.
+
+    >>> async def example(url: str) -> int:
+    ...     async with connect(url, heartbeat=30) as connection:
+    ...         channel = await connection.open_channel()
+    ...         return channel.number
+    """
+    return Opening(
+        lambda: _connect(url, version, ssl, (record, record_secrets), connector, options)
+    )
+
+
+class Connection:
+    """A connection to a broker. `close` it, or leave its context."""
+
+    def __init__(self, driver: ClientDriver, uri: AmqpUri) -> None:
+        self._driver: Final = driver
+        self.uri: Final = uri
+
+    @property
+    def core(self) -> Core:
+        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't for use here."""
+        return self._driver.core
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used."""
+        return self._driver.core.is_open
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        return self._driver.core.report
+
+    @property
+    def peer_properties(self) -> Table:
+        """What the server says of itself: product, version, capabilities."""
+        return self._driver.core.peer_properties
+
+    @property
+    def blocked(self) -> str | None:
+        """Why the server takes no publishes at the moment (RabbitMQ's connection.blocked), or None when it does."""
+        return self._driver.blocked
+
+    def open_channel(self, *, confirm: bool = False) -> Opening[Channel]:
+        """Open a channel: `await` it, or use it as an async context that closes the channel. With `confirm` each publish is confirmed.
+
+        Raises LimitExceeded when the agreed channel-max is reached, LocalProtocolError where the version has no confirms.
+        """
+        return Opening(lambda: self._open_channel(confirm))
+
+    @overload
+    async def call(self, method: RequestMethod[_R]) -> _R: ...
+    @overload
+    async def call(self, method: Method) -> Any: ...
+    async def call(self, method: Method) -> Any:
+        """Send a request of the connection class, such as ConnectionUpdateSecret, and return its reply."""
+        return await self._driver.wait(self._driver.core.call(method))
+
+    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]:
+        """What happens to the connection as a whole: Blocked, Unblocked, HeartbeatReceived; only `kinds`, when given."""
+        feed: Feed[_E] = Feed(self._driver, limit, True)
+        report = self.report
+        if report is not None:
+            feed.end(EndpointClosed(f"the connection is closed: {report}", report))
+        self._driver.streams.append((kinds or (Event,), feed))
+        return EventStream(feed, self._driver.streams)
+
+    async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
+        """Close with a handshake that takes `close_timeout` seconds at most; says how the connection ended. It may be closed already."""
+        driver = self._driver
+        driver.core.close(code, text)
+        driver.start_closing()
+        return await self.wait_closed()
+
+    async def wait_closed(self) -> CloseReport:
+        """Wait until the connection has ended, by whom ever, and its transport is closed."""
+        await self._driver.wait_lost()
+        report = self._driver.core.report
+        assert report is not None
+        return report
+
+    async def __aenter__(self) -> Connection:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else f"closed: {self.report}" if self.report else "closing"
+        return f"<Connection to {self.uri}, {state}>"
+
+    async def _open_channel(self, confirm: bool) -> Channel:
+        driver = self._driver
+        if confirm and "confirm.select" not in driver.core.dialect.named:
+            raise LocalProtocolError(f"{driver.core.dialect.name} has no confirms")
+        core = driver.core.open_channel()
+        channel = driver.channels[core.number] = Channel(driver, core)
+        opening = core.opening
+        assert opening is not None
+        selecting = core.call(driver.core.dialect.named["confirm.select"]()) if confirm else opening
+        # Who was cancelled has no channel to close.
+        await driver.wait(selecting, lambda _: core.close())
+        return channel
+
+
+async def _connect(
+    url: str | AmqpUri,
+    version: Version,
+    ssl: ssl_module.SSLContext | None,
+    record: tuple[RecordTarget | None, bool],
+    connector: Connector | None,
+    options: ConfigOptions,
+) -> Connection:
+    uri = parse(url) if isinstance(url, str) else url
+    config = client_config(uri, options)
+    context, server_name = tls_for(uri, ssl)
+    if connector is not None and uri.tls:
+        raise ValueError("a connector brings its own TLS; write amqp://")
+    recorder, ours = recorder_for(*record)
+    driver = ClientDriver(asyncio.get_running_loop(), _core(version, config), recorder)
+    if ours and recorder is not None:
+        driver.lost.add_done_callback(lambda _: recorder.close())
+    try:
+        await _open_transport(driver, uri, context, server_name, connector)
+        await driver.opened
+    except BaseException as error:
+        await _abandon(driver, recorder if ours else None)
+        if isinstance(error, EndpointClosed):
+            text = f"no connection to {uri}: {error.report}"
+            raise EndpointClosed(text, error.report) from error.__cause__
+        raise
+    return Connection(driver, uri)
+
+
+async def _open_transport(
+    driver: ClientDriver,
+    uri: AmqpUri,
+    context: ssl_module.SSLContext | None,
+    server_name: str | None,
+    connector: Connector | None,
+) -> None:
+    config = driver.core.config
+    seconds = uri.connection_timeout or config.handshake_timeout
+    try:
+        async with asyncio.timeout(seconds):
+            if connector is not None:
+                await connector(lambda: driver)
+                return
+            await driver.loop.create_connection(
+                lambda: driver,
+                uri.host,
+                uri.port,
+                ssl=context,
+                server_hostname=server_name,
+                ssl_shutdown_timeout=config.close_timeout if context is not None else None,
+            )
+    except TimeoutError as error:
+        if error.errno is not None:
+            raise
+        raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds") from None
+    except ssl_module.SSLCertVerificationError:
+        raise
+    except ssl_module.SSLError as error:
+        text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
+        raise ssl_module.SSLError(error.errno, text) from error
+
+
+async def _abandon(driver: ClientDriver, recorder: Recorder | None) -> None:
+    """Leave nothing behind of a connection that didn't come about."""
+    if driver.opened.done() and not driver.opened.cancelled():
+        driver.opened.exception()
+    if driver.transport is not None:
+        driver.transport.abort()
+        await driver.wait_lost()
+    elif recorder is not None:
+        recorder.close()
+
+
+def _core(version: Version, config: Config) -> Core:
+    if version is AMQP_0_9_1:
+        return CoreConnection.client(config)
+    if version is AMQP_0_8:
+        from amqp_sansio.amqp_0_8 import Connection as CoreConnection08
+
+        return CoreConnection08.client(config)
+    raise ValueError(f"AMQP {version.label} can't be spoken here; 0-8 and 0-9-1 can")
+
+
+__all__ = ["Connection", "Connector", "connect"]

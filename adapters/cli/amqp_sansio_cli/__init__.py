@@ -1,0 +1,1 @@
+"""The command `amqp-sansio`: replays, lints and records AMQP traffic."""

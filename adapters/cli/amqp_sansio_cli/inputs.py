@@ -1,0 +1,75 @@
+"""Opens what the user names: captures, folders of them, standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from amqp_sansio_spark.files import READ_SIZE, CaptureFile, find_captures
+
+from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
+
+from .errors import CommandError
+from .progress import Progress
+
+STDIN = CaptureFile("-", "stdin")
+_HEAD = 4096
+
+
+def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
+    """The capture files behind the arguments; `-` is standard input.
+
+    Raises CommandError where there is nothing to read.
+    """
+    try:
+        files = find_captures([path for path in given if path != "-"])
+    except (OSError, ValueError) as error:
+        raise CommandError(describe(error)) from None
+    return [*files, STDIN] if "-" in given else files
+
+
+def check_captures(files: Sequence[CaptureFile]) -> None:
+    """Look at the beginning of every file. Raises CommandError for one that can't be read."""
+    for file in files:
+        try:
+            with open(file.path, "rb") as opened:
+                head = opened.read(_HEAD)
+            for _ in read_segments(head, file=file.path):
+                break
+        except (OSError, NotACapture) as error:
+            raise CommandError(describe(error)) from None
+
+
+def read_inputs(
+    files: Sequence[CaptureFile], progress: Progress
+) -> Iterator[Segment | CaptureDamage]:
+    """Everything in the files, in their order. Raises CommandError for one that can't be read."""
+    total = sum(os.path.getsize(file.path) for file in files if file is not STDIN)
+    progress.start("reading", total)
+    for file in files:
+        try:
+            yield from read_segments(_read(file, progress), file=file.name)
+        except (OSError, NotACapture) as error:
+            raise CommandError(describe(error)) from None
+    progress.stop()
+
+
+def describe(error: Exception) -> str:
+    """An error in the words of its system, without its number."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        name = error.filename if isinstance(error.filename, str) else repr(error.filename)
+        return f"{name}: {error.strerror.lower()}"
+    return str(error) or type(error).__name__
+
+
+def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:
+    if file is STDIN:
+        stream = sys.stdin.buffer
+        while piece := stream.read1(READ_SIZE):
+            yield piece
+        return
+    with open(file.path, "rb") as opened:
+        while piece := opened.read(READ_SIZE):
+            yield piece
+            progress.step(len(piece))

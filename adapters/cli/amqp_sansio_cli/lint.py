@@ -1,0 +1,64 @@
+"""`amqp-sansio lint`: the violations in captures, connection by connection."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from amqp_sansio.tables import COLUMNS, replay_segments
+
+from .inputs import find_inputs, read_inputs
+from .output import day_clock, printable, write_lines
+from .progress import Progress
+
+Row = Mapping[str, object]
+
+
+def lint_command(given: Sequence[str], *, fail_on: str) -> int:
+    """Print what is wrong; 1 when something is as severe as `fail_on`. Raises CommandError."""
+    connections: dict[object, Row] = {}
+    violations: dict[object, list[Row]] = {}
+    severities: Counter[str] = Counter()
+    segments = read_inputs(find_inputs(given), Progress())
+    for table, values in replay_segments(segments, ("connections", "violations")):
+        row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
+        if table == "connections":
+            connections[row["connection"]] = row
+        else:
+            violations.setdefault(row["connection"], []).append(row)
+            severities[str(row["severity"])] += 1
+    write_lines(_lines(connections, violations))
+    if not connections:
+        print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
+    else:
+        found = ", ".join(_count(severities[kind], kind) for kind in ("error", "warning"))
+        total = _count(len(connections), "connection")
+        print(f"amqp-sansio: {found} in {total}", file=sys.stderr)
+    return int(severities["error"] > 0 or (fail_on == "warning" and severities.total() > 0))
+
+
+def _lines(
+    connections: Mapping[object, Row], violations: Mapping[object, Sequence[Row]]
+) -> Iterator[str]:
+    for key, rows in violations.items():
+        connection = connections.get(key)
+        yield _title(key, connection)
+        for row in rows:
+            where = "" if row["offset"] is None else f" (octet {row['offset']:,})"
+            sender = f"{row['sender']}: " if row["sender"] else ""
+            text = printable(f"{sender}{row['text']}{where}")
+            yield f"  {day_clock(row['ts_ns'])}  {row['severity']:<7}  {row['rule']}"
+            yield f"      {text}"
+
+
+def _title(key: object, connection: Row | None) -> str:
+    if connection is None:
+        return "in the capture" if key is None else f"connection {key}"
+    client, server = connection["client"] or "?", connection["server"] or "?"
+    protocol = connection["protocol"] or "unknown protocol"
+    return f"{client} -> {server}, AMQP {protocol}, connection {key}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

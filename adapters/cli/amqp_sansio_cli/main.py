@@ -1,0 +1,158 @@
+"""The command line: its arguments, its exit status, and what becomes of errors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+from amqp_sansio import __version__
+
+from .errors import CommandError
+
+TABLES = ("events", "messages", "connections", "violations")
+PROGRAM = "amqp-sansio"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0 when done, 1 for findings, 2 for wrong usage or unreadable input."""
+    for stream in (sys.stdout, sys.stderr):
+        _speak_utf8(stream)
+    try:
+        arguments = build_parser().parse_args(argv)
+        return _run(arguments)
+    except CommandError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read the rows has enough of them. What is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = _Parser(prog=PROGRAM, description="Replays, lints and records AMQP traffic.")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    replay = commands.add_parser(
+        "replay",
+        help="recorded traffic as tables",
+        description="Prints a table of the AMQP connections in captures (pcap, pcapng, gzip of them).",
+    )
+    _add_files(replay)
+    replay.add_argument("--table", choices=TABLES, help="which table (default: events)")
+    replay.add_argument(
+        "--format", choices=("jsonl", "table"), help="JSON lines (default), or aligned for people"
+    )
+    replay.add_argument(
+        "--body",
+        choices=("none", "size", "base64"),
+        default="size",
+        help="what the fields of an event tell of a message's body (default: size)",
+    )
+    replay.add_argument(
+        "--engine", choices=("local", "spark"), default="local", help="where it runs"
+    )
+    replay.add_argument(
+        "--output", metavar="DIR", type=Path, help="with --engine spark: where Parquet files go"
+    )
+
+    lint = commands.add_parser(
+        "lint",
+        help="rules that recorded traffic breaks",
+        description="Prints the violations in captures; exit status 1 when there are any.",
+    )
+    _add_files(lint)
+    lint.add_argument(
+        "--fail-on",
+        choices=("error", "warning"),
+        default="warning",
+        help="the least severity that gives exit status 1 (default: warning)",
+    )
+
+    record = commands.add_parser(
+        "record",
+        help="a proxy that records what passes",
+        description="Passes connections on to a broker and appends what they carry to a pcapng file.",
+    )
+    record.add_argument("--listen", metavar="HOST:PORT", required=True)
+    record.add_argument("--upstream", metavar="HOST:PORT", required=True)
+    record.add_argument("--output", metavar="FILE.pcapng", type=Path, required=True)
+    record.add_argument(
+        "--ready-file",
+        metavar="FILE",
+        type=Path,
+        help="gets the address when the proxy listens (port 0 picks a free one)",
+    )
+    record.add_argument(
+        "--record-secrets",
+        action="store_true",
+        help="record SASL responses as they are (default: as asterisks)",
+    )
+
+    commands.add_parser(
+        "demo",
+        help="recorded traffic to tables in Spark, start to end",
+        description="Replays captures that come with the package through a local Spark session.",
+    )
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CommandError(f"{message} (see {self.prog} --help)")
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="a capture, a folder, a pattern, or - for stdin"
+    )
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    # Each command imports what it needs: the proxy no tables, nothing but two of them Spark.
+    match arguments.command:
+        case "replay":
+            from .replay import replay_command
+
+            return replay_command(
+                arguments.files,
+                table=arguments.table,
+                form=arguments.format,
+                body=arguments.body,
+                engine=arguments.engine,
+                output=arguments.output,
+            )
+        case "lint":
+            from .lint import lint_command
+
+            return lint_command(arguments.files, fail_on=arguments.fail_on)
+        case "record":
+            from .record import parse_address, record
+
+            return record(
+                parse_address(arguments.listen),
+                parse_address(arguments.upstream),
+                arguments.output,
+                arguments.ready_file,
+                arguments.record_secrets,
+            )
+        case _:
+            from .demo import demo_command
+
+            return demo_command()
+
+
+def _speak_utf8(stream: TextIO) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")

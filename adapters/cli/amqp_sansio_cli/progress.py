@@ -1,0 +1,49 @@
+"""One line that tells how far a long piece of work is, for people only: on a terminal, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_EVERY = 0.2
+_PATIENCE = 1.0
+
+
+class Progress:
+    """Shows a percentage after the first second; on anything but a terminal it shows nothing."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+        self._label = ""
+        self._total = 0
+        self._done = 0
+        self._next = 0.0
+        self._dirty = False
+
+    def start(self, label: str, total: int) -> None:
+        """Begin a piece of work of `total` steps."""
+        self.stop()
+        self._label, self._total, self._done = label, total, 0
+        self._next = time.monotonic() + _PATIENCE
+
+    def step(self, count: int = 1) -> None:
+        """Some steps are done."""
+        self._done += count
+        if self._shown and (now := time.monotonic()) >= self._next:
+            self._next = now + _EVERY
+            share = min(100, 100 * self._done // max(1, self._total))
+            self.show(f"{self._label} {share} %" if self._total else f"{self._label} {self._done}")
+
+    def show(self, text: str) -> None:
+        """Show a line in place of the last one."""
+        if self._shown:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+            self._dirty = True
+
+    def stop(self) -> None:
+        """Remove the line."""
+        if self._dirty:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._dirty = False

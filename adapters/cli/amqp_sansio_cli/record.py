@@ -1,0 +1,267 @@
+"""`amqp-sansio record`: a proxy between clients and a broker that writes what passes as pcapng."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from amqp_sansio.capture import CaptureReader, NotACapture, PcapngWriter, endpoint
+from amqp_sansio.capture.redact import Redactor
+
+from .errors import CommandError
+from .inputs import describe
+
+READ_SIZE = 65_536
+_PCAPNG = b"\x0a\x0d\x0d\x0a"
+
+Sender = Literal["client", "server"]
+Address = tuple[str, int]
+
+
+def parse_address(text: str) -> Address:
+    """`HOST:PORT` or `[IPv6]:PORT`. Raises CommandError for anything else."""
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise CommandError(f"{text}: write an IPv6 address as [ADDRESS]:PORT")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise CommandError(f"{text}: HOST:PORT is wanted")
+    return host, int(port)
+
+
+def record(
+    listen: Address, upstream: Address, output: Path, ready_file: Path | None, secrets: bool
+) -> int:
+    """Run the proxy until SIGINT or SIGTERM; returns the exit status.
+
+    Raises CommandError when the address or the file can't be used.
+    """
+    with Recording(output) as recording:
+        proxy = Proxy(upstream, recording, secrets=secrets)
+        asyncio.run(proxy.run(listen, ready_file))
+    _say(f"{proxy.count} connections, {recording.size} octets in {output}")
+    return 0
+
+
+class Recording:
+    """A pcapng file that grows: what was written to it is in the file at once.
+
+    A recording that exists is continued; if it was cut short inside of a packet, that rest is cut
+    off. Raises CommandError when the file can't be written or is something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.writer = PcapngWriter()
+        self.size = 0
+        self.error: OSError | None = None
+        self.on_error: Callable[[], None] = _nothing
+        try:
+            self._file = _open_to_append(path)
+            self.write(self.writer.header())
+        except (OSError, NotACapture) as error:
+            raise CommandError(describe(error)) from None
+        if self.error is not None:
+            raise CommandError(describe(self.error))
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._file.close()
+
+    def write(self, octets: bytes) -> None:
+        """Append; the first failure is kept in `error`, and nothing more is written."""
+        if self.error is not None:
+            return
+        view = memoryview(octets)
+        try:
+            while view:
+                written = self._file.write(view)
+                view = view[written:]
+                self.size += written
+        except OSError as error:
+            self.error = error
+            self.on_error()
+
+
+class Proxy:
+    """Hands octets from each side to the other and records them when they arrive."""
+
+    def __init__(self, upstream: Address, recording: Recording, *, secrets: bool) -> None:
+        self.count = 0
+        self._upstream = upstream
+        self._recording = recording
+        self._secrets = secrets
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, listen: Address, ready_file: Path | None) -> None:
+        """Serve until a signal asks to stop. Raises CommandError when that can't go on."""
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        self._recording.on_error = stop.set
+        try:
+            host, port = await _one_address(listen)
+            server = await asyncio.start_server(self._accept, host, port)
+        except OSError as error:
+            where = endpoint(*listen)
+            raise CommandError(f"{where}: {error.strerror or error}".lower()) from None
+        where = _name(server.sockets[0].getsockname())
+        _say(f"listening on {where}, upstream {endpoint(*self._upstream)}; stop with Ctrl-C")
+        try:
+            if ready_file is not None:
+                _announce(ready_file, where)
+            await stop.wait()
+        except OSError as error:
+            raise CommandError(describe(error)) from None
+        finally:
+            server.close()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._recording.error is not None:
+            raise CommandError(f"the recording ends here: {self._recording.error}")
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await self._connect(reader, writer)
+        except asyncio.CancelledError:
+            # The proxy ends: asyncio would report a cancelled handler as an error.
+            return
+        finally:
+            writer.transport.abort()
+            self._tasks.discard(task)
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            server_reader, server_writer = await asyncio.open_connection(*self._upstream)
+        except OSError as error:
+            _say(f"upstream {endpoint(*self._upstream)}: {error.strerror or error}")
+            return
+        try:
+            client = _name(writer.get_extra_info("peername"))
+            server = _name(server_writer.get_extra_info("peername"))
+            link = _Link(self._recording, client, server, secrets=self._secrets)
+            self.count += 1
+            async with asyncio.TaskGroup() as group:
+                group.create_task(link.pump("client", reader, server_writer))
+                group.create_task(link.pump("server", server_reader, writer))
+            link.close()
+        finally:
+            server_writer.transport.abort()
+
+
+class _Link:
+    """One connection through the proxy, and its place in the recording."""
+
+    def __init__(self, recording: Recording, client: str, server: str, *, secrets: bool) -> None:
+        self._recording = recording
+        self._redactor = None if secrets else Redactor()
+        self._number, octets = recording.writer.open(client, server, time.time_ns())
+        recording.write(octets)
+        self._ended_by: Sender | None = None
+        self._reset = False
+
+    async def pump(
+        self, sender: Sender, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """One direction, until its sender ends it or either side resets the connection."""
+        while True:
+            try:
+                data = await reader.read(READ_SIZE)
+            except OSError:
+                self._end(sender, reset=True)
+                writer.transport.abort()
+                return
+            if not data:
+                break
+            self._record(sender, data)
+            try:
+                writer.write(data)
+                await writer.drain()
+            except OSError:
+                # The receiver is gone: its own direction says how.
+                return
+        self._end(sender, reset=False)
+        if writer.can_write_eof() and not writer.transport.is_closing():
+            try:
+                writer.write_eof()
+            except OSError:
+                return
+
+    def close(self) -> None:
+        """Write the end of the connection, by the side that ended first."""
+        writer = self._recording.writer
+        octets = writer.close(self._number, self._ended_by, time.time_ns(), self._reset)
+        self._recording.write(octets)
+
+    def _record(self, sender: Sender, data: bytes) -> None:
+        if sender == "client" and self._redactor is not None:
+            data = self._redactor.feed(data)
+        writer = self._recording.writer
+        self._recording.write(writer.data(self._number, sender, data, time.time_ns()))
+
+    def _end(self, sender: Sender, *, reset: bool) -> None:
+        if self._ended_by is None or (reset and not self._reset):
+            self._ended_by, self._reset = sender, reset
+
+
+def _open_to_append(path: Path) -> BinaryIO:
+    """The file, at the end of its last whole block, unbuffered."""
+    if not path.exists() or path.stat().st_size == 0 or not path.is_file():
+        return open(path, "wb", buffering=0)
+    file = open(path, "r+b", buffering=0)
+    try:
+        reader = CaptureReader(file=str(path))
+        while piece := file.read(READ_SIZE):
+            if reader.offset == 0 and not piece.startswith(_PCAPNG) and file.tell() == len(piece):
+                raise NotACapture(f"{path}: exists and is no pcapng recording")
+            reader.skip(piece)
+        file.truncate(reader.offset)
+        file.seek(reader.offset)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+async def _one_address(listen: Address) -> Address:
+    """With port 0, the first address of the host: each would get a port of its own."""
+    host, port = listen
+    if port:
+        return listen
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=1)
+    return str(found[0][4][0]), port
+
+
+def _announce(path: Path, text: str) -> None:
+    """Write the file whole or not at all: who waits for it reads it as soon as it's there."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text + "\n", encoding="ascii")
+    os.replace(part, path)
+
+
+def _name(address: object) -> str:
+    assert isinstance(address, tuple)
+    host, port = address[:2]
+    return endpoint(str(host).partition("%")[0], int(port))
+
+
+def _nothing() -> None:
+    pass
+
+
+def _say(text: str) -> None:
+    print(f"amqp-sansio: {text}", file=sys.stderr, flush=True)

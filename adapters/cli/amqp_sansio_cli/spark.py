@@ -1,0 +1,179 @@
+"""A local Spark session for commands: found out beforehand what is missing, quiet, and gone at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import amqp_sansio
+import amqp_sansio_spark
+
+from .errors import CommandError
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JAVA = 17
+_INSTALL = "pip install 'amqp-sansio[spark]'"
+
+
+def write_tables(
+    paths: Sequence[str], table: str | None, body: str, output: Path
+) -> dict[str, int]:
+    """Write tables (None: all four) as Parquet below `output`; returns how many rows each has.
+
+    Raises CommandError when Spark can't run here or the run fails.
+    """
+    from amqp_sansio_spark.tables import TABLES, replay
+
+    with local_session("replay") as spark:
+        from amqp_sansio_spark import register
+
+        register(spark)
+        segments = spark.read.format("amqp-capture").load(list(paths))
+        names = [table] if table else list(TABLES)
+        tables = replay(segments, body=body)
+        if len(names) > 1:
+            tables.cache()
+        counts: dict[str, int] = {}
+        for name in names:
+            where = str(output / name)
+            getattr(tables, name).write.parquet(where)
+            counts[name] = spark.read.parquet(where).count()
+        return counts
+
+
+@contextmanager
+def local_session(name: str) -> Iterator[SparkSession]:
+    """A session on all cores of this machine, whose log goes to a file that is removed at the end.
+
+    Raises CommandError when something that Spark needs isn't there, and for what goes wrong inside.
+    """
+    check_requirements()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    folder = Path(tempfile.mkdtemp(prefix="amqp-sansio-"))
+    log = folder / "spark.log"
+    kept = False
+    try:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        # Workers run the interpreter that runs this command, not the first one on PATH.
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        _hand_on_import_path()
+        builder = SparkSession.Builder().master("local[*]").appName(f"amqp-sansio {name}")
+        for key, value in _settings(folder).items():
+            builder = builder.config(key, value)
+        with _stderr_to(log):
+            spark = builder.getOrCreate()
+        try:
+            with _progress(spark):
+                yield spark
+        finally:
+            spark.stop()
+    except PySparkException as error:
+        kept = True
+        raise CommandError(f"Spark: {_last_line(str(error))} (its log: {log})") from None
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_requirements() -> None:
+    """Raises CommandError that says what is missing: Java 17 or newer, pyspark, or what it needs."""
+    for module in ("pyspark", "pandas", "pyarrow"):
+        try:
+            __import__(module)
+        except ImportError:
+            raise CommandError(f"{module} isn't installed: {_INSTALL}") from None
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else "java"
+    program = shutil.which(java)
+    if program is None:
+        raise CommandError(f"Spark needs Java {JAVA} or newer; {java} isn't there")
+    run = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r'version "(?:1\.)?(\d+)', run.stderr + run.stdout)
+    if run.returncode or found is None:
+        raise CommandError(f"Spark needs Java {JAVA} or newer; {program} doesn't run")
+    if int(found[1]) < JAVA:
+        raise CommandError(f"Spark needs Java {JAVA} or newer; {program} is {found[1]}")
+
+
+def _settings(folder: Path) -> dict[str, str]:
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+    }
+
+
+def _hand_on_import_path() -> None:
+    """Let workers import these packages from where this process did, installed or not."""
+    folders = [str(Path(module.__file__).parents[1]) for module in (amqp_sansio, amqp_sansio_spark)]
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in [*folders, *known] if path)
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """What is started here writes its standard error to a file, as long as it lives."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(file, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(file)
+
+
+@contextmanager
+def _progress(spark: SparkSession) -> Iterator[None]:
+    """Show how many tasks of the running stages are done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    progress = Progress()
+    over = threading.Event()
+    tracker = spark.sparkContext.statusTracker()
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            known = [stage for stage in stages if stage is not None]
+            if known:
+                done = sum(stage.numCompletedTasks for stage in known)
+                progress.show(f"Spark: {done} of {sum(s.numTasks for s in known)} tasks")
+        progress.stop()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _last_line(text: str) -> str:
+    """Of a report with a traceback, the line that says what happened."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("SQLSTATE")]
+    return lines[-1] if lines else "failed"

@@ -1,0 +1,288 @@
+"""TCP reassembly against generated traffic: cuts, retransmissions, overlaps, reordering, wraps, losses."""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio.capture import (
+    ConnectionEnd,
+    ConnectionStart,
+    Item,
+    Reassembler,
+    Segment,
+    StreamDamage,
+    StreamData,
+    StreamGap,
+)
+from tests.support.tcp import ACK, CLIENT, FIN, MS, RST, SERVER, SYN, Wire, octets, run
+
+NUMBERS = st.one_of(st.integers(0, 2**32 - 1), st.integers(2**32 - 400, 2**32 - 1))
+
+
+class Traffic:
+    """A conversation: `segments` as sent, in order, and which octets each side sent."""
+
+    def __init__(self, segments: list[Segment], streams: dict[str, bytes], wire: Wire) -> None:
+        self.segments = segments
+        self.streams = streams
+        self.wire = wire
+
+    def at_times(self, segments: list[Segment]) -> list[Segment]:
+        """The segments captured one after the other in this order."""
+        return [
+            Segment(
+                at * MS,
+                segment.file,
+                at,
+                *[getattr(segment, name) for name in Segment.__match_args__[3:]],
+            )
+            for at, segment in enumerate(segments)
+        ]
+
+
+@st.composite
+def traffic(draw: st.DrawFn, closed: bool = True) -> Traffic:
+    """Turns of both sides, each having seen all before; every turn cut into segments anew."""
+    wire = Wire(draw(NUMBERS), draw(NUMBERS))
+    segments = wire.handshake()
+    streams = {CLIENT: b"", SERVER: b""}
+    turns = draw(st.lists(st.tuples(st.booleans(), st.integers(1, 300)), min_size=1, max_size=8))
+    for turn, (first, size) in enumerate(turns):
+        sender = CLIENT if first else SERVER
+        data = bytes([(turn * 37 + at) % 256 for at in range(size)])
+        cuts = sorted(draw(st.lists(st.integers(0, size), max_size=4)))
+        start = len(streams[sender])
+        streams[sender] += data
+        for a, b in zip([0, *cuts], [*cuts, size], strict=True):
+            if a < b:
+                segments.append(wire.segment(sender, data[a:b], offset=start + a))
+    if closed:
+        segments += wire.finish()
+    return Traffic(segments, streams, wire)
+
+
+def repetition(draw: st.DrawFn, sent: Traffic, before: int) -> Segment | None:
+    """Any octets that were sent before position `before` of the segments, sent again."""
+    reach: dict[str, int] = defaultdict(int)
+    for segment in sent.segments[:before]:
+        name = f"{segment.src}:{segment.sport}"
+        end = (segment.seq - sent.wire.isn[name] - 1 + segment.wire_len) % 2**32
+        if segment.wire_len:
+            reach[name] = max(reach[name], end)
+    if not reach:
+        return None
+    sender = draw(st.sampled_from(sorted(reach)))
+    start = draw(st.integers(0, reach[sender] - 1))
+    end = draw(st.integers(start + 1, reach[sender]))
+    return sent.wire.segment(
+        sender,
+        sent.streams[sender][start:end],
+        offset=start,
+        acked=reach[SERVER if sender == CLIENT else CLIENT],
+    )
+
+
+@st.composite
+def disturbed(draw: st.DrawFn) -> tuple[Traffic, list[Segment]]:
+    """Nothing lost, but repeated, overlapping and out of order."""
+    sent = draw(traffic())
+    captured = list(sent.segments)
+    for _ in range(draw(st.integers(0, 5))):
+        at = draw(st.integers(3, len(captured)))
+        again = repetition(draw, sent, min(at, len(sent.segments)))
+        if again is not None:
+            captured.insert(at, again)
+    for _ in range(draw(st.integers(0, 8))):
+        at = draw(st.integers(0, len(captured) - 2))
+        captured[at], captured[at + 1] = captured[at + 1], captured[at]
+    return sent, sent.at_times(captured)
+
+
+def check_shape(items: list[Item]) -> None:
+    """What holds for every output: one start, one end, offsets without holes, times that never go back."""
+    covered: dict[tuple[str, str], int] = defaultdict(int)
+    clock: dict[str, int] = {}
+    ended: set[str] = set()
+    for item in items:
+        if isinstance(item, ConnectionStart):
+            assert item.connection not in clock
+        else:
+            assert item.ts_ns >= clock[item.connection]
+        assert item.connection not in ended
+        clock[item.connection] = item.ts_ns
+        if isinstance(item, StreamData | StreamGap):
+            key = (item.connection, item.sender)
+            assert item.offset == covered[key]
+            size = len(item.data) if isinstance(item, StreamData) else item.octets
+            assert size > 0
+            covered[key] += size
+        if isinstance(item, ConnectionEnd):
+            ended.add(item.connection)
+    assert ended == set(clock)
+
+
+@given(disturbed())
+def test_when_nothing_is_lost_the_streams_are_exact(case: tuple[Traffic, list[Segment]]) -> None:
+    sent, captured = case
+    items = run(captured)
+    check_shape(items)
+    for sender, stream in sent.streams.items():
+        assert octets(items, sender) == stream
+    assert not [item for item in items if isinstance(item, StreamGap | StreamDamage)]
+    (end,) = [item for item in items if isinstance(item, ConnectionEnd)]
+    assert end.how == "fin"
+
+
+@given(traffic(), st.data())
+def test_octets_come_after_all_that_their_sender_had_seen(sent: Traffic, data: st.DataObject) -> None:
+    """Whatever the order of the capture; the handshake is left in place, so that the start is known."""
+    rest = data.draw(st.permutations(sent.segments[3:]))
+    items = run(sent.at_times(sent.segments[:3] + rest))
+    check_shape(items)
+    need: dict[tuple[str, int], int] = {}
+    for segment in sent.segments:
+        name = f"{segment.src}:{segment.sport}"
+        other = SERVER if name == CLIENT else CLIENT
+        if segment.wire_len:
+            offset = (segment.seq - sent.wire.isn[name] - 1) % 2**32
+            need[name, offset] = (segment.ack - sent.wire.isn[other] - 1) % 2**32
+    out: dict[str, int] = defaultdict(int)
+    for item in items:
+        if isinstance(item, StreamData):
+            other = SERVER if item.sender == CLIENT else CLIENT
+            assert out[other] >= need[item.sender, item.offset]
+            out[item.sender] += len(item.data)
+    assert out == {sender: len(stream) for sender, stream in sent.streams.items() if stream}
+
+
+@given(disturbed(), st.data())
+def test_with_losses_the_gaps_are_exactly_what_was_lost(
+    case: tuple[Traffic, list[Segment]], data: st.DataObject
+) -> None:
+    """SYNs and FINs are there, so that both ends of both streams are known."""
+    sent, captured = case
+    flags = data.draw(st.lists(st.booleans(), min_size=len(captured), max_size=len(captured)))
+    kept = [
+        segment
+        for segment, dropped in zip(captured, flags, strict=True)
+        if not dropped or segment.flags & (SYN | FIN)
+    ]
+    there: dict[str, set[int]] = {CLIENT: set(), SERVER: set()}
+    for segment in kept:
+        name = f"{segment.src}:{segment.sport}"
+        start = (segment.seq - sent.wire.isn[name] - 1) % 2**32
+        there[name].update(range(start, start + segment.wire_len))
+    items = run(kept)
+    check_shape(items)
+    missing: dict[str, set[int]] = {CLIENT: set(), SERVER: set()}
+    for item in items:
+        if isinstance(item, StreamGap):
+            missing[item.sender].update(range(item.offset, item.offset + item.octets))
+        elif isinstance(item, StreamData):
+            stream = sent.streams[item.sender]
+            assert stream[item.offset : item.offset + len(item.data)] == item.data
+    for sender, stream in sent.streams.items():
+        assert missing[sender] == set(range(len(stream))) - there[sender]
+    assert not [item for item in items if isinstance(item, StreamDamage)]
+
+
+@given(traffic(), st.data())
+def test_a_snap_length_makes_gaps_of_what_it_cut(sent: Traffic, data: st.DataObject) -> None:
+    snap = data.draw(st.integers(0, 100))
+    captured = [
+        Segment(
+            *[getattr(segment, name) for name in Segment.__match_args__[:11]],
+            segment.payload[:snap],
+        )
+        for segment in sent.segments
+    ]
+    items = run(captured)
+    check_shape(items)
+    total: dict[str, int] = defaultdict(int)
+    for item in items:
+        if isinstance(item, StreamData):
+            stream = sent.streams[item.sender]
+            assert stream[item.offset : item.offset + len(item.data)] == item.data
+            total[item.sender] += len(item.data)
+        elif isinstance(item, StreamGap):
+            assert item.reason == "snaplen"
+            total[item.sender] += item.octets
+    assert total == {sender: len(stream) for sender, stream in sent.streams.items() if stream}
+
+
+@st.composite
+def chaos(draw: st.DrawFn) -> list[Segment]:
+    """Anything: several connections, losses, garbage, any flags, times that jump."""
+    segments: list[Segment] = []
+    for _ in range(draw(st.integers(1, 3))):
+        _, captured = draw(disturbed())
+        segments += [segment for segment in captured if draw(st.integers(0, 9)) > 1]
+    wire = Wire(draw(NUMBERS), draw(NUMBERS))
+    for _ in range(draw(st.integers(0, 12))):
+        payload = draw(st.binary(max_size=20))
+        segments.insert(
+            draw(st.integers(0, len(segments))),
+            wire.segment(
+                draw(st.sampled_from([CLIENT, SERVER])),
+                payload,
+                seq=draw(NUMBERS),
+                acked=draw(st.integers(0, 2**32)),
+                flags=draw(st.sampled_from([0, ACK, SYN, SYN | ACK, RST, RST | ACK, FIN, FIN | ACK])),
+                wire_len=len(payload) + draw(st.sampled_from([0, 0, 1, 1500, 2**20])),
+            ),
+        )
+    steps = draw(
+        st.lists(
+            st.sampled_from([0, 1, MS, 999 * MS, 1500 * MS, 400_000 * MS]),
+            min_size=len(segments),
+            max_size=len(segments),
+        )
+    )
+    now = 0
+    result: list[Segment] = []
+    for at, (segment, step) in enumerate(zip(segments, steps, strict=True)):
+        now += step
+        rest = [getattr(segment, name) for name in Segment.__match_args__[3:]]
+        result.append(Segment(now, "f", at, *rest))
+    return result
+
+
+@given(chaos())
+def test_whatever_comes_the_output_has_its_shape_and_holds_little(segments: list[Segment]) -> None:
+    limit = 4000
+    reassembler = Reassembler(limit=limit)
+    items: list[Item] = []
+    for segment in segments:
+        items += reassembler.push(segment)
+        assert reassembler.held <= limit
+        due = reassembler.due_ns
+        assert due is None or due > segment.ts_ns
+    items += reassembler.finish()
+    check_shape(items)
+    assert reassembler.held == 0
+
+
+@given(chaos(), st.data())
+def test_a_pickled_copy_goes_on_in_the_same_way(segments: list[Segment], data: st.DataObject) -> None:
+    want = run(segments)
+    at = data.draw(st.integers(0, len(segments)))
+    reassembler = Reassembler()
+    before = [item for segment in segments[:at] for item in reassembler.push(segment)]
+    copy: Reassembler = pickle.loads(pickle.dumps(reassembler))
+    for one in (reassembler, copy):
+        assert before + run(segments[at:], one) == want
+    always = Reassembler()
+    items: list[Item] = []
+    for segment in segments:
+        always = pickle.loads(pickle.dumps(always))
+        items += always.push(segment)
+    assert items + always.finish() == want
+
+
+@given(chaos())
+def test_the_same_segments_give_the_same_items(segments: list[Segment]) -> None:
+    assert run(segments) == run(pickle.loads(pickle.dumps(segments)))

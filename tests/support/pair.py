@@ -1,0 +1,374 @@
+"""Pair: a client and a server of 0-8 or 0-9-1 joined in memory, with a clock that jumps to the next deadline."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    AuthenticationRequested,
+    CloseHint,
+    Event,
+    Handle,
+    OpenRequested,
+    Signal,
+    Version,
+    amqp_0_8,
+    amqp_0_9_1,
+)
+from amqp_sansio.amqp_0_9_1 import (
+    Config,
+    Connection,
+    ContentReceived,
+    Method,
+    Published,
+    Request,
+)
+from amqp_sansio.endpoint import Side
+from amqp_sansio.sasl import Plain
+
+VERSIONS = (AMQP_0_9_1, AMQP_0_8)
+SIDES = (Side.CLIENT, Side.SERVER)
+PACKAGES = {AMQP_0_9_1: amqp_0_9_1, AMQP_0_8: amqp_0_8}
+STEPS = 10_000
+"""More deliveries in a row than any test needs: beyond it the two sides are in a loop."""
+
+Chunks = Callable[[bytes], Iterable[bytes]]
+"""Cuts what one write gave into the pieces that arrive."""
+
+
+class Observing(Protocol):
+    """What a Pair wants of an observer that watches beside it."""
+
+    def receive_data(self, data: bytes, sender: str, at_ns: int) -> None: ...
+
+
+def client_config(**changes: Any) -> Config:
+    """A client's configuration: guest, no heartbeat, and what the test changes."""
+    return Config(**{"sasl": Plain("guest", "guest"), "heartbeat": 0.0, **changes})
+
+
+def server_config(**changes: Any) -> Config:
+    """A server's configuration: no heartbeat, and what the test changes."""
+    return Config(**{"heartbeat": 0.0, **changes})
+
+
+def connection_of(version: Version, side: Side, config: Config | None = None) -> Connection:
+    """A fresh endpoint; the two versions share its class."""
+    if side is Side.CLIENT:
+        return PACKAGES[version].Connection.client(config or client_config())
+    return PACKAGES[version].Connection.server(config or server_config())
+
+
+class Server:
+    """What a server's application does with an event: lets everybody in, answers and confirms.
+
+    Each switch turns one habit off. `answers` has methods to reply with, by the request's name, instead of what
+    `plausible_reply` says; None answers nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        login: bool = True,
+        vhost: bool = True,
+        reply: bool = True,
+        confirm: bool = True,
+        answers: dict[str, Callable[[Connection, Request], object]] | None = None,
+    ) -> None:
+        self.login = login
+        self.vhost = vhost
+        self.reply = reply
+        self.confirm = confirm
+        self.answers = answers or {}
+
+    def __call__(self, connection: Connection, event: Event) -> None:
+        match event:
+            case AuthenticationRequested() if self.login:
+                connection.accept_authentication()
+            case OpenRequested() if self.vhost:
+                connection.accept_open()
+            case Request(channel, method) if method.NAME in self.answers:
+                self.answers[method.NAME](connection, event)
+            case Request(channel, method) if self.reply:
+                answer(connection, channel, method)
+            case Published(channel, number=number) if number and self.confirm:
+                connection.channel(channel).confirm(number)
+            case ContentReceived(channel, method) if method.REPLIES and self.reply:
+                answer(connection, channel, method)
+            case _:
+                pass
+
+
+class Client:
+    """A client's application that does nothing by itself; it serves the requests that 0-8's servers make."""
+
+    def __call__(self, connection: Connection, event: Event) -> None:
+        match event:
+            case Request(channel, method):
+                answer(connection, channel, method)
+            case _:
+                pass
+
+
+def answer(connection: Connection, number: int, request: Method) -> None:
+    """Reply to `request` with what a broker might say."""
+    reply = plausible_reply(connection, request)
+    target = connection.channel(number) if number else connection
+    target.reply(reply)
+
+
+def plausible_reply(connection: Connection, request: Method) -> Method:
+    """The first of the methods that may answer `request`, its fields copied from the request where names agree."""
+    names = {kind.NAME: kind for kind in connection.dialect.replies[request.ID]}
+    kind: Any = names.get("basic.get-empty") or next(iter(names.values()))
+    values: dict[str, Any] = {}
+    for name, wire_type in kind.FIELDS:
+        if name in request.__match_args__ and wire_type != "bit":
+            values[name] = getattr(request, name)
+    if values.get("consumer_tag") == "":
+        values["consumer_tag"] = f"amq.ctag-{len(connection.channels)}-{request.METHOD_ID}"
+    reply: Method = kind(**values)
+    return reply
+
+
+class Pair:
+    """Two endpoints and what lies between them.
+
+    `applications` are called with each event before the next one is taken. `sent[side]` are all octets
+    that `side` has sent, `events[side]` what was returned on that side (see `take`), `flying[side]` what that
+    side sent and the other has not received. `chunks` cuts every arrival. `latency` is in seconds.
+    """
+
+    def __init__(
+        self,
+        version: Version = AMQP_0_9_1,
+        *,
+        client: Config | None = None,
+        server: Config | None = None,
+        applications: dict[Side, Callable[[Connection, Event], None]] | None = None,
+        chunks: Chunks | None = None,
+        observer: Observing | None = None,
+    ) -> None:
+        self.version = version
+        self.ends = {
+            Side.CLIENT: connection_of(version, Side.CLIENT, client),
+            Side.SERVER: connection_of(version, Side.SERVER, server),
+        }
+        self.applications: dict[Side, Callable[[Connection, Event], None]] = {
+            Side.CLIENT: Client(),
+            Side.SERVER: Server(),
+            **(applications or {}),
+        }
+        self.chunks = chunks
+        self.observer = observer
+        self.now = 0.0
+        self.sent = {side: bytearray() for side in SIDES}
+        self.flying = {side: bytearray() for side in SIDES}
+        self.events: dict[Side, list[Event]] = {side: [] for side in SIDES}
+        self.taken = {side: 0 for side in SIDES}
+        self.closed = {side: False for side in SIDES}
+        self.stalled = {side: False for side in SIDES}
+
+    @property
+    def client(self) -> Connection:
+        """The client's end."""
+        return self.ends[Side.CLIENT]
+
+    @property
+    def server(self) -> Connection:
+        """The server's end."""
+        return self.ends[Side.SERVER]
+
+    def method(self, name: str, **fields: Any) -> Any:
+        """The method record `name` of this version."""
+        return self.client.dialect.named[name](**fields)
+
+    def has(self, name: str) -> bool:
+        """Whether this version has the method `name`."""
+        return name in self.client.dialect.named
+
+    def open(self) -> Pair:
+        """Deliver until the connection is open at both ends."""
+        self.pump()
+        assert self.client.is_open, self.events
+        assert self.server.is_open, self.events
+        return self
+
+    def channel(self) -> Any:
+        """A new client channel, open at both ends. Its methods are those of `Channel`."""
+        channel = self.client.open_channel()
+        self.pump()
+        assert channel.is_open, self.events
+        return channel
+
+    def peer(self, channel: Any) -> Any:
+        """The server's end of a client's channel."""
+        return self.server.channel(channel.number)
+
+    def drain(self, side: Side) -> bool:
+        """Take the events of one side until it has none; whether there were any."""
+        end = self.ends[side]
+        found = False
+        while not isinstance(event := end.next_event(), Signal):
+            found = True
+            self.events[side].append(event)
+            self.applications[side](end, event)
+        return found
+
+    def write(self, side: Side, max_bytes: int | None = None) -> bool:
+        """Let one side write what it has; whether that was anything."""
+        end = self.ends[side]
+        octets = end.data_to_send(self.now, max_bytes)
+        self.sent[side] += octets
+        self.flying[side] += octets
+        if octets and self.observer is not None:
+            self.observer.receive_data(octets, side.value, round(self.now * 1_000_000_000))
+        if end.close_hint is not CloseHint.KEEP and not end.send_backlog and not self.closed[side]:
+            self.closed[side] = True
+        return bool(octets)
+
+    def arrive(self, receiver: Side, count: int | None = None) -> bool:
+        """Let at most `count` octets, or all, arrive at `receiver`; whether there were any."""
+        end = self.ends[receiver]
+        pipe = self.flying[receiver.other]
+        room = end.receive_budget if end.close_hint is CloseHint.KEEP else len(pipe)
+        size = min(len(pipe), room) if count is None else min(len(pipe), room, count)
+        if self.stalled[receiver] or not size:
+            return False
+        octets = bytes(pipe[:size])
+        del pipe[:size]
+        for piece in self.chunks(octets) if self.chunks is not None else (octets,):
+            end.receive_data(piece, self.now)
+            self.drain(receiver)
+        return True
+
+    def turn(self, side: Side) -> bool:
+        """One turn of an adapter's loop: take events, write, read; whether anything moved."""
+        moved = self.drain(side)
+        moved = self.write(side) or moved
+        if self.closed[side.other] and not self.flying[side.other]:
+            moved = self._hang_up(side) or moved
+        return self.arrive(side) or moved
+
+    def pump(self) -> None:
+        """Turn both sides until nothing moves; the clock stands still."""
+        for _ in range(STEPS):
+            moved = [self.turn(side) for side in SIDES]
+            if not any(moved):
+                return
+        raise AssertionError("the two sides never come to rest")
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, serving every deadline on the way."""
+        end = self.now + seconds
+        for _ in range(STEPS):
+            self.pump()
+            deadline = self.deadline
+            if deadline is None or deadline > end:
+                self.now = end
+                return
+            self._fire(deadline)
+        raise AssertionError("deadlines come without end")
+
+    def drive(self, jumps: int = 100) -> None:
+        """Deliver, else jump to the earliest deadline, until nothing is left to do; at most `jumps` times."""
+        for _ in range(jumps):
+            self.pump()
+            deadline = self.deadline
+            if deadline is None:
+                return
+            self._fire(deadline)
+        raise AssertionError("deadlines come without end")
+
+    @property
+    def deadline(self) -> float | None:
+        """The earlier deadline of the two ends."""
+        deadlines = [end.next_deadline for end in self.ends.values()]
+        return min([each for each in deadlines if each is not None], default=None)
+
+    def take(self, side: Side, kind: type[Any] | None = None) -> list[Any]:
+        """The events of one side since the last `take`, or of these those of one class."""
+        new = self.events[side][self.taken[side] :]
+        self.taken[side] = len(self.events[side])
+        return new if kind is None else [event for event in new if isinstance(event, kind)]
+
+    def cut(self, *, lose: bool = True, reason: str = "reset") -> None:
+        """The transport vanishes for both sides, with what is on the way when `lose`."""
+        for side in SIDES:
+            if not lose:
+                self.arrive(side)
+            self.flying[side].clear()
+            self.ends[side].connection_lost(reason, self.now)
+        for side in SIDES:
+            self.drain(side)
+
+    def refork(self) -> None:
+        """Replace both ends by what their pickles give."""
+        for side in SIDES:
+            self.ends[side] = pickle.loads(pickle.dumps(self.ends[side]))
+
+    def _hang_up(self, side: Side) -> bool:
+        """The other side has closed its transport: this one sees the end of the stream."""
+        end = self.ends[side]
+        if end.report is not None:
+            return False
+        end.receive_eof(self.now)
+        return self.drain(side)
+
+    def _fire(self, deadline: float) -> None:
+        self.now = max(self.now, deadline)
+        for end in self.ends.values():
+            due = end.next_deadline
+            if due is not None and due <= self.now:
+                end.handle_timeout(self.now)
+
+
+def told(event: Event) -> str:
+    """An event as text that is the same for equal events of two copies: handles by key and outcome, all fields."""
+    fields = [f"{name}={_plain(getattr(event, name))}" for name in event.__match_args__]
+    return f"{type(event).__name__}({', '.join(fields)})"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Handle):
+        handle: Handle[object] = value
+        outcome = handle.error if handle.error is not None else handle._result  # pyright: ignore[reportPrivateUsage]
+        return f"<{handle.key} {handle.done} {outcome!r}>"
+    if isinstance(value, tuple):
+        items: tuple[object, ...] = value
+        return f"({', '.join([_plain(each) for each in items])})"
+    return repr(value)
+
+
+def pieces(*sizes: int) -> Chunks:
+    """Chunks of the given sizes in turn, over and over, across all arrivals."""
+    position = 0
+
+    def cut(octets: bytes) -> Iterator[bytes]:
+        nonlocal position
+        at = 0
+        while at < len(octets):
+            size = sizes[position % len(sizes)]
+            position += 1
+            yield octets[at : at + size]
+            at += size
+
+    return cut
+
+
+def held_octets(connection: Connection) -> int:
+    """Octets that an endpoint keeps: unparsed, of bodies under way, waiting to be sent, in events not yet taken."""
+    # The gauge of the memory bounds reads what no application needs to see.
+    inside: Any = connection
+    total: int = len(inside._buffer) + inside._out.size
+    for channel in inside._channels.values():
+        for content in (channel.client_content, channel.server_content):
+            if content is not None:
+                total += sum([len(part) for part in content.parts]) + len(content.properties)
+    for event in inside._events:
+        total += len(getattr(event, "body", b"")) + len(getattr(event, "data", b""))
+    return total
