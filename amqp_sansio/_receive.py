@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+_SMALL: Final = 512
+"""Arrivals of fewer octets are collected."""
+
 
 class ReceiveBuffer:
     """`data[pos:]` is what can be parsed now; `parts` has arrived since and is joined when `need` octets are there.
@@ -14,7 +19,7 @@ class ReceiveBuffer:
     def __init__(self) -> None:
         self.data = b""
         self.pos = 0
-        self.parts: list[bytes] = []
+        self.parts: list[bytes | bytearray] = []
         self.held = 0
         self.need = 0
         self.consumed = 0
@@ -33,9 +38,16 @@ class ReceiveBuffer:
             self.consumed += self.pos
             self.data = octets
             self.pos = 0
+            return
+        parts = self.parts
+        self.held += len(octets)
+        if len(octets) >= _SMALL:
+            parts.append(octets)
+        elif parts and isinstance(parts[-1], bytearray):
+            # Each object costs tens of octets beside its own: small arrivals share one.
+            parts[-1] += octets
         else:
-            self.parts.append(octets)
-            self.held += len(octets)
+            parts.append(bytearray(octets))
 
     def want(self, count: int) -> bool:
         """Whether `count` octets can be read from `data` at `pos`, joining what arrived when that helps."""
@@ -44,11 +56,14 @@ class ReceiveBuffer:
             return True
         if left + self.held < count:
             self.need = count
+            if not left:
+                # A consumed arrival isn't kept alive by an idle connection.
+                self.consumed += self.pos
+                self.data = b""
+                self.pos = 0
             return False
         self.consumed += self.pos
-        if left:
-            self.parts.insert(0, self.data[self.pos :])
-        self.data = b"".join(self.parts) if len(self.parts) > 1 else self.parts[0]
+        self.data = b"".join((self.data[self.pos :], *self.parts))
         self.pos = 0
         self.held = 0
         self.parts.clear()
@@ -72,7 +87,7 @@ class ReceiveBuffer:
         `skip + count + 1` octets must have arrived, `skip` of them in `data`.
         """
         first = memoryview(self.data)[self.pos + skip :]
-        pieces: list[bytes | memoryview] = [first]
+        pieces: list[bytes | bytearray | memoryview] = [first]
         missing = count - len(first)
         taken = 0
         self.consumed += len(self.data)
@@ -88,7 +103,7 @@ class ReceiveBuffer:
             pieces.append(memoryview(rest)[:missing])
         del parts[: taken + 1]
         self.held -= len(rest)
-        self.data = rest
+        self.data = bytes(rest)
         self.pos = missing
         self.need = 0
         return b"".join(pieces)

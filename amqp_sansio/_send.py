@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+_DROP: Final = 256
+"""Pieces already written are dropped from the list when there are as many, and more than are left."""
+
 
 class SendBuffer:
-    """A list of encoded pieces and their size; `mark` finds a piece's end in the stream of everything sent."""
+    """A list of encoded pieces and the size of what isn't written; the first `_written` pieces are."""
 
-    __slots__ = ("parts", "size", "taken")
+    __slots__ = ("_offset", "_written", "parts", "size")
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
-        self.taken = 0
+        self._written = 0
+        self._offset = 0
 
     def append(self, octets: bytes) -> None:
         """Queue `octets`."""
         self.parts.append(octets)
         self.size += len(octets)
 
-    @property
-    def mark(self) -> int:
-        """The offset in the sent stream behind the last queued octet."""
-        return self.taken + self.size
-
     def take(self, max_bytes: int | None = None) -> bytes:
         """Remove and return what is queued, at most `max_bytes` octets."""
-        if not self.size:
-            return b""
-        octets = b"".join(self.parts) if len(self.parts) > 1 else self.parts[0]
-        self.parts.clear()
-        if max_bytes is not None and len(octets) > max_bytes:
-            self.parts.append(octets[max_bytes:])
-            octets = octets[:max_bytes]
-        self.size -= len(octets)
-        self.taken += len(octets)
+        if max_bytes is not None and max_bytes < self.size:
+            return self._take_some(max_bytes)
+        parts = self.parts
+        if self._written or self._offset:
+            parts = parts[self._written :]
+            parts[0] = parts[0][self._offset :]
+        octets = b"".join(parts) if len(parts) != 1 else parts[0]
+        self.clear()
         return octets
+
+    def _take_some(self, count: int) -> bytes:
+        """As many octets from the front; whatever is taken at a time, each octet is copied once."""
+        pieces: list[bytes | memoryview] = []
+        while count > 0:
+            part = self.parts[self._written]
+            left = len(part) - self._offset
+            if left > count:
+                pieces.append(memoryview(part)[self._offset : self._offset + count])
+                self._offset += count
+                self.size -= count
+                break
+            pieces.append(memoryview(part)[self._offset :])
+            self.parts[self._written] = b""
+            self._written += 1
+            self._offset = 0
+            self.size -= left
+            count -= left
+        if self._written >= _DROP and self._written * 2 > len(self.parts):
+            del self.parts[: self._written]
+            self._written = 0
+        return b"".join(pieces)
 
     def clear(self) -> None:
         """Drop what was not written."""
         self.parts.clear()
-        self.size = 0
+        self.size = self._written = self._offset = 0

@@ -56,9 +56,10 @@ class Timers:
         """Disarm and return the names whose deadline has come."""
         if not self.deadlines:
             return []
-        fired = [name for name in self.order if self.deadlines.get(name, now + 1.0) <= now]
+        deadlines = self.deadlines
+        fired = [name for name in self.order if name in deadlines and deadlines[name] <= now]
         for name in fired:
-            del self.deadlines[name]
+            del deadlines[name]
         return fired
 
 

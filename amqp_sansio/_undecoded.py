@@ -1,4 +1,4 @@
-"""UndecodedMachine: observes what is recognised but not decoded, and what is no AMQP; counts octets, loses none silently.
+"""UndecodedMachine: observes what is recognised but not decoded, and what is no AMQP: it counts octets.
 
 Protocol headers: 0-9-1 section 4.2.2, 0-10 section 4.3, 1.0 part 2 section 2.2.
 """

@@ -90,7 +90,7 @@ class Acceptor:
             raise LimitExceeded("the acceptor has its result; give further octets to the connection")
         self._data += bytes(data)
         self._now = now
-        if len(self._data) >= HEADER_SIZE or not b"AMQP".startswith(self._data[:4]):
+        if len(self._data) >= HEADER_SIZE:
             self._decide()
 
     def result(self) -> Accepted | Refused | Signal:

@@ -34,18 +34,26 @@ _FRAME_BEGIN: Final = b"\x01"
 class Observed(Event):
     """One protocol unit on the wire; a method with content is one unit with its whole message.
 
-    `seq` counts the units of the connection from 0. `unit` is "method", "content" (a method with its message),
-    "header" (a protocol header), "heartbeat", "frame" (a frame outside of any unit, as after a gap) or "unknown" (a
-    method that the protocol doesn't have). `event` is the specification's name ("basic.publish", "protocol-header").
+    `seq` counts the units of the connection from 0. `event` is the specification's name ("basic.publish",
+    "protocol-header", "heartbeat"). `unit` is one of these:
 
-    `content` is the method's record, or octets: the protocol header, or a payload that can't be decoded. `properties` and
-    `body` are those of the message; `body` is None when the observer doesn't keep it, `body_size` counts its octets,
-    `body_sha256` is its digest in hexadecimal where the observer makes one. `missing` is 0 for a whole message, else how
-    many octets of its body never came, None when not even its header came.
+    | unit | what it is |
+    |---|---|
+    | "method", "header", "heartbeat" | a method without content, a protocol header, a heartbeat |
+    | "content" | a method with its message, all frames of which passed |
+    | "partial" | a method whose message ended early: aborted, or cut off by damage or the end |
+    | "frame" | a content frame whose method wasn't seen, or a frame that means nothing |
+    | "unknown" | a method that the protocol doesn't have |
 
-    `offset` is where the unit begins in its sender's stream, `size` what all its frames take, in octets; frames of
-    other channels may lie between. `at_ns` is when its last octet arrived, in nanoseconds. `answers` is the `seq` of
-    the request that it answers.
+    `content` is the method's record, or octets: the protocol header, or a payload that can't be decoded.
+    `properties` and `body` are those of the message; `body` is None when the observer doesn't keep it,
+    `body_size` is what its header announces, in octets, `body_sha256` its digest in hexadecimal where the
+    observer makes one. `missing` says how many octets of the body were not captured (0: the body is whole; None: not
+    even its header came).
+
+    `offset` is where the unit begins in its sender's stream, `size` the octets of all its frames; frames of other
+    channels may lie between. `at_ns` is when its last octet arrived, in nanoseconds. `answers` is the `seq` of the
+    request that it answers.
     """
 
     seq: int
@@ -172,7 +180,7 @@ _MACHINES: Final[Mapping[Version, Callable[[Setting], Machine]]] = {
 }
 """The machine of each version that is decoded."""
 
-BODIES: Final = ("keep", "hash", "size")
+BODIES: Final = ("keep", "hash", "all", "size")
 """What an observer can do with the bodies of messages."""
 
 
@@ -181,8 +189,8 @@ class Observer:
 
     The senders are named by any two labels ("10.0.0.1:40000"). `client` tells which of them is the client, where it's
     known; `from_start` whether the first octets are the connection's (None: they are when `client` is told, as a seen TCP
-    handshake tells both). `body` is what happens to message bodies: "keep" them, "hash" them (SHA-256, not kept), or
-    just count their "size". Bodies above `limits.message` are only counted.
+    handshake tells both). `body` is what happens to message bodies: "keep" them, "hash" them (SHA-256, not kept), do
+    both ("all"), or just count their "size". Bodies above `limits.message` are only counted.
 
     What arrives is parsed in order, over both directions, and only when an event is taken. Causally ordered input is the
     caller's part: `capture.Reassembler` does it. Times are nanoseconds. Picklable at any point.
@@ -192,7 +200,7 @@ class Observer:
     >>> observer.receive_data(b"AMQP\\x00\\x00\\x09\\x01", "c", 1_000)
     >>> while (event := observer.next_event()) is not NEED_DATA:
     ...     print(type(event).__name__, getattr(event, "event", ""))
-    Identified 
+    Identified
     Observed protocol-header
     """
 
@@ -297,7 +305,9 @@ class Observer:
 
     def _check(self, sender: str) -> None:
         if self._finished:
-            raise LocalProtocolError("the observer has finished; make a new one for another connection")
+            raise LocalProtocolError(
+                "the observer has finished; make a new one for another connection"
+            )
         if sender not in self._labels:
             if not sender or len(self._labels) == 2:
                 known = " and ".join(map(repr, self._labels))

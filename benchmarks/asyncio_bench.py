@@ -48,9 +48,7 @@ def cases(count: int = 30_000, rounds: int = 3) -> list[Case]:
     install_rabbitmq()
     results: list[Case] = []
     with tempfile.TemporaryDirectory() as folder:
-        generator = run_rabbitmq(Path(folder))
-        broker = next(generator)
-        try:
+        with run_rabbitmq(Path(folder)) as broker:
             for label, job, goal in JOBS:
                 ours: list[float] = []
                 peer: list[float] = []
@@ -70,6 +68,4 @@ def cases(count: int = 30_000, rounds: int = 3) -> list[Case]:
                         "goal": goal,
                     }
                 )
-        finally:
-            generator.close()
     return results

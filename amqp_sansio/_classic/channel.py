@@ -4,23 +4,27 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from collections.abc import Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from zlib import crc32
 
 from ..endpoint import Side
 from ..errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
 from ..events import Handle
 from . import closing
-from ._methods import BasicProperties, BasicPublish
+from ._methods import BasicDeliver, BasicProperties, BasicPublish
 from .bookkeeping import ChannelState
 from .frames import OVERHEAD, body_frames, header_frame, method_frame
 from .states import Channel as State
 from .states import Connection as ConnectionState
-from .states import Mode
-from .violation import Violation
+from .states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
+from .violation import RESOURCE_ERROR, Violation
 
 if TYPE_CHECKING:
+    from ..events import CloseReport
     from ._methods import BasicGet, BasicGetEmpty, BasicGetOk
+    from .bookkeeping import ContentState, Step
     from .connection import Connection
     from .events import Message, Returned
     from .method import Method
@@ -33,9 +37,12 @@ _HEADER_START: Final = Struct(">BHIHHQ").pack
 _BODY_START: Final = Struct(">cBHI").pack
 _ACK: Final = Struct(">BHIIQBB").pack
 _ACK_ID: Final = 60 << 16 | 80
-_NACK_ID: Final = 60 << 16 | 120
-_REJECT_ID: Final = 60 << 16 | 90
 _CACHED_PUBLISHES: Final = 256
+_ANNOUNCED: Final = {
+    "basic.cancel": ("consumer_cancel_notify", "rabbitmq/basic.cancel.capability"),
+    "connection.blocked": ("connection.blocked", "rabbitmq/connection.blocked"),
+}
+"""What a server sends only to clients that announced a capability: by the method's name."""
 
 
 class Channel(ChannelState):
@@ -45,15 +52,17 @@ class Channel(ChannelState):
     connection is gone.
     """
 
-    __slots__ = ("connection", "mandatory", "opening", "report", "returned")
+    __slots__ = ("connection", "deferred", "mandatory", "opening", "report", "returned", "streaming")
 
     def __init__(self, connection: Connection, number: int) -> None:
         ChannelState.__init__(self, number)
         self.connection = connection
         self.opening: Handle[object] | None = None
-        self.report: closing.CloseReport | None = None
+        self.report: CloseReport | None = None
         self.mandatory: dict[int, tuple[object, ...]] | None = None
         self.returned: dict[int, Returned] | None = None
+        self.deferred: list[Method] | None = None
+        self.streaming = False
 
     @property
     def is_open(self) -> bool:
@@ -102,9 +111,15 @@ class Channel(ChannelState):
     def reply(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
     ) -> None:
-        """Answer the oldest request of the peer that `method` answers, with content if the reply carries one."""
+        """Answer the oldest request of the peer that waits, with content if the reply carries one."""
         if not method.IS_REPLY:
             raise LocalProtocolError(f"{method.NAME} is not a reply; use send or call")
+        calls = self.calls(self.connection.role is Side.SERVER)
+        if calls and type(method) not in self.connection.dialect.replies[calls[0].request.ID]:
+            raise LocalProtocolError(
+                f"{calls[0].request.NAME} on channel {self.number} is to be answered before what {method.NAME} answers",
+                rule="method/sync-reply",
+            )
         self._transmit(method, None, properties, body)
 
     def publish(
@@ -116,9 +131,11 @@ class Channel(ChannelState):
         mandatory: bool = False,
         immediate: bool = False,
         properties: BasicProperties | None = None,
+        ticket: int = 0,
     ) -> Handle[Any] | None:
         """Queue one whole message: method, header and body frames with nothing between (section 4.2.6).
 
+        `ticket` is the access ticket of 0-8.
         In confirm mode the handle ends with `Settled`: Accepted, Rejected, or Returned. Else there is none.
         Raises LocalProtocolError also while the peer has stopped the flow (channel.flow).
         """
@@ -129,18 +146,24 @@ class Channel(ChannelState):
             or connection.role is not Side.CLIENT
             or self.client_content is not None
             or self.client_stopped
+            or connection._lost
         ):
             self._refuse_publish()
         number = self.number
+        if type(body) is not bytes:
+            body = bytes(memoryview(body))
         size = len(body)
         try:
             raw = properties.encode(connection._tables) if properties is not None else b"\x00\x00"
-            key = (number, exchange, routing_key, mandatory, immediate)
+            key = (number, exchange, routing_key, mandatory, immediate, ticket)
             cache = connection._publish_cache
             start = cache.get(key)
             if start is None:
-                payload = BasicPublish(exchange, routing_key, mandatory, immediate).encode(connection._tables)
-                start = method_frame(number, payload)
+                method = BasicPublish(exchange, routing_key, mandatory, immediate, ticket)
+                if connection.dialect.strict:
+                    self._transmit(method, None, properties, body)
+                    return None
+                start = method_frame(number, method.encode(connection._tables))
                 if len(cache) >= _CACHED_PUBLISHES:
                     cache.clear()
                 cache[key] = start
@@ -154,7 +177,9 @@ class Channel(ChannelState):
             raise _backlog(out.size + size, connection)
         handle: Handle[Any] | None = None
         if self.mode is Mode.CONFIRM:
-            handle = self._expect_confirm(exchange, routing_key, mandatory or immediate, body)
+            handle = self._expect_confirm()
+            if mandatory or immediate:
+                self._expect_return(exchange, routing_key, size, crc32(body))
         header = _HEADER_START(2, number, 12 + len(raw), 60, 0, size)
         if not size:
             piece = b"".join((start, header, raw, b"\xce"))
@@ -163,7 +188,7 @@ class Channel(ChannelState):
         elif not frame_max or size <= frame_max - OVERHEAD:
             if size > 8192:
                 head = b"".join((start, header, raw, _BODY_START(b"\xce", 3, number, size)))
-                out.parts += (head, body if type(body) is bytes else bytes(body), b"\xce")
+                out.parts += (head, body, b"\xce")
                 out.size += len(head) + size + 1
             else:
                 piece = b"".join(
@@ -193,8 +218,6 @@ class Channel(ChannelState):
 
         The handle ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer without acknowledgement.
         """
-        from ._methods import BasicDeliver
-
         connection = self.connection
         tag = self.last_tag + 1
         handle: Handle[Any] = Handle((self.number, connection._calls + 1))
@@ -205,31 +228,52 @@ class Channel(ChannelState):
             handle._complete(None)
         return handle
 
-    def begin(self, method: Method, properties: Properties, size: int) -> None:
-        """Begin content of `size` octets that `continue_body` supplies; nothing else may go out on the channel until it's complete."""
+    def begin(self, method: Method, properties: Properties, size: int) -> Handle[Any] | None:
+        """Begin content of `size` octets that `continue_body` supplies.
+
+        Nothing else may go out on the channel until it is complete. The handle is what `call`, `publish` or
+        `deliver` would give for `method`.
+        """
         connection = self.connection
         self._check()
-        if not method.HAS_CONTENT:
-            raise LocalProtocolError(f"{method.NAME} carries no content")
+        self._check_content(method)
+        if not 0 <= size < 1 << 64:
+            raise LocalProtocolError(f"content of {size} octets; the size is a number of 64 bits without sign")
         raw = self._encode_properties(properties)
         payload = _encode(method, connection)
         _check_frame(connection, max(len(payload) + OVERHEAD, len(raw) + 20))
+        _check_backlog(connection, len(payload) + len(raw))
+        handle: Handle[Any] | None = None
+        if method.NAME == "basic.deliver" or connection.dialect.replies[method.ID] or (
+            method.NAME == "basic.publish" and self.mode is Mode.CONFIRM
+        ):
+            handle = Handle((self.number, connection._calls + 1))
         joint = connection._joint
-        _locally(joint.step, connection.role, self.number, method, None, False)
+        _locally(joint.step, connection.role, self.number, method, handle, False)
         _locally(joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
-        connection._out.append(method_frame(self.number, payload))
-        connection._out.append(header_frame(self.number, method.CLASS_ID, size, raw))
+        if handle is not None:
+            connection._calls += 1
+            if method.NAME == "basic.deliver" and self.last_tag not in self.unsettled:
+                handle._complete(None)
+        frames = method_frame(self.number, payload) + header_frame(self.number, method.CLASS_ID, size, raw)
+        connection._queue(frames)
+        if not size:
+            self._content_sent(method, 0, 0)
+        return handle
 
     def continue_body(self, data: bytes) -> None:
         """Send the next octets of the content that `begin` announced."""
         connection = self.connection
         self._check()
-        if not data:
+        octets = data if type(data) is bytes else bytes(memoryview(data))
+        if not octets:
             return
-        _check_backlog(connection, len(data))
-        _locally(connection._joint.body, connection.role, self.number, len(data))
-        for part in body_frames(self.number, bytes(data), connection._frame_max):
-            connection._out.append(part)
+        _check_backlog(connection, len(octets))
+        content: ContentState = _locally(connection._joint.body, connection.role, self.number, len(octets))
+        connection._queue(b"".join(body_frames(self.number, octets, connection._frame_max)))
+        content.crc = crc32(octets, content.crc)
+        if content.received == content.size:
+            self._content_sent(content.method, content.size, content.crc)
 
     def accept(self, delivery_tag: int, multiple: bool = False) -> None:
         """Acknowledge one delivery, or all up to it (section 1.8.3.13; tag 0 with `multiple`: all)."""
@@ -242,9 +286,9 @@ class Channel(ChannelState):
             or self.connection.role is not Side.CLIENT
             or self.mode is Mode.TRANSACTED
             or self.client_content is not None
+            or self.connection._lost
         ):
-            ack = self.connection.dialect.named["basic.ack"]
-            self._transmit(ack(delivery_tag, multiple), None, None, None)
+            self._settle("basic.ack", delivery_tag, multiple)
             return
         del unsettled[delivery_tag]
         out = self.connection._out
@@ -253,17 +297,17 @@ class Channel(ChannelState):
 
     def reject(self, delivery_tag: int) -> None:
         """Refuse a delivery for good: it is dropped or dead-lettered (section 1.8.3.14)."""
-        named = self.connection.dialect.named
-        self._transmit(named["basic.reject"](delivery_tag, False), None, None, None)
+        self._settle("basic.reject", delivery_tag, False)
 
     def release(self, delivery_tag: int) -> None:
         """Give a delivery back to its queue, to be delivered again (section 1.8.3.14)."""
-        named = self.connection.dialect.named
-        self._transmit(named["basic.reject"](delivery_tag, True), None, None, None)
+        self._settle("basic.reject", delivery_tag, True)
 
     def confirm(self, number: int, multiple: bool = False, accepted: bool = True) -> None:
         """Server: confirm a publish by its number, or all up to it; `accepted` false is a nack."""
         name = "basic.ack" if accepted else "basic.nack"
+        if self.connection.role is not Side.SERVER:
+            raise LocalProtocolError("only a server confirms publishes")
         if name not in self.connection.dialect.named:
             raise LocalProtocolError(f"{self.connection.dialect.name} has no {name}")
         self._transmit(self.connection.dialect.named[name](number, multiple), None, None, None)
@@ -277,6 +321,11 @@ class Channel(ChannelState):
 
     # Inside.
 
+    @property
+    def own_content(self) -> ContentState | None:
+        """What this end has under way, between `begin` and the last `continue_body`."""
+        return self.client_content if self.connection.role is Side.CLIENT else self.server_content
+
     def _check(self) -> None:
         connection = self.connection
         if connection._channels.get(self.number) is not self:
@@ -284,27 +333,47 @@ class Channel(ChannelState):
             raise EndpointClosed(f"channel {self.number} is closed: {report}", report)
         connection._check_open()
         if self.state not in (State.OPEN, State.OPENING):
-            raise EndpointClosed(f"channel {self.number} is closing", self.report)
+            raise EndpointClosed(f"channel {self.number} is closing: {self.report}", self.report)
+
+    def _check_content(self, method: Method) -> None:
+        """Whether content can begin now; a stopped flow leaves out replies (basic.get-ok)."""
+        client = self.connection.role is Side.CLIENT
+        if not method.HAS_CONTENT:
+            raise LocalProtocolError(f"{method.NAME} carries no content")
+        if (self.client_stopped if client else self.server_stopped) and not method.IS_REPLY:
+            raise LocalProtocolError(
+                f"the peer stopped the flow on channel {self.number}; wait for FlowChanged",
+                rule="channel.flow/react",
+            )
+
+    def _settle(self, name: str, delivery_tag: int, option: bool) -> None:
+        if self.connection.role is not Side.CLIENT:
+            raise LocalProtocolError("only a client settles deliveries; a server confirms publishes")
+        method = self.connection.dialect.named[name](delivery_tag, option)
+        self._transmit(method, None, None, None)
+
+    def _content_sent(self, method: Any, size: int, crc: int) -> None:
+        """Content that was sent in pieces is complete: what had to wait for that goes out."""
+        if method.NAME == "basic.publish" and (method.mandatory or method.immediate) and self.mode is Mode.CONFIRM:
+            self._expect_return(method.exchange, method.routing_key, size, crc)
+        deferred, self.deferred = self.deferred, None
+        for answer in deferred or ():
+            closing.answer_anyway(self.connection, self.number, answer)
 
     def _refuse_publish(self) -> None:
         self._check()
         if self.connection.role is not Side.CLIENT:
             raise LocalProtocolError("only a client publishes; a server delivers")
         if self.client_stopped:
-            raise LocalProtocolError(
-                f"the server stopped the flow on channel {self.number}; wait for FlowChanged",
-                rule="channel.flow/react",
-            )
+            self._check_content(BasicPublish())
         if self.client_content is not None:
             raise LocalProtocolError(
                 f"content of {self.client_content.method.NAME} is under way on channel {self.number}; finish it first",
                 rule="wire/content-sequential",
             )
 
-    def _expect_confirm(
-        self, exchange: str, routing_key: str, may_return: bool, body: bytes
-    ) -> Handle[Any]:
-        """Count a publish in confirm mode; one that may come back is remembered by what its return will repeat."""
+    def _expect_confirm(self) -> Handle[Any]:
+        """Count a publish in confirm mode."""
         connection = self.connection
         if len(self.unconfirmed) >= connection.config.limits.unconfirmed:
             raise LimitExceeded(
@@ -314,11 +383,21 @@ class Channel(ChannelState):
         handle: Handle[Any] = Handle((self.number, connection._calls))
         self.publish_count = count = self.publish_count + 1
         self.unconfirmed[count] = handle
-        if may_return:
-            if self.mandatory is None:
-                self.mandatory = {}
-            self.mandatory[count] = return_key(exchange, routing_key, body)
         return handle
+
+    def _expect_return(self, exchange: str, routing_key: str, size: int, crc: int) -> None:
+        """Remember the last publish, which may come back, by what its return will repeat."""
+        if self.mandatory is None:
+            self.mandatory = {}
+        self.mandatory[self.publish_count] = return_key(exchange, routing_key, size, crc)
+
+    def _check_announced(self, method: Method, capability: str, rule: str) -> None:
+        """RabbitMQ's extensions go only to clients that announced that they take them."""
+        announced = self.connection.peer_properties.get("capabilities")
+        if not isinstance(announced, Mapping) or announced.get(capability) is not True:  # type: ignore[unused-ignore]
+            raise LocalProtocolError(
+                f"the client didn't announce the capability {capability!r} that {method.NAME} needs", rule=rule
+            )
 
     def _encode_properties(self, properties: Properties) -> bytes:
         try:
@@ -330,14 +409,22 @@ class Channel(ChannelState):
         self, method: Method, token: object, properties: Properties | None, body: bytes | None
     ) -> None:
         self._check()
+        needed = _ANNOUNCED.get(method.NAME)
+        if needed is not None and self.connection.role is Side.SERVER:
+            self._check_announced(method, *needed)
+        if method.NAME in CONNECTION_INPUTS or method.NAME in CHANNEL_INPUTS:
+            raise LocalProtocolError(
+                f"{method.NAME} isn't sent as such; use open_channel, close, or what answers the event"
+            )
         if not method.HAS_CONTENT:
             if properties is not None or body is not None:
                 raise LocalProtocolError(f"{method.NAME} carries no content")
             send_frames(self.connection, self.number, method, token, None)
             return
+        self._check_content(method)
         if properties is None:
             properties = self.connection.dialect.properties[method.CLASS_ID]()
-        body = body or b""
+        body = bytes(memoryview(body)) if body else b""
         raw = self._encode_properties(properties)
         connection = self.connection
         _check_frame(connection, len(raw) + 20)
@@ -348,7 +435,7 @@ class Channel(ChannelState):
                 *body_frames(self.number, body, connection._frame_max),
             )
         )
-        send_frames(connection, self.number, method, token, content)
+        send_frames(connection, self.number, method, token, content, len(body))
 
 
 class ChannelZero(Channel):
@@ -365,24 +452,26 @@ class ChannelZero(Channel):
 
 
 def send_frames(
-    connection: Connection, number: int, method: Method, token: object, content: bytes | None
+    connection: Connection,
+    number: int,
+    method: Method,
+    token: object,
+    content: bytes | None,
+    size: int | None = None,
 ) -> None:
-    """Step the tables with one whole method and queue it and its encoded content; all or nothing."""
+    """Step the tables with one whole method and queue it and its encoded content of `size` octets; all or nothing."""
     payload = _encode(method, connection)
     _check_frame(connection, len(payload) + OVERHEAD)
     _check_backlog(connection, len(payload))
-    _locally(connection._joint.step, connection.role, number, method, token, True)
+    step: Step = _locally(connection._joint.step, connection.role, number, method, token, True, size)
     frame = method_frame(number, payload)
-    connection._out.append(frame + content if content is not None else frame)
-    if connection._out.size > connection.config.limits.backlog_high and not connection._paused_sending:
-        connection._pause_sending()
+    connection._queue(frame + content if content is not None else frame)
+    closing.settle_deliveries(connection, step)
 
 
-def return_key(exchange: str, routing_key: str, body: bytes) -> tuple[object, ...]:
+def return_key(exchange: str, routing_key: str, size: int, crc: int) -> tuple[object, ...]:
     """What a returned message has in common with its publish."""
-    from zlib import crc32
-
-    return exchange, routing_key, len(body), crc32(body)
+    return exchange, routing_key, size, crc
 
 
 def _encode(method: Method, connection: Connection) -> bytes:
@@ -394,12 +483,13 @@ def _encode(method: Method, connection: Connection) -> bytes:
         raise LocalProtocolError(str(error), rule=error.rule) from error
 
 
-def _locally(step: Any, *arguments: Any) -> None:
+def _locally(step: Any, *arguments: Any) -> Any:
     """Step the tables with what this end sends; a violation is the caller's."""
     try:
-        step(*arguments)
+        return step(*arguments)
     except Violation as violation:
-        raise LocalProtocolError(violation.text, rule=violation.rule) from None
+        kind = LimitExceeded if violation.code == RESOURCE_ERROR else LocalProtocolError
+        raise kind(violation.text, rule=violation.rule) from None
 
 
 def _check_frame(connection: Connection, size: int) -> None:

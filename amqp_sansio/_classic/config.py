@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from .. import sasl
 from .._record import record
+from ..endpoint import Side
+from ..errors import AmqpError
 from ..limits import Limits
+from .table import Table
+from .values import check_vhost
+from .violation import Violation
 
 if TYPE_CHECKING:
     from ..sasl import ClientMechanism
@@ -35,7 +41,7 @@ class Config:
     | `vhost` | client: the virtual host |
     | `heartbeat` | seconds offered; 0 wants none. The smaller non-zero of both sides holds |
     | `channel_max`, `frame_max` | offered; 0 is no limit (bounded by `Limits`) |
-    | `locale` | client: the message locale; server: the locales it offers, separated by spaces |
+    | `locale` | client: the message locale, en_US where the server lacks it; server: those it offers, with spaces between |
     | `properties` | merged over the default peer properties |
     | `known_hosts` | server: sent in open-ok |
     | `limits` | every bound |
@@ -64,3 +70,47 @@ class Config:
     close_timeout: float = 10.0
     report_heartbeats: bool = False
     nonce: str = ""
+
+
+LEAST_FRAME_MAX: Final = 4096
+"""Both sides must take frames of this many octets (connection.tune)."""
+
+
+def check_config(config: Config, role: Side, dialect: Dialect) -> None:
+    """Refuse a configuration that would fail later, in the middle of a connection. Raises ValueError."""
+    if 0 < config.frame_max < LEAST_FRAME_MAX:
+        raise ValueError(
+            f"Config.frame_max {config.frame_max} is below 4096, the least the protocol allows"
+        )
+    if config.limits.unparsed < LEAST_FRAME_MAX + 8:
+        raise ValueError(f"Limits.unparsed {config.limits.unparsed} can't hold a frame of 4096 octets")
+    for name, value, most in (
+        ("frame_max", config.frame_max, 0xFFFFFFFF),
+        ("channel_max", config.channel_max, 65_535),
+        ("heartbeat", config.heartbeat, 65_535),
+    ):
+        if not 0 <= value <= most:
+            raise ValueError(f"Config.{name} {value} is outside 0 to {most}")
+    for name in ("vhost", "locale", "known_hosts"):
+        if len(getattr(config, name).encode()) > 255:
+            raise ValueError(f"Config.{name} is longer than 255 octets")
+    try:
+        Table(config.properties, rules=dialect.tables)
+        if role is Side.SERVER:
+            for mechanism in config.mechanisms:
+                sasl.server_mechanism(mechanism, nonce=config.nonce)
+    except AmqpError as error:
+        raise ValueError(f"Config: {error}") from error
+    if role is Side.SERVER and not config.mechanisms:
+        raise ValueError("Config.mechanisms is empty, a server offers at least one")
+    if role is Side.SERVER and "en_US" not in config.locale.split():
+        raise ValueError(f"Config.locale {config.locale!r} lacks en_US, which every server offers")
+    if not config.locale:
+        raise ValueError("Config.locale is empty, a client names one of those the server offers")
+    if role is Side.CLIENT and dialect.strict:
+        try:
+            check_vhost(dialect.version, config.vhost)
+        except Violation as violation:
+            raise ValueError(f"Config.vhost: {violation.text}") from None
+    if role is Side.CLIENT and config.sasl is None:
+        raise ValueError("Config.sasl is needed for a client, for instance Plain(user, password)")

@@ -5,31 +5,41 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from .._receive import ReceiveBuffer
 from .._send import SendBuffer
 from .._timers import Clock, Timers
 from ..endpoint import CloseHint, Role, Side
 from ..errors import EndpointClosed, LimitExceeded, LocalProtocolError
-from ..events import NEED_DATA, PAUSED, Handle, SendPaused, SendResumed
+from ..events import (
+    NEED_DATA,
+    PAUSED,
+    By,
+    CloseReport,
+    Handle,
+    SendPaused,
+    SendResumed,
+    Signal,
+)
 from ..versions import AMQP_0_9_1, Version
 from . import closing, handshake, receiving
 from .bookkeeping import ChannelState
-from .channel import Channel, ChannelZero
-from .config import Config
+from .channel import Channel, ChannelZero, send_frames
+from .config import Config, check_config
 from .dialect import default_dialect
 from .fast import fast_event
-from .frames import HEARTBEAT_FRAME
+from .frames import HEARTBEAT_FRAME, OVERHEAD
 from .joint import BEFORE_OPEN, Joint
 from .states import Connection as State
 from .table import Table
-from .violation import Violation
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer, Self
+    from typing import Self
 
-    from ..events import CloseReport, Event, Signal
+    from typing_extensions import Buffer
+
+    from ..events import Event
     from ..sasl import ScramKeys
     from .dialect import Dialect
     from .method import Method
@@ -70,11 +80,13 @@ class Connection:
         "_ending",
         "_events",
         "_frame_max",
+        "_free_from",
         "_full_channel",
         "_heartbeat",
         "_joint",
         "_last_received",
         "_last_sent",
+        "_lost",
         "_names",
         "_offered",
         "_other_max",
@@ -94,6 +106,7 @@ class Connection:
         "_validate",
         "_waiting_for",
         "_was_full",
+        "_zero",
         "config",
         "dialect",
         "mechanism",
@@ -103,21 +116,19 @@ class Connection:
     )
 
     def __init__(self, role: Role, config: Config) -> None:
-        if 0 < config.frame_max < 4096:
-            raise ValueError(f"Config.frame_max {config.frame_max} is below 4096, the least the protocol allows")
-        if config.heartbeat < 0 or config.heartbeat > 65535:
-            raise ValueError(f"Config.heartbeat {config.heartbeat} is outside 0 to 65535 seconds")
         self.role = role
         self.config = config
         self.dialect: Dialect = config.dialect or default_dialect(self.VERSION)
+        check_config(config, role, self.dialect)
         self.peer_properties = Table.from_wire(b"", self.dialect.tables)
         self.mechanism = ""
         self.vhost = config.vhost if role is Side.CLIENT else ""
         joint = _EndpointJoint(self.dialect, config.limits)
         joint.connection = self
-        joint.zero = ChannelZero(self)
+        joint.zero = self._zero = ChannelZero(self)
         self._joint: Joint = joint
-        self._channels = joint.channels
+        self._channels = cast("dict[int, Channel]", joint.channels)
+        self._free_from = 1
         self._buffer = ReceiveBuffer()
         self._out = SendBuffer()
         self._clock = Clock()
@@ -125,7 +136,9 @@ class Connection:
         self._events: deque[Event] = deque()
         self._calls = 0
         self._frame_max = 0
-        self._body_max = self._other_max = joint.frame_max
+        self._body_max = self._other_max = min(
+            joint.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD
+        )
         self._heartbeat = 0.0
         self._last_received: float | None = None
         self._last_sent: float | None = None
@@ -142,16 +155,14 @@ class Connection:
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
         self._names: dict[bytes, Any] = {}
         self._unit_offset = self._unit_channel = self._unit_method = 0
-        self._started = self._was_full = False
+        self._started = self._was_full = self._lost = False
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
-        self._unusual |= role is Side.CLIENT and self._validate
-        self._offered = (0, 0)
+        self._unusual |= role is Side.CLIENT and self._validate or self.dialect.strict
+        self._offered: tuple[int, int] = (0, 0)
         self._report_later: CloseReport | None = None
         self._full_channel: ChannelState | None = None
         if role is Side.CLIENT:
-            if config.sasl is None:
-                raise ValueError("Config.sasl is needed for a client, for instance Plain(user, password)")
             self._out.append(self.dialect.header)
             joint.step_header(Side.CLIENT)
 
@@ -172,14 +183,16 @@ class Connection:
 
         No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence counts anew.
         """
-        self._clock.advance(now)
-        if self._close_hint is not CloseHint.KEEP or self._ending is not None:
-            return
         octets = data if type(data) is bytes else bytes(data)
-        if len(octets) > self.config.limits.unparsed - len(self._buffer):
+        ended = self._close_hint is not CloseHint.KEEP or self._ending is not None
+        if not ended and len(octets) > self.config.limits.unparsed - len(self._buffer):
             raise LimitExceeded(
-                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; take events first"
+                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; "
+                "take events first"
             )
+        self._clock.advance(now)
+        if ended:
+            return
         self._last_received = now
         if octets:
             self._buffer.append(octets)
@@ -193,6 +206,7 @@ class Connection:
     def connection_lost(self, reason: str, now: float) -> None:
         """The transport is gone; takes effect behind the octets still queued."""
         self._end_later(now, "lost", reason)
+        self._lost = True
         self._out.clear()
         self._close_hint = CloseHint.CLOSE_NOW
 
@@ -201,42 +215,40 @@ class Connection:
         events = self._events
         if events:
             return events.popleft()
-        event = fast_event(self)
-        if event is not None:
-            return event
-        while self._waiting_for is None:
-            if receiving.receive_unit(self):
-                if events:
-                    return events.popleft()
-                continue
-            if self._ending is not None:
-                closing.finish(self)
-                if events:
-                    return events.popleft()
-            return PAUSED if receiving.requests_full(self) else NEED_DATA
-        if self._ending is not None:
-            closing.finish(self)
+        signal: Signal = NEED_DATA
+        if self._full_channel is None:
+            event = fast_event(self)
+            if event is not None:
+                return event
+        while self._waiting_for is None and not receiving.requests_full(self):
+            if not receiving.receive_unit(self):
+                break
             if events:
                 return events.popleft()
-        return PAUSED
+        else:
+            signal = PAUSED
+        if self._ending is not None:
+            closing.finish(self, *self._ending)
+            if events:
+                return events.popleft()
+        return signal
 
     def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
-        """Octets to write now, in one piece, at most `max_bytes`."""
+        """Octets to write now, in one piece, at most `max_bytes`; what was held back may give a `SendResumed`."""
         self._clock.advance(now)
         if self._was_full:
             self._count_silence_anew(now)
         out = self._out
-        if not out.size:
+        if self._close_hint is CloseHint.CLOSE_NOW:
             return b""
-        self._last_sent = now
-        octets = out.take(max_bytes)
+        octets = out.take(max_bytes) if out.size else b""
+        if octets:
+            self._last_sent = now
+        if self._joint.state is not State.OPEN:
+            self._arm_timers(now)
         if self._paused_sending and out.size <= self.config.limits.backlog_low:
             self._paused_sending = False
             self._events.append(SendResumed(out.size))
-        if self._joint.state in BEFORE_OPEN and "handshake" not in self._timers.deadlines:
-            self._timers.set("handshake", now + self.config.handshake_timeout)
-        elif self._joint.state in closing.CLOSING and "close" not in self._timers.deadlines and not out.size:
-            self._timers.set("close", now + self.config.close_timeout)
         return octets
 
     def handle_timeout(self, now: float) -> None:
@@ -320,11 +332,10 @@ class Connection:
         return self._heartbeat
 
     def channel(self, number: int) -> Channel:
-        """The open channel `number`. Raises EndpointClosed when there is none."""
-        channel = self._channels.get(number)
+        """The open channel `number`; 0 is the connection's own. Raises EndpointClosed when there is none."""
+        channel = self._channels.get(number) if number else self._zero
         if channel is None:
             raise EndpointClosed(f"channel {number} is not open", self._report)
-        assert isinstance(channel, Channel)
         return channel
 
     @property
@@ -336,7 +347,7 @@ class Connection:
     def unanswered(self) -> tuple[Method, ...]:
         """Requests of the peer that wait for this end's reply, oldest first, of all channels."""
         peer_is_client = self.role is Side.SERVER
-        channels = [self._joint.zero, *self._channels.values()]
+        channels = [self._zero, *self._channels.values()]
         return tuple(call.request for each in channels for call in each.calls(peer_is_client) or ())
 
     # Commands.
@@ -350,9 +361,7 @@ class Connection:
             raise LocalProtocolError("only a client opens channels", rule="method/sync-reply")
         self._check_open()
         if number is None:
-            number = next((n for n in range(1, self.channel_max + 1) if n not in self._channels), 0)
-            if not number:
-                raise LimitExceeded(f"all {self.channel_max} channels of the agreed channel-max are open")
+            number = self._lowest_free()
         elif not 1 <= number <= self.channel_max:
             raise LocalProtocolError(
                 f"channel {number} is outside 1 to {self.channel_max}, the agreed channel-max",
@@ -360,23 +369,23 @@ class Connection:
             )
         opening = self.dialect.named["channel.open"]()
         handle: Handle[object] = Handle((number, self._calls + 1))
-        self._send_method(number, opening, handle)
+        send_frames(self, number, opening, handle, None)
         self._calls += 1
-        channel = self.channel(number)
+        channel = self._channels[number]
         channel.opening = handle
         return channel
 
     def call(self, method: Method) -> Handle[Any]:
         """Send a request of the connection class, such as ConnectionUpdateSecret. Raises LocalProtocolError, EndpointClosed."""
-        return self._joint_zero().call(method)
+        return self._zero.call(method)
 
     def send(self, method: Method) -> None:
         """Send a connection-class method that has no reply, such as ConnectionBlocked (server)."""
-        self._joint_zero().send(method)
+        self._zero.send(method)
 
     def reply(self, method: Method) -> None:
         """Answer the oldest unanswered request of the connection class that `method` answers."""
-        self._joint_zero().reply(method)
+        self._zero.reply(method)
 
     def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
         """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
@@ -412,35 +421,47 @@ class Connection:
 
     # Inside.
 
-    def _joint_zero(self) -> Channel:
-        zero = self._joint.zero
-        assert isinstance(zero, Channel)
-        return zero
-
     def _check_open(self) -> None:
-        if self._report is not None:
-            raise EndpointClosed(f"the connection is closed: {self._report}", self._report)
         state = self._joint.state
-        if state is State.OPEN:
+        if state is State.OPEN and not self._lost:
             return
-        if state in closing.CLOSING or self._ending is not None:
-            raise EndpointClosed("the connection is closing", self._report)
+        report = self._report or self._report_later
+        if report is None and self._lost and self._ending is not None:
+            report = CloseReport(By.TRANSPORT, 0, self._ending[1])
+        if report is not None:
+            what = "closing" if self._report is None and not self._lost else "closed"
+            raise EndpointClosed(f"the connection is {what}: {report}", report)
         raise LocalProtocolError(f"the connection is not open yet, it is {state.value}; wait for Opened")
 
-    def _send_method(
-        self, number: int, method: Method, token: object = None, content: bytes | None = None
-    ) -> None:
-        """Encode, step the tables and queue one method with the content that is already encoded; all or nothing."""
-        from .channel import send_frames
+    def _lowest_free(self) -> int:
+        for number in range(self._free_from, self.channel_max + 1):
+            if number not in self._channels:
+                self._free_from = number
+                return number
+        raise LimitExceeded(f"all {self.channel_max} channels of the agreed channel-max are open")
 
-        send_frames(self, number, method, token, content)
-
-    def _fail(self, violation: Violation) -> None:
-        closing.fail(self, violation)
+    def _queue(self, octets: bytes) -> None:
+        """Queue octets, and say so when the backlog has become high."""
+        self._out.append(octets)
+        if self._out.size > self.config.limits.backlog_high and not self._paused_sending:
+            self._pause_sending()
 
     def _pause_sending(self) -> None:
         self._paused_sending = True
         self._events.append(SendPaused(self._out.size))
+
+    def _arm_timers(self, now: float) -> None:
+        """The opening is timed from the first turn of the loop on, a close from when it has left."""
+        timers = self._timers
+        if self._joint.state in BEFORE_OPEN:
+            if "handshake" not in timers.deadlines:
+                timers.set("handshake", now + self.config.handshake_timeout)
+        elif (
+            self._report_later is not None
+            and self._report is None
+            and (self._out.size or "close" not in timers.deadlines)
+        ):
+            timers.set("close", now + self.config.close_timeout)
 
     def _heartbeat_due(self) -> float | None:
         if not self._heartbeat or self._out.size or self._last_sent is None:

@@ -122,12 +122,17 @@ class ContentReceived(Event):
 
 @record
 class ContentBegun(Event):
-    """Streaming mode: a message of `size` octets begins; `ContentChunk`s follow on the channel, or a `ContentAborted`."""
+    """Streaming mode: a message of `size` octets begins.
+
+    `ContentChunk`s follow on the channel, or a `ContentAborted`. `number` is that of a publish when the client has selected
+    confirms, as in `Published`. The handle of a reply ends after its last chunk, with a `Message` without body.
+    """
 
     channel: int
     method: Method
     properties: Properties
     size: int
+    number: int = 0
 
 
 @record

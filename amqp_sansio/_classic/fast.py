@@ -16,10 +16,10 @@ from ..endpoint import Side
 from ..errors import CodecError
 from ..events import NEED_DATA, Settled
 from ._methods import BasicDeliver
-from .bookkeeping import ContentState
+from .bookkeeping import ACCEPTED, ContentState, take_up_to
 from .events import Delivery, Published
 from .frames import GATHERED
-from .receiving import ACCEPTED, settle_confirms
+from .receiving import settle_confirms
 from .states import Channel as ChannelStates
 from .states import Connection as State
 from .states import Content, Mode
@@ -101,11 +101,13 @@ def fast_event(connection: Connection) -> Event | Signal | None:
             else:
                 return None
             channel: Any = connection._channels.get(number)
+            joint = connection._joint
             if (
                 channel is None
                 or channel.state is not _OPEN
                 or channel.server_content is not None
-                or connection._joint.state is not _CONNECTION_OPEN
+                or joint.state is not _CONNECTION_OPEN
+                or (joint.bodies and joint.bodies + body_size > joint.limits.bodies)
                 or connection.role is not _CLIENT
                 or connection._unusual
             ):
@@ -116,7 +118,8 @@ def fast_event(connection: Connection) -> Event | Signal | None:
                 if (
                     no_ack is None
                     or tag in unsettled
-                    or len(unsettled) >= connection._joint.limits.unsettled
+                    or tag <= channel.settled_to
+                    or len(unsettled) >= joint.limits.unsettled
                 ):
                     return None
                 unsettled[tag] = None
@@ -193,7 +196,11 @@ def _begin_delivery(
         return False
     if not no_ack:
         unsettled = channel.unsettled
-        if method.delivery_tag in unsettled or len(unsettled) >= limits.unsettled:
+        if (
+            method.delivery_tag in unsettled
+            or method.delivery_tag <= channel.settled_to
+            or len(unsettled) >= limits.unsettled
+        ):
             return False
         unsettled[method.delivery_tag] = None
     channel.last_tag = method.delivery_tag
@@ -277,28 +284,21 @@ def _confirm(connection: Connection, number: int, size: int, data: bytes, pos: i
     ):
         return None
     unconfirmed = channel.unconfirmed
+    handle = unconfirmed.get(tag)
+    if handle is None:
+        return None
     if multiple:
-        if tag not in unconfirmed:
-            return None
-        settled: list[tuple[int, Any]] = []
-        for item in unconfirmed.items():
-            if item[0] > tag:
-                break
-            settled.append(item)
-        for count, _ in settled:
-            del unconfirmed[count]
+        settled = take_up_to(unconfirmed, channel.confirmed_to, tag)
+        channel.confirmed_to = tag
     else:
-        handle = unconfirmed.pop(tag, None)
-        if handle is None:
-            return None
+        del unconfirmed[tag]
         if not channel.mandatory and not channel.returned:
-            buffer = connection._buffer
-            buffer.pos = pos + 21
+            connection._buffer.pos = pos + 21
             handle._complete(ACCEPTED)
             return Settled((handle,), ACCEPTED)
         settled = [(tag, handle)]
     connection._buffer.pos = pos + 21
-    settle_confirms(connection, channel, settled, True)
+    settle_confirms(connection, channel, settled, ACCEPTED)
     return connection._events.popleft()
 
 
@@ -325,19 +325,21 @@ def _published(connection: Connection, number: int, size: int, data: bytes, pos:
         last = header_end + 8 + body_size
         if follows != _BODY_FOLLOWS | number or size_3 != body_size or size_3 > connection._body_max:
             return None
-        body = data[header_end + 8 : last]
     if data[header_end] != 0xCE or data[last] != 0xCE:
         return None
+    if body_size:
+        body = data[header_end + 8 : last]
     channel: Any = connection._channels.get(number)
+    joint = connection._joint
     if (
         channel is None
         or channel.state is not _OPEN
-        or connection._joint.state is not _CONNECTION_OPEN
+        or joint.state is not _CONNECTION_OPEN
         or channel.client_content is not None
         or size > connection._other_max
         or size_2 > connection._other_max
         or connection._unusual
-        or connection._full_channel is not None
+        or (joint.bodies and joint.bodies + body_size > joint.limits.bodies)
     ):
         return None
     raw = data[end + 20 : header_end]
@@ -345,7 +347,7 @@ def _published(connection: Connection, number: int, size: int, data: bytes, pos:
         connection.dialect.properties[60].from_wire(raw, connection._tables).check()
     count = 0
     if channel.mode is Mode.CONFIRM:
-        if len(channel.unconfirmed) >= connection._joint.limits.unconfirmed:
+        if len(channel.unconfirmed) >= joint.limits.unconfirmed:
             return None
         count = channel.publish_count = channel.publish_count + 1
         channel.unconfirmed[count] = None

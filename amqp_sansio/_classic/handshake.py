@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import sasl
 from .._version import __version__
 from ..endpoint import CloseHint, Side
-from ..errors import LocalProtocolError, RemoteProtocolError, Scope
+from ..errors import CodecError, LocalProtocolError, RemoteProtocolError, Scope
 from ..events import (
     AuthenticationRequested,
     By,
@@ -24,13 +24,15 @@ from ..versions import AMQP_0_8
 from . import closing, hints
 from .config import CAPABILITIES
 from .events import Redirected
-from .frames import OVERHEAD, method_frame
+from .channel import send_frames
+from .frames import OVERHEAD
 from .joint import CHANNEL_MAX, MIN_FRAME_MAX
 from .states import Connection as State
 from .table import Table
 from .violation import ACCESS_REFUSED, SILENT, Violation
 
 if TYPE_CHECKING:
+    from .config import Config
     from .connection import Connection
     from .method import Method
 
@@ -46,13 +48,13 @@ def receive_header(connection: Connection) -> bool:
         return False
     if connection.role is Side.CLIENT and buffer.data[buffer.pos] != 0x41:
         return _not_a_header(connection)
-    if not buffer.want(8):
-        data = buffer.data[buffer.pos :] + b"".join(buffer.parts)
-        if b"AMQP".startswith(data[:4]) or data[:4] == b"AMQP":
-            return False
-        data = data[:8]
-    else:
-        data = buffer.data[buffer.pos : buffer.pos + 8]
+    if not buffer.want(4):
+        return False
+    # Who doesn't begin with these four isn't waited for (section 4.2.2).
+    size = 8 if buffer.data.startswith(b"AMQP", buffer.pos) else 4
+    if not buffer.want(size):
+        return False
+    data = buffer.data[buffer.pos : buffer.pos + size]
     if connection.role is Side.SERVER:
         _client_header(connection, data)
     else:
@@ -71,9 +73,9 @@ def _not_a_header(connection: Connection) -> bool:
     if buffer.data[buffer.pos] == 1:
         connection._started = True
         return True
-    if not buffer.want(5) and connection._ending is None:
+    if not buffer.want(5):
         return False
-    hint = hints.of_first_octets(buffer.data[buffer.pos : buffer.pos + 8])
+    hint = hints.of_first_octets(buffer.data[buffer.pos : buffer.pos + 5])
     text = "what the server sent is neither a protocol header nor a frame"
     raise Violation(SILENT, f"{text}; {hint}" if hint else text, rule="wire/header-unsupported")
 
@@ -106,7 +108,9 @@ def _client_header(connection: Connection, data: bytes) -> None:
 
 
 def _server_header(connection: Connection, data: bytes) -> None:
-    """A client reads the server's header, which means: not this version."""
+    """A client reads the server's header, which means: not this version. Raises Violation."""
+    if len(data) < 8:
+        raise Violation(SILENT, f"the server began with {data!r}", rule="wire/header-unsupported")
     connection._joint.step_header(Side.SERVER)
     wanted = connection.dialect
     text = f"the server refused {wanted.name} ({_numbers(wanted.header)}) and offers {_numbers(data)}"
@@ -136,8 +140,7 @@ def peer_properties(connection: Connection) -> Table:
 
 
 def _send(connection: Connection, method: Method) -> None:
-    connection._joint.step(connection.role, 0, method)
-    connection._out.append(method_frame(0, method.encode(connection._tables)))
+    closing.answer(connection, 0, method)
 
 
 # Client.
@@ -163,8 +166,12 @@ def _start(connection: Connection, start: Any) -> None:
         return
     connection.mechanism = mechanism.name
     connection._sasl = (mechanism, state, 0)
+    locales = start.locales.decode("utf-8", "replace").split()
+    locale = connection.config.locale
+    if locales and locale not in locales:
+        locale = "en_US"
     start_ok = dialect.named["connection.start-ok"](
-        peer_properties(connection), mechanism.name, response, connection.config.locale
+        peer_properties(connection), mechanism.name, response, locale
     )
     _send(connection, start_ok)
 
@@ -202,8 +209,8 @@ def _tune(connection: Connection, tune: Any) -> None:
             SILENT, f"the server offers frame-max {tune.frame_max}, below 4096", rule="connection.tune/frame-min"
         )
     config = connection.config
-    channel_max = _lower(config.channel_max, tune.channel_max)
-    frame_max = _lower(config.frame_max, tune.frame_max)
+    channel_max = _lower(_channel_max(config), tune.channel_max)
+    frame_max = _lower(_frame_max(config), tune.frame_max)
     heartbeat = _lower(ceil(config.heartbeat), tune.heartbeat) if config.heartbeat else 0
     named = connection.dialect.named
     _send(connection, named["connection.tune-ok"](channel_max, frame_max, heartbeat))
@@ -228,6 +235,16 @@ def agree(connection: Connection, channel_max: int, frame_max: int, heartbeat: i
 def _lower(ours: int, theirs: int) -> int:
     """The smaller of two limits where 0 means none."""
     return min(ours, theirs) if ours and theirs else ours or theirs
+
+
+def _channel_max(config: Config) -> int:
+    return min(config.channel_max or CHANNEL_MAX, config.limits.channels)
+
+
+def _frame_max(config: Config) -> int:
+    """A frame must fit into what may lie unparsed."""
+    room = config.limits.unparsed - OVERHEAD
+    return min(config.frame_max or room, room)
 
 
 def _open_ok(connection: Connection, open_ok: Any) -> None:
@@ -286,56 +303,66 @@ def _server_step(connection: Connection, mechanism: Any, state: Any, step: sasl.
         _refuse(connection, "ACCESS_REFUSED - login was refused")
 
 
-def _take_decision(connection: Connection, what: str) -> None:
-    if connection._waiting_for == what:
-        connection._waiting_for = None
-        return
-    connection._check_open()
-    raise LocalProtocolError(f"no {what} is waiting for an answer")
+def _check_decision(connection: Connection, what: str) -> None:
+    if connection._waiting_for != what or connection._lost:
+        connection._check_open()
+        raise LocalProtocolError(f"no {what} is waiting for an answer")
+
+
+def _decide(connection: Connection, what: str, method: Method) -> None:
+    """Answer what the application was asked. Raises LocalProtocolError, with the question still open."""
+    _check_decision(connection, what)
+    send_frames(connection, 0, method, None, None)
+    connection._waiting_for = None
 
 
 def accept_authentication(connection: Connection) -> None:
     """Tune, now that the user is known."""
-    _take_decision(connection, AUTHENTICATION)
-    connection._sasl = None
     config = connection.config
-    channel_max = min(config.channel_max or CHANNEL_MAX, config.limits.channels)
-    tune = connection.dialect.named["connection.tune"](
-        channel_max, config.frame_max, ceil(config.heartbeat)
-    )
-    connection._offered = (channel_max, config.frame_max)
-    _send(connection, tune)
+    offered = _channel_max(config), _frame_max(config)
+    tune = connection.dialect.named["connection.tune"](*offered, ceil(config.heartbeat))
+    _decide(connection, AUTHENTICATION, tune)
+    connection._offered = offered
+    connection._sasl = None
 
 
 def refuse_authentication(connection: Connection, text: str) -> None:
     """Refuse as the client announced it understands it."""
-    _take_decision(connection, AUTHENTICATION)
+    _check_decision(connection, AUTHENTICATION)
     _refuse(connection, text)
 
 
 def _refuse(connection: Connection, text: str) -> None:
     connection._sasl = None
-    capabilities = connection.peer_properties.get("capabilities")
-    if isinstance(capabilities, Table) and capabilities.get("authentication_failure_close") is True:
-        closing.send_close(connection, ACCESS_REFUSED, text, 0, 0)
-        connection._report_later = CloseReport(By.LOCAL, ACCESS_REFUSED, text)
+    if _wants_close(connection.peer_properties):
+        closing.send_close(connection, CloseReport(By.LOCAL, ACCESS_REFUSED, text))
         return
-    report = CloseReport(By.LOCAL, 0, text, rule="connection/pre-open-error")
-    closing.end_connection(connection, report, CloseHint.CLOSE_NOW)
+    report = CloseReport(By.LOCAL, 0, text)
+    closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
+
+
+def _wants_close(client_properties: Table) -> bool:
+    """Whether a client takes connection.close for a refused login (RabbitMQ's extension)."""
+    try:
+        capabilities = client_properties.get("capabilities")
+        return (
+            isinstance(capabilities, Table)
+            and capabilities.get("authentication_failure_close") is True
+        )
+    except CodecError:
+        return False
 
 
 def provide_scram_keys(connection: Connection, keys: sasl.ScramKeys | None) -> None:
     """Go on with SCRAM."""
-    if connection._waiting_for == SCRAM_KEYS:
-        mechanism, state = connection._sasl
-        try:
-            after = mechanism.keys(state, keys)
-        except sasl.SaslError as error:
-            raise LocalProtocolError(str(error)) from error
-        connection._waiting_for = None
-        _server_step(connection, mechanism, *after)
-        return
-    _take_decision(connection, SCRAM_KEYS)
+    _check_decision(connection, SCRAM_KEYS)
+    mechanism, state = connection._sasl
+    try:
+        after = mechanism.keys(state, keys)
+    except sasl.SaslError as error:
+        raise LocalProtocolError(str(error)) from error
+    connection._waiting_for = None
+    _server_step(connection, mechanism, *after)
 
 
 def _tune_ok(connection: Connection, tune_ok: Any) -> None:
@@ -367,22 +394,21 @@ def _open(connection: Connection, open_: Any) -> None:
 
 def accept_open(connection: Connection) -> None:
     """Send open-ok; the connection is open."""
-    _take_decision(connection, VHOST)
     open_ok = connection.dialect.named["connection.open-ok"]
-    if connection.dialect.version is AMQP_0_8:
-        _send(connection, open_ok(connection.config.known_hosts))
-    else:
-        _send(connection, open_ok())
+    known_hosts = connection.config.known_hosts
+    answer = open_ok(known_hosts) if connection.dialect.version is AMQP_0_8 else open_ok()
+    _decide(connection, VHOST, answer)
     connection._timers.clear("handshake")
     connection._events.append(Opened(Scope.CONNECTION))
 
 
 def refuse_open(connection: Connection, code: int, text: str) -> None:
     """Close instead of open-ok."""
-    _take_decision(connection, VHOST)
+    _check_decision(connection, VHOST)
     open_ = connection.dialect.named["connection.open"]
-    closing.send_close(connection, code, text, open_.CLASS_ID, open_.METHOD_ID)
-    connection._report_later = CloseReport(By.LOCAL, code, text, open_.CLASS_ID, open_.METHOD_ID)
+    closing.send_close(
+        connection, CloseReport(By.LOCAL, code, text, open_.CLASS_ID, open_.METHOD_ID)
+    )
 
 
 def redirect(connection: Connection, host: str, known_hosts: str) -> None:
@@ -390,8 +416,7 @@ def redirect(connection: Connection, host: str, known_hosts: str) -> None:
     named = connection.dialect.named
     if "connection.redirect" not in named:
         raise LocalProtocolError(f"{connection.dialect.name} has no connection.redirect")
-    _take_decision(connection, VHOST)
-    _send(connection, named["connection.redirect"](host, known_hosts))
+    _decide(connection, VHOST, named["connection.redirect"](host, known_hosts))
     report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
     closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 _TLS_RECORDS: Final = (0x15, 0x16)
+_LOOKED_AT: Final = 5
+"""How many first octets tell what a stream is."""
 
 _BY_TEXT: Final = (
     ("PRECONDITION_FAILED - unknown delivery tag", "the delivery was settled before, or on another channel"),
@@ -20,6 +22,7 @@ _BY_TEXT: Final = (
     ("RESOURCE_LOCKED", "another connection holds it exclusively"),
     ("frame_too_large", "a frame was larger than the agreed frame-max"),
 )
+_LOGIN_METHODS: Final = (11, 21)
 _BY_CODE: Final = {
     312: "no queue is bound for this routing key",
     320: "the server is shutting down or an operator closed the connection",
@@ -34,8 +37,10 @@ _BY_CODE: Final = {
 }
 
 
-def for_close(code: int, text: str) -> str:
-    """The usual cause behind a peer's close."""
+def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> str:
+    """The usual cause behind a peer's close that blames a method."""
+    if class_id == 10 and method_id in _LOGIN_METHODS:
+        return "the user doesn't exist, the password is wrong, or the mechanism isn't allowed"
     for part, hint in _BY_TEXT:
         if part in text:
             return hint
@@ -44,7 +49,9 @@ def for_close(code: int, text: str) -> str:
 
 def for_octets(connection: Connection) -> str:
     """The usual cause of octets that are no AMQP, read from how the stream began."""
-    return of_first_octets(connection._buffer.data[:8]) if connection._buffer.consumed == 0 else ""
+    buffer = connection._buffer
+    first = connection._unit_offset == 0 == buffer.offset
+    return of_first_octets(buffer.data[:_LOOKED_AT]) if first else ""
 
 
 def of_first_octets(first: bytes) -> str:
@@ -62,9 +69,11 @@ def for_lost(connection: Connection, kind: str) -> str:
     """The usual cause of a transport that vanished in this state."""
     if kind == "silent":
         return "the peer or the network is dead, or its process is stopped"
-    state = connection._joint.state
-    if connection.role is Side.SERVER:
-        return ""
+    return "" if connection.role is Side.SERVER else of_state(connection._joint.state)
+
+
+def of_state(state: State) -> str:
+    """The usual cause of a server that hangs up in this state."""
     if state is State.HEADER_SENT:
         return "the server hung up on the protocol header; it may want TLS, or not be AMQP"
     if state in (State.AUTHENTICATING, State.CHALLENGED, State.STARTED):

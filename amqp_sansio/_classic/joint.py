@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..endpoint import Side
 from ..errors import Scope
-from .bookkeeping import BOOKS, ChannelState, ContentState, Pending, Step
+from ..versions import AMQP_0_8
+from .access import check_ticket, grant_ticket
+from .bookkeeping import BOOKS, ChannelState, ContentState, Pending, Step, check_staged
 from .states import (
     CHANNEL,
     CHANNEL_INPUTS,
@@ -28,11 +30,14 @@ from .states import (
     On,
     Piece,
 )
+from .values import check_values
 from .violation import (
     CHANNEL_ERROR,
     COMMAND_INVALID,
     CONTENT_TOO_LARGE,
     FRAME_ERROR,
+    NOT_ALLOWED,
+    NOT_IMPLEMENTED,
     RESOURCE_ERROR,
     SILENT,
     Violation,
@@ -45,6 +50,10 @@ if TYPE_CHECKING:
     from .method import Method
 
 CONNECTION_CLASS: Final = 10
+DTX_CLASS: Final = 100
+_CANCELS: Final = ("basic.cancel", "file.cancel", "stream.cancel")
+CLOSES: Final = ("connection.close", "connection.close-ok")
+"""What is taken when everything else is discarded, because the connection is closing."""
 CHANNEL_MAX: Final = 65535
 MIN_FRAME_MAX: Final = 4096
 HANDSHAKE_FRAME_MAX: Final = 65536
@@ -99,11 +108,18 @@ class Joint:
         self.state = self._next(On.C_HEADER if side is Side.CLIENT else On.S_HEADER, "protocol header")
 
     def step(
-        self, side: Side, number: int, method: Method, token: Any = None, whole: bool = True
+        self,
+        side: Side,
+        number: int,
+        method: Method,
+        token: Any = None,
+        whole: bool = True,
+        size: int | None = None,
     ) -> Step | None:
         """`side` sends `method` on channel `number`; None means: discarded, because the channel or connection is closing.
 
-        With `whole` false a method with content is followed by `header` and `body`; else its content comes with it. Raises Violation.
+        With `whole` false a method with content is followed by `header` and `body`; else its content of `size` octets
+        comes with it. Raises Violation.
         """
         client = side is Side.CLIENT
         if side not in self.dialect.senders[method.ID]:
@@ -112,6 +128,8 @@ class Joint:
                 f"{method.NAME} is not for the {side.value} to send",
                 rule="connection/life-cycle" if method.CLASS_ID == CONNECTION_CLASS else "connection/error-scope",
             )
+        if self.discards(None, client) and method.NAME not in CLOSES:
+            return None
         if method.CLASS_ID == CONNECTION_CLASS:
             return self._step_connection(client, number, method, token)
         if number == 0:
@@ -129,10 +147,10 @@ class Joint:
         if channel is None:
             channel = self._unopened(number, given, method)
         after = self._channel_after(channel, given, method)
-        if self.discards(channel, client) and given in (Ch.C_OTHER, Ch.S_OTHER):
+        if given in (Ch.C_OTHER, Ch.S_OTHER) and self.discards(channel, client):
             return None
         content = self._step_content(channel, client, method, given)
-        step = self._books(channel, client, method, token)
+        step = self._books(channel, client, method, token, size)
         channel.state = after
         if given is Ch.C_OPEN:
             self.channels[number] = channel
@@ -145,8 +163,7 @@ class Joint:
         elif given in (Ch.C_CLOSE, Ch.S_CLOSE, Ch.C_CLOSE_OK, Ch.S_CLOSE_OK):
             self._drop_content(channel, client)
         if after is Channel.CLOSED:
-            self._drop_content(channel, True)
-            self._drop_content(channel, False)
+            self.drop_contents(channel)
             del self.channels[number]
         return step
 
@@ -159,7 +176,7 @@ class Joint:
         """
         client = side is Side.CLIENT
         channel = self._content_channel(client, number, "content header")
-        if self.discards(channel, client):
+        if channel is None:
             return None
         content = self._content(channel, client, Content.HEADER, "content header")
         if class_id != content.method.CLASS_ID:
@@ -169,11 +186,13 @@ class Joint:
                 rule="wire/content-class",
             )
         if weight:
+            old = self.dialect.version is AMQP_0_8
             raise Violation(
-                FRAME_ERROR,
-                f"content header with weight {weight}, which must be 0",
-                rule="wire/content-weight",
+                NOT_IMPLEMENTED if old else codes_of(self.dialect.version).unexpected_frame,
+                f"content header with weight {weight}; content within content is not supported",
+                rule="wire/structured-optional" if old else "wire/content-weight",
             )
+        check_staged(content.answered, size)
         if not streaming:
             self._check_size(size)
             self.bodies += size
@@ -189,7 +208,7 @@ class Joint:
         """`side` sends a body frame with `length` octets; None when it is discarded. Raises Violation."""
         client = side is Side.CLIENT
         channel = self._content_channel(client, number, "content body")
-        if self.discards(channel, client):
+        if channel is None:
             return None
         content = self._content(channel, client, Content.BODY, "content body")
         received = content.received + length
@@ -205,13 +224,14 @@ class Joint:
             self._end_content(channel, client)
         return content
 
-    def discards(self, channel: ChannelState, client: bool) -> bool:
-        """Whether the receiver drops what this side sends, because it has sent its own close before."""
-        state = channel.state
-        if client:
-            closing = state is Channel.SERVER_CLOSING
-            return closing or self.state is Connection.SERVER_CLOSING
-        return state is Channel.CLIENT_CLOSING or self.state is Connection.CLIENT_CLOSING
+    def discards(self, channel: ChannelState | None, client: bool) -> bool:
+        """Whether the receiver drops what this side sends, because it has sent its own close before.
+
+        That is the close of `channel`, or without one the connection's.
+        """
+        if channel is not None:
+            return channel.state is (Channel.SERVER_CLOSING if client else Channel.CLIENT_CLOSING)
+        return self.state is (Connection.SERVER_CLOSING if client else Connection.CLIENT_CLOSING)
 
     def _next(self, given: On, what: str) -> Connection:
         after = CONNECTION[self.state].get(given)
@@ -237,6 +257,7 @@ class Joint:
         if given in (On.C_OTHER, On.S_OTHER):
             step = self._books(self.zero, client, method, token)
         else:
+            check_values(self.dialect, method)
             step = Step(self.zero, client, method, None, token, codes_of(self.dialect.version), self.limits)
         self.state = after
         return step
@@ -275,8 +296,11 @@ class Joint:
             )
         return after
 
-    def _books(self, channel: ChannelState, client: bool, method: Method, token: Any) -> Step:
+    def _books(
+        self, channel: ChannelState, client: bool, method: Method, token: Any, size: int | None = None
+    ) -> Step:
         """Match replies, step the channel's mode and keep the books of one method that counts."""
+        check_values(self.dialect, method)
         answered = None
         if (method.IS_REPLY and method.CLASS_ID != 20) or method.NAME == "channel.flow-ok":
             answered = channel.find_call(not client, method, self.dialect.replies)
@@ -294,7 +318,10 @@ class Joint:
                 raise self._wrong_mode(channel, method)
             mode = after
         codes = codes_of(self.dialect.version)
+        if self.dialect.strict:
+            self._check_strictly(channel, method)
         step = Step(channel, client, method, answered, token, codes, self.limits)
+        step.size = size
         asks = bool(self.dialect.replies[method.ID]) if method.CLASS_ID != 20 else method.NAME == "channel.flow"
         if asks and method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
             asks = False
@@ -313,8 +340,34 @@ class Joint:
         if answered is not None:
             channel.end_call(not client, answered)
         if asks:
-            channel.add_call(client, Pending(method, token))
+            channel.add_call(client, Pending(method, token, step.remaining))
+        if answered is not None and method.NAME == "access.request-ok" and self.dialect.strict:
+            grant_ticket(channel, answered.request, method.ticket)  # type: ignore[attr-defined]
         return step
+
+    def _check_strictly(self, channel: ChannelState, method: Method) -> None:
+        """What the specifications ask for and their implementations disregard."""
+        if channel.assumed:
+            return
+        if self.dialect.version is AMQP_0_8:
+            check_ticket(channel, method)
+            if method.NAME == "basic.recover" and channel.mode is Mode.TRANSACTED:
+                raise Violation(
+                    codes_of(self.dialect.version).not_transacted,
+                    f"basic.recover on channel {channel.number}, which is transacted",
+                    rule="basic.recover/transacted",
+                    scope=Scope.CHANNEL,
+                )
+        if method.NAME in _CANCELS:
+            tag: str = method.consumer_tag  # type: ignore[attr-defined]
+            if tag not in channel.consumers and any(
+                [tag in other.consumers for other in self.channels.values()]
+            ):
+                raise Violation(
+                    NOT_ALLOWED,
+                    f"{method.NAME}: consumer {tag!r} belongs to another channel than {channel.number}",
+                    rule="basic.consume/tag-channel-scope",
+                )
 
     def _wrong_mode(self, channel: ChannelState, method: Method) -> Violation:
         if method.NAME in ("tx.commit", "tx.rollback"):
@@ -324,10 +377,15 @@ class Joint:
                 rule=f"{method.NAME}/not-transacted",
                 scope=Scope.CHANNEL,
             )
+        rule = "rabbitmq/confirm.select-not-tx"
+        if method.CLASS_ID == DTX_CLASS:
+            rule = "dtx.select/required" if method.NAME == "dtx.start" else "dtx/grammar"
+        elif channel.mode is Mode.DISTRIBUTED:
+            rule = "dtx/grammar"
         return Violation(
             codes_of(self.dialect.version).not_transacted,
             f"{method.NAME} on channel {channel.number}, which is in {channel.mode.value} mode",
-            rule="rabbitmq/confirm.select-not-tx",
+            rule=rule,
             scope=Scope.CHANNEL,
         )
 
@@ -348,7 +406,10 @@ class Joint:
             )
         return after if method.HAS_CONTENT else None
 
-    def _content_channel(self, client: bool, number: int, what: str) -> ChannelState:
+    def _content_channel(self, client: bool, number: int, what: str) -> ChannelState | None:
+        """The channel that a header or body belongs to; None when it is discarded."""
+        if self.discards(None, client):
+            return None
         if number == 0:
             raise Violation(CHANNEL_ERROR, f"{what} on channel 0", rule="wire/content-channel-zero")
         self._next(On.C_OTHER if client else On.S_OTHER, what)
@@ -363,7 +424,7 @@ class Joint:
                 f"{what} while channel {number} is {channel.state.value}",
                 rule="channel/closed-when",
             )
-        return channel
+        return None if self.discards(channel, client) else channel
 
     def _content(self, channel: ChannelState, client: bool, wanted: Content, what: str) -> ContentState:
         content = channel.client_content if client else channel.server_content
@@ -400,7 +461,15 @@ class Joint:
         else:
             channel.server_content = None
 
+    def drop_contents(self, channel: ChannelState) -> None:
+        """Cut what both sides have under way on a channel."""
+        self._drop_content(channel, True)
+        self._drop_content(channel, False)
+
     def _drop_content(self, channel: ChannelState, client: bool) -> None:
         content = channel.client_content if client else channel.server_content
         if content is not None:
             self._end_content(channel, client)
+            if content.answered is not None:
+                # The reply never came whole: its call is open as before.
+                channel.add_call(not client, content.answered, first=True)

@@ -241,7 +241,8 @@ def encode_slowly(method: Method, tables: TableRules) -> bytes:
             parts.append(_packed(bits))
             bits = []
         if kind == "optional-table":
-            if value is None and not tables.consume_arguments:
+            if value is None:
+                parts.append(_NOTHING["table"] if tables.consume_arguments else b"")
                 continue
             if not tables.consume_arguments:
                 raise CodecError(
@@ -249,29 +250,29 @@ def encode_slowly(method: Method, tables: TableRules) -> bytes:
                     code=SYNTAX_ERROR,
                 )
             kind = "table"
-        parts.append(write_field(method.NAME, name, kind, value, tables))
+        if name:
+            parts.append(write_field(method.NAME, name, kind, value, tables))
+        else:
+            parts.append(_NOTHING[kind])
     if bits:
         parts.append(_packed(bits))
     return b"".join(parts)
 
 
 def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules) -> bytes:
-    """The octets of one field, of its empty value for None.
-
-    Raises CodecError that names the owner and the field.
-    """
+    """The octets of one field. Raises CodecError that names the owner and the field."""
     layout = INTEGERS.get(kind)
     try:
         if layout is not None:
-            return layout.pack(0 if value is None else value)
+            return layout.pack(value)
         if kind == "shortstr":
-            data = b"" if value is None else value.encode("utf-8", "surrogateescape")
+            data = value.encode("utf-8", "surrogateescape")
             return OCTET[len(data)] + data
         if kind == "longstr":
-            data = b"" + (value or b"")
+            data = b"" + value
             return INTEGERS["long"].pack(len(data)) + data
-        elif value is None or isinstance(value, Mapping):
-            return encode_table(cast("Mapping[str, Any]", value or EMPTY), tables)
+        if isinstance(value, Mapping):
+            return encode_table(cast("Mapping[str, Any]", value), tables)
     except IndexError:
         raise CodecError(
             f"{owner}: {name} is above 255 octets: {value!r:.60}...", code=SYNTAX_ERROR
@@ -282,6 +283,18 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
         f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR
     )
 
+
+_NOTHING: Final = {
+    "octet": bytes(1),
+    "short": bytes(2),
+    "long": bytes(4),
+    "longlong": bytes(8),
+    "timestamp": bytes(8),
+    "shortstr": bytes(1),
+    "longstr": bytes(4),
+    "table": bytes(4),
+}
+"""What stands for a reserved field."""
 
 _KINDS: Final = {
     "octet": "an int from 0 to 255",

@@ -70,12 +70,18 @@ class ObservingJoint(Joint):
         self.bounds = limits
         self.recovered: dict[int, int] = {}
 
-    def discards(self, channel: ChannelState, client: bool) -> bool:
+    def discards(self, channel: ChannelState | None, client: bool) -> bool:
         """Never: what the other side ignores still counts for who sent it."""
         return False
 
     def step(
-        self, side: Side, number: int, method: Method, token: Any = None, whole: bool = True
+        self,
+        side: Side,
+        number: int,
+        method: Method,
+        token: Any = None,
+        whole: bool = True,
+        size: int | None = None,
     ) -> Step | None:
         """As the base's; a channel that was only assumed to be open begins anew with channel.open."""
         if method.NAME == "channel.open":
@@ -84,7 +90,7 @@ class ObservingJoint(Joint):
                 del self.channels[number]
         elif method.NAME == "basic.recover-ok" and number in self.channels:
             self.recovered[number] = self.channels[number].last_tag
-        step = super().step(side, number, method, token, whole)
+        step = super().step(side, number, method, token, whole, size)
         if step is not None:
             self._bound(step.channel)
         if number not in self.channels:

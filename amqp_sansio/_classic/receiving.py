@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 from ..endpoint import Side
 from ..errors import CodecError, Scope
-from ..events import Accepted, Opened, Rejected, Released, Replied, Settled
+from ..events import Handle, Opened, Replied, Settled
 from . import closing, handshake
+from .bookkeeping import Outcome
 from .channel import return_key
 from .events import (
     Blocked,
@@ -36,27 +38,33 @@ from .frames import (
     METHOD,
     METHOD_ID,
     TRACE,
+    Frame,
     check_heartbeat,
-    method_frame,
     next_frame,
 )
+from .joint import CLOSES
 from .states import Channel as ChannelStates
 from .states import Mode
-from .violation import COMMAND_INVALID, FRAME_ERROR, NOT_IMPLEMENTED, SYNTAX_ERROR, Violation
+from .violation import (
+    COMMAND_INVALID,
+    FRAME_ERROR,
+    NOT_IMPLEMENTED,
+    RESOURCE_ERROR,
+    SYNTAX_ERROR,
+    Violation,
+)
 
 if TYPE_CHECKING:
     from .bookkeeping import ContentState, Step
     from .channel import Channel
     from .connection import Connection
+    from .method import Method
 
-ACCEPTED: Final = Accepted()
-REJECTED: Final = Rejected()
-RELEASED: Final = Released()
-
+_SMALL_PIECE: Final = 1024
 
 def receive_unit(connection: Connection) -> bool:
     """Parse and apply one unit; False while octets are missing or nothing more is taken."""
-    if connection._report is not None or requests_full(connection):
+    if connection._report is not None:
         return False
     buffer = connection._buffer
     connection._unit_offset = buffer.offset
@@ -73,6 +81,9 @@ def receive_unit(connection: Connection) -> bool:
             return False
         kind, number, data, start, end = frame
         connection._unit_channel = number
+        if connection._report_later is not None and not _is_close(connection, frame):
+            # Once a close is on its way everything else is dropped (0-9-1 connection.close).
+            return True
         if kind == METHOD:
             _receive_method(connection, number, data, start, end)
         elif kind == BODY:
@@ -93,10 +104,18 @@ def receive_unit(connection: Connection) -> bool:
     return True
 
 
+def _is_close(connection: Connection, frame: Frame) -> bool:
+    kind, number, data, start, end = frame
+    if kind != METHOD or number or end - start < 4:
+        return False
+    method = connection.dialect.methods.get(METHOD_ID.unpack_from(data, start)[0])
+    return method is not None and method.NAME in CLOSES
+
+
 def requests_full(connection: Connection) -> bool:
     """Whether as many requests of the peer wait for answers on a channel as `Limits.requests` allows."""
     full = connection._full_channel
-    if full is None or connection._ending is not None:
+    if full is None:
         return False
     calls = full.calls(connection.role is Side.SERVER)
     if calls is not None and len(calls) >= connection.config.limits.requests:
@@ -122,14 +141,17 @@ def _receive_method(connection: Connection, number: int, data: bytes, start: int
             _check_tables(connection, method)
     except CodecError as error:
         raise Violation(error.code or SYNTAX_ERROR, str(error), rule=error.rule) from None
-    peer = connection.role.other
-    channel = connection._channels.get(number)
-    step = connection._joint.step(peer, number, method, None, False)
+    step = connection._joint.step(connection.role.other, number, method, None, False)
     if step is None:
         return
+    channel: Any = step.channel
+    if step.replied:
+        calls = channel.calls(connection.role is Side.SERVER)
+        if calls is not None and len(calls) >= connection.config.limits.requests:
+            connection._full_channel = channel
     receiver = _RECEIVERS.get(method.NAME)
     if receiver is not None:
-        receiver(connection, channel or connection._channels.get(number) or step.channel, method, step)
+        receiver(connection, channel, method, step)
     elif not method.HAS_CONTENT:
         _receive_other(connection, number, method, step)
 
@@ -147,21 +169,18 @@ def _check_tables(connection: Connection, method: Any) -> None:
 def _receive_other(connection: Connection, number: int, method: Any, step: Step) -> None:
     if method.NAME in handshake.OPENING_METHODS:
         handshake.receive_method(connection, method)
-    elif step.answered is not None:
+    elif step.answered is not None and step.answered.token is not None:
         _complete(connection, step.answered.token, method)
-    elif connection.dialect.replies[method.ID] and not (method.HAS_NO_WAIT and method.no_wait):
-        calls = step.channel.calls(connection.role is Side.SERVER)
-        if calls is not None and len(calls) >= connection.config.limits.requests:
-            connection._full_channel = step.channel
+    elif step.replied:
         connection._events.append(Request(number, method))
     else:
         connection._events.append(MethodReceived(number, method))
+    closing.settle_deliveries(connection, step)
 
 
-def _complete(connection: Connection, handle: Any, result: object) -> None:
-    if handle is not None:
-        handle._complete(result)
-        connection._events.append(Replied(handle))
+def _complete(connection: Connection, handle: Handle[Any], result: object) -> None:
+    handle._complete(result)
+    connection._events.append(Replied(handle))
 
 
 def _receive_header(connection: Connection, number: int, data: bytes, start: int, end: int) -> None:
@@ -171,10 +190,10 @@ def _receive_header(connection: Connection, number: int, data: bytes, start: int
         )
     class_id, weight, size = CONTENT_HEADER.unpack_from(data, start)
     raw = data[start + 12 : end]
-    threshold = connection.config.stream_above
-    streaming = threshold is not None and size > threshold
+    channel = connection._channels.get(number)
+    streaming = channel is not None and _streams(connection, channel, size)
     content = connection._joint.header(connection.role.other, number, class_id, weight, size, streaming)
-    if content is None:
+    if content is None or channel is None:
         return
     content.properties = raw
     if connection._validate:
@@ -183,10 +202,22 @@ def _receive_header(connection: Connection, number: int, data: bytes, start: int
         except CodecError as error:
             raise Violation(error.code or SYNTAX_ERROR, str(error), rule=error.rule) from None
     if streaming:
+        channel.streaming = True
         properties = connection.dialect.properties[class_id].from_wire(raw, connection._tables)
-        connection._events.append(ContentBegun(number, content.method, properties, size))
+        published = content.method.NAME == "basic.publish" and channel.mode is Mode.CONFIRM
+        count = channel.publish_count if published else 0
+        connection._events.append(ContentBegun(number, content.method, properties, size, count))
     elif not size:
         _end_content(connection, number, content, b"")
+
+
+def _streams(connection: Connection, channel: Channel, size: int) -> bool:
+    """Whether a body comes in pieces. One that was returned doesn't: it must be compared with its publish."""
+    threshold = connection.config.stream_above
+    if threshold is None or size <= threshold:
+        return False
+    content = channel.server_content if connection.role is Side.CLIENT else channel.client_content
+    return content is not None and content.method.NAME != "basic.return"
 
 
 def _receive_body(connection: Connection, number: int, data: bytes, start: int, end: int) -> None:
@@ -195,15 +226,31 @@ def _receive_body(connection: Connection, number: int, data: bytes, start: int, 
         return
     last = content.received == content.size
     piece = data[start:end]
+    parts = content.parts
     if content.streaming:
-        connection._events.append(ContentChunk(number, piece, last))
+        if piece:
+            connection._events.append(ContentChunk(number, piece, last))
+        if last:
+            connection._channels[number].streaming = False
+            _end_streamed(connection, content)
     elif last:
-        content.parts.append(piece)
-        body = b"".join(content.parts) if len(content.parts) > 1 else piece
-        content.parts = []
-        _end_content(connection, number, content, body)
+        _end_content(connection, number, content, b"".join((*parts, piece)) if parts else piece)
+    elif len(piece) >= _SMALL_PIECE:
+        parts.append(piece)
+    elif parts and isinstance(parts[-1], bytearray):
+        # Each object costs tens of octets beside its own: small pieces share one.
+        parts[-1] += piece
     elif piece:
-        content.parts.append(piece)
+        parts.append(bytearray(piece))
+
+
+def _end_streamed(connection: Connection, content: ContentState) -> None:
+    """A reply whose body came in pieces ends its call without them."""
+    if content.answered is not None and content.answered.token is not None:
+        method = content.method
+        kind = connection.dialect.properties[method.CLASS_ID]
+        properties = kind.from_wire(content.properties, connection._tables)
+        _complete(connection, content.answered.token, Message(method, properties, b""))
 
 
 def _end_content(connection: Connection, number: int, content: ContentState, body: bytes) -> None:
@@ -212,7 +259,7 @@ def _end_content(connection: Connection, number: int, content: ContentState, bod
     name = method.NAME
     raw = content.properties
     tables = connection._tables
-    if content.answered is not None:
+    if content.answered is not None and content.answered.token is not None:
         properties = connection.dialect.properties[method.CLASS_ID].from_wire(raw, tables)
         _complete(connection, content.answered.token, Message(method, properties, body))
     elif name == "basic.deliver":
@@ -245,7 +292,7 @@ def _receive_return(connection: Connection, number: int, method: Any, raw: bytes
     channel: Any = connection._channels[number]
     handle = None
     if channel.mandatory:
-        wanted = return_key(method.exchange, method.routing_key, body)
+        wanted = return_key(method.exchange, method.routing_key, len(body), crc32(body))
         for count, key in channel.mandatory.items():
             if key == wanted:
                 if channel.returned is None:
@@ -262,54 +309,48 @@ def _receive_return(connection: Connection, number: int, method: Any, raw: bytes
     )  # fmt: skip
 
 
-def settle_confirms(connection: Connection, channel: Any, settled: list[tuple[int, Any]], positive: bool) -> None:
+def settle_confirms(
+    connection: Connection, channel: Any, settled: list[tuple[int, Any]], outcome: Outcome
+) -> None:
     """Publishes were confirmed: one event for those that went well, one for each that came back first."""
     plain: list[Any] = []
-    state = ACCEPTED if positive else REJECTED
     events = connection._events
     mandatory, returned = channel.mandatory, channel.returned
     for count, handle in settled:
         if mandatory:
             mandatory.pop(count, None)
-        outcome = returned.pop(count, None) if returned else None
-        if outcome is not None:
-            handle._complete(outcome)
-            events.append(Settled((handle,), outcome))
+        came_back = returned.pop(count, None) if returned else None
+        if handle is None:
+            continue
+        if came_back is not None:
+            handle._complete(came_back)
+            events.append(Settled((handle,), came_back))
         else:
-            handle._complete(state)
+            handle._complete(outcome)
             plain.append(handle)
     if plain:
-        events.append(Settled(tuple(plain), state))
+        events.append(Settled(tuple(plain), outcome))
 
 
 def _ack(connection: Connection, channel: Any, method: Any, step: Step) -> None:
     if connection.role is Side.CLIENT:
-        settle_confirms(connection, channel, step.settled, step.positive)
+        settle_confirms(connection, channel, step.settled, step.outcome)
         return
-    requeued = not step.positive and method.requeue
-    state = ACCEPTED if step.positive else RELEASED if requeued else REJECTED
-    handles = tuple([token for _, token in step.settled if token is not None])
-    for handle in handles:
-        handle._complete(state)
     connection._events.append(MethodReceived(channel.number, method))
-    if handles:
-        connection._events.append(Settled(handles, state))
+    closing.settle_deliveries(connection, step)
 
 
-def _channel_open(connection: Connection, channel: Any, method: Any, step: Step) -> None:
-    answer = connection.dialect.named["channel.open-ok"]()
-    connection._joint.step(connection.role, channel.number, answer)
-    connection._out.append(method_frame(channel.number, answer.encode(connection._tables)))
+def _channel_open(connection: Connection, channel: Channel, method: Any, step: Step) -> None:
+    closing.answer(connection, channel.number, connection.dialect.named["channel.open-ok"]())
     connection._events.append(Opened(Scope.CHANNEL, channel.number))
 
 
-def _channel_open_ok(connection: Connection, channel: Any, method: Any, step: Step) -> None:
-    if channel.state is not ChannelStates.OPEN:
-        return
+def _channel_open_ok(connection: Connection, channel: Channel, method: Any, step: Step) -> None:
     handle = channel.opening
-    channel.opening = None
-    handle._complete(method)
-    connection._events.append(Opened(Scope.CHANNEL, channel.number, handle))
+    if channel.state is ChannelStates.OPEN and handle is not None:
+        channel.opening = None
+        handle._complete(method)
+        connection._events.append(Opened(Scope.CHANNEL, channel.number, handle))
 
 
 def _channel_close(connection: Connection, channel: Channel, method: Any, step: Step) -> None:
@@ -328,21 +369,35 @@ def _connection_close_ok(connection: Connection, channel: Any, method: Any, step
     closing.connection_closed(connection)
 
 
-def _flow(connection: Connection, channel: Any, method: Any, step: Step) -> None:
-    answer = connection.dialect.named["channel.flow-ok"](method.active)
-    connection._joint.step(connection.role, channel.number, answer)
-    connection._out.append(method_frame(channel.number, answer.encode(connection._tables)))
+def _flow(connection: Connection, channel: Channel, method: Any, step: Step) -> None:
+    _answer(connection, channel, connection.dialect.named["channel.flow-ok"](method.active))
     connection._events.append(FlowChanged(channel.number, method.active))
 
 
-def _cancel(connection: Connection, channel: Any, method: Any, step: Step) -> None:
+def _answer(connection: Connection, channel: Channel, answer: Method) -> None:
+    """Answer at once, or behind the content that this end has under way on the channel (section 4.2.6)."""
+    if channel.own_content is None and channel.deferred is None:
+        closing.answer(connection, channel.number, answer)
+        return
+    if channel.deferred is None:
+        channel.deferred = []
+    channel.deferred.append(answer)
+    if len(channel.deferred) > connection.config.limits.requests:
+        raise Violation(
+            RESOURCE_ERROR,
+            f"{len(channel.deferred)} answers wait behind content on channel {channel.number}, "
+            f"Limits.requests allows {connection.config.limits.requests}",
+            scope=Scope.CHANNEL,
+        )
+
+
+def _cancel(connection: Connection, channel: Channel, method: Any, step: Step) -> None:
     if connection.role is Side.SERVER:
         _receive_other(connection, channel.number, method, step)
         return
     if not method.no_wait:
-        answer = connection.dialect.named["basic.cancel-ok"](method.consumer_tag)
-        connection._joint.step(connection.role, channel.number, answer)
-        connection._out.append(method_frame(channel.number, answer.encode(connection._tables)))
+        cancel_ok = connection.dialect.named["basic.cancel-ok"]
+        _answer(connection, channel, cancel_ok(method.consumer_tag))
     connection._events.append(ConsumerCancelled(channel.number, method.consumer_tag))
 
 

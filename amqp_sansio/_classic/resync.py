@@ -1,8 +1,8 @@
 """Finding the next frame that can be proven in octets that may begin anywhere (0-9-1 sections 2.3.5 and 4.2.3).
 
-A decision is yes, no, or "more octets are needed"; it never depends on where an arrival ends. A method or content header
-is proven by itself: known numbers, a sender that may send it, arguments that fill its size exactly, the end octet. A
-body or heartbeat says too little, so what follows it must look like a frame, or be the end of the octets.
+A decision is yes, no, or "more octets are needed"; it never depends on where an arrival ends. A method or content
+header is proven by itself: known numbers, a sender that may send it, arguments that fill its size exactly, the end
+octet. A body or heartbeat says too little, so what follows it must look like a frame, or be the end of the octets.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ class Reader:
 
         With `last` nothing follows `data`, so the answer is one of the first two.
         """
-        need = self._begins(data, pos, last)
+        need = self._begins(data, pos)
         if need <= 0:
             return REFUTED
         if len(data) - pos < need:
             return REFUTED if last else need
+        kind: int
+        size: int
         kind, _, size = FRAME.unpack_from(data, pos)
         after = pos + size + OVERHEAD
         if len(data) < after:
@@ -65,7 +67,7 @@ class Reader:
             return PROVEN if self._header(data[pos + 7 : after - 1]) else REFUTED
         if after == len(data):
             return PROVEN if last else size + OVERHEAD + 7
-        follows = self._begins(data, after, last)
+        follows = self._begins(data, after)
         if follows <= 0:
             return REFUTED
         if last or len(data) - after >= follows:
@@ -112,7 +114,7 @@ class Reader:
                 return True
         return False
 
-    def _begins(self, data: bytes, pos: int, last: bool) -> int:
+    def _begins(self, data: bytes, pos: int) -> int:
         """How many octets the begin of a frame takes that looks right so far; REFUTED when it doesn't.
 
         With too few octets the answer is how many are needed to say more.
@@ -133,7 +135,9 @@ class Reader:
             if left < 11:
                 return 11
             (method_id,) = METHOD_ID.unpack_from(data, pos + 7)
-            return 11 if any([method_id in dialect.methods for dialect in self.dialects]) else REFUTED
+            return (
+                11 if any([method_id in dialect.methods for dialect in self.dialects]) else REFUTED
+            )
         if not number:
             return REFUTED
         if kind == BODY:

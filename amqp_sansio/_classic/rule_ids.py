@@ -8,6 +8,7 @@ from ..versions import AMQP_0_8, Version
 
 _IN_0_8: Final = {
     "basic.consume/tag-channel-scope": "domain/consumer-tag.channel-scope",
+    "queue.unbind/no-current-queue": "queue.declare/current-queue",
     "channel/closed-when": "channel/grammar",
     "connection.start/client-support": "connection.start/client-cannot-do-version",
     "connection.start/server-support": "connection.start/version<=requested",
@@ -25,6 +26,8 @@ _IN_0_8: Final = {
     "wire/channel-zero": "wire/channel-range",
 }
 _IN_0_9_1: Final = {
+    "basic.consume/no-current-queue": "queue.declare/current-queue",
+    "basic.get/no-current-queue": "queue.declare/current-queue",
     "domain/consumer-tag.channel-scope": "basic.consume/tag-channel-scope",
     "wire/trace-channel": "wire/frame-type-unknown",
 }

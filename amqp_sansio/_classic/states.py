@@ -116,6 +116,7 @@ class Mode(TableEnum):
     NORMAL = "normal"
     TRANSACTED = "transacted"
     CONFIRM = "confirm"
+    DISTRIBUTED = "distributed transaction"
 
 
 class Select(TableEnum):
@@ -125,6 +126,8 @@ class Select(TableEnum):
     TX_COMMIT = "tx.commit"
     TX_ROLLBACK = "tx.rollback"
     CONFIRM_SELECT = "confirm.select"
+    DTX_SELECT = "dtx.select"
+    DTX_START = "dtx.start"
 
 
 # fmt: off
@@ -200,12 +203,15 @@ CONTENT: Final[Table[Content, Piece]] = {
 }
 
 MODE: Final[Table[Mode, Select]] = {
-    Mode.NORMAL:     {Select.TX_SELECT:      Mode.TRANSACTED,
-                      Select.CONFIRM_SELECT: Mode.CONFIRM},
-    Mode.TRANSACTED: {Select.TX_SELECT:      Mode.TRANSACTED,
-                      Select.TX_COMMIT:      Mode.TRANSACTED,
-                      Select.TX_ROLLBACK:    Mode.TRANSACTED},
-    Mode.CONFIRM:    {Select.CONFIRM_SELECT: Mode.CONFIRM},
+    Mode.NORMAL:      {Select.TX_SELECT:      Mode.TRANSACTED,
+                       Select.CONFIRM_SELECT: Mode.CONFIRM,
+                       Select.DTX_SELECT:     Mode.DISTRIBUTED},
+    Mode.TRANSACTED:  {Select.TX_SELECT:      Mode.TRANSACTED,
+                       Select.TX_COMMIT:      Mode.TRANSACTED,
+                       Select.TX_ROLLBACK:    Mode.TRANSACTED},
+    Mode.CONFIRM:     {Select.CONFIRM_SELECT: Mode.CONFIRM},
+    Mode.DISTRIBUTED: {Select.DTX_SELECT:     Mode.DISTRIBUTED,
+                       Select.DTX_START:      Mode.DISTRIBUTED},
 }
 # fmt: on
 
@@ -237,5 +243,7 @@ MODE_INPUTS: Final[dict[str, Select]] = {
     "tx.commit": Select.TX_COMMIT,
     "tx.rollback": Select.TX_ROLLBACK,
     "confirm.select": Select.CONFIRM_SELECT,
+    "dtx.select": Select.DTX_SELECT,
+    "dtx.start": Select.DTX_START,
 }
 """The methods that need or change a channel's mode."""

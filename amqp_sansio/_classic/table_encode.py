@@ -97,8 +97,10 @@ def _encode_carefully(values: Mapping[str, FieldValue], rules: TableRules, depth
         if values.rules.name == rules.name:
             return values.raw
         pairs = _translated(values, rules)
-    else:
+    elif isinstance(values, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         pairs = values.items()
+    else:
+        raise _refusal(f"a table can't be made of {values!r:.60}, which isn't a mapping")
     parts: list[bytes] = []
     for name, value in pairs:
         key = _text(name, "the table's name")

@@ -34,11 +34,11 @@ class Codes:
     unexpected_frame: int
     unknown_tag: int
     not_transacted: int
-    heartbeat_channel: int
+    no_queue: int
 
 
-_CODES_0_8: Final = Codes(FRAME_ERROR, 404, COMMAND_INVALID, FRAME_ERROR)
-_CODES_0_9_1: Final = Codes(505, 406, 406, FRAME_ERROR)
+_CODES_0_8: Final = Codes(FRAME_ERROR, 404, COMMAND_INVALID, NOT_ALLOWED)
+_CODES_0_9_1: Final = Codes(505, 406, 406, 404)
 
 
 def codes_of(version: Version) -> Codes:

@@ -2308,7 +2308,8 @@ class DtxStart(Request[DtxStartOk]):
 
 
 class TunnelRequest(Method):
-    """Pass content of a foreign protocol on: tunnel.request (110/10), by the client, with content.
+    """Pass content of a foreign protocol on: tunnel.request (110/10), by either side, with
+    content.
 
     `meta_data` fields of the foreign protocol.
     """
@@ -2320,7 +2321,7 @@ class TunnelRequest(Method):
     NAME = "tunnel.request"
     CLASS_ID = 110
     METHOD_ID = 10
-    SENT_BY = CLIENT
+    SENT_BY = BOTH
     HAS_CONTENT = True
     FIELDS = (("meta_data", "table"),)
     WIRE = FIELDS

@@ -331,7 +331,7 @@ class ConnectionUnblocked(Method):
 
 
 class ConnectionUpdateSecretOk(Method):
-    """Confirm the new secret: connection.update-secret-ok (10/71), by the client."""
+    """Confirm the new secret: connection.update-secret-ok (10/71), by the server."""
 
     __match_args__ = ()
     __slots__ = __match_args__
@@ -340,7 +340,7 @@ class ConnectionUpdateSecretOk(Method):
     NAME = "connection.update-secret-ok"
     CLASS_ID = 10
     METHOD_ID = 71
-    SENT_BY = CLIENT
+    SENT_BY = SERVER
     SYNCHRONOUS = True
     IS_REPLY = True
 
@@ -358,7 +358,7 @@ class ConnectionUpdateSecretOk(Method):
 
 class ConnectionUpdateSecret(Request[ConnectionUpdateSecretOk]):
     """Replace the secret of the connection (extension of RabbitMQ): connection.update-secret
-    (10/70), by the server.
+    (10/70), by the client.
 
     `new_secret` the new secret; `reason` why, for people.
     """
@@ -370,7 +370,7 @@ class ConnectionUpdateSecret(Request[ConnectionUpdateSecretOk]):
     NAME = "connection.update-secret"
     CLASS_ID = 10
     METHOD_ID = 70
-    SENT_BY = SERVER
+    SENT_BY = CLIENT
     SYNCHRONOUS = True
     REPLIES = (ConnectionUpdateSecretOk,)
     FIELDS = (("new_secret", "longstr"), ("reason", "shortstr"))

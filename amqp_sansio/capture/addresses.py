@@ -42,10 +42,8 @@ def parse_endpoint(text: str) -> tuple[bytes, int]:
     host, colon, digits = text.rpartition(":")
     if not colon or not digits.isascii() or not digits.isdigit() or int(digits) > 0xFFFF:
         raise ValueError(f"{text!r} is no endpoint: it must end in a colon and a port")
-    if host.startswith("[") and host.endswith("]"):
-        raw = _ipv6(host[1:-1].partition("%")[0])
-    else:
-        raw = _ipv4(host)
+    bracketed = host.startswith("[") and host.endswith("]")
+    raw = _ipv6(host[1:-1].partition("%")[0]) if bracketed else _ipv4(host)
     if raw is None:
         raise ValueError(f"{text!r} is no endpoint: write 127.0.0.1:5672 or [::1]:5672")
     return raw, int(digits)

@@ -140,8 +140,8 @@ class Connection:
         while True:
             x = first.ready[0] if first.ready else None
             y = second.ready[0] if second.ready else None
-            may_x = x is not None and x.need <= second.out
-            may_y = y is not None and y.need <= first.out
+            may_x = x is not None and (x.need <= second.out or second.fin_out)
+            may_y = y is not None and (y.need <= first.out or first.fin_out)
             if not may_x and not may_y:
                 circular = (
                     x is not None and y is not None and x.need <= second.pos and y.need <= first.pos

@@ -209,6 +209,7 @@ class Direction:
             damages.append(("after-fin", text))
             return
         self.fin = offset
+        self.acked = min(self.acked, offset + 1)
 
     def collect(self, ts_ns: int, need: int, order: int) -> None:
         """Make ready what follows the position without a hole.

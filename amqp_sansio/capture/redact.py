@@ -1,4 +1,6 @@
-"""Blanks secrets in what a 0-8 or 0-9-1 client sends, for recordings (0-9-1 sections 1.4.2.2, 1.4.2.4 and 4.2.3)."""
+"""Blanks secrets in what a 0-8 or 0-9-1 client sends, for recordings (0-9-1 sections 1.4.2.2,
+1.4.2.4 and 4.2.3).
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,18 @@ _FIELDS: Final = {
     b"\x00\x0a\x00\x15": (_SECRET,),  # secure-ok: response
     b"\x00\x0a\x00\x46": (_SECRET,),  # update-secret: the new secret
 }
-"""The arguments of the methods that carry a secret, up to it: the size of a length, or 0 for the secret itself."""
+"""The arguments of the methods that carry a secret, up to it: the size of a length, or 0 for the
+secret itself.
+"""
 
 
 class Redactor:
     """A filter for the octets of one client, from its protocol header on: secrets come out as `*`.
 
-    The responses in connection.start-ok and connection.secure-ok and the secret in connection.update-secret are blanked;
-    every other octet, all lengths included, stays. How the stream is cut makes no difference, and no more than eight
-    octets are held. A stream that doesn't begin with a protocol header of 0-8 or 0-9-1 comes out as it is.
+    The responses in connection.start-ok and connection.secure-ok and the secret in
+    connection.update-secret are blanked; every other octet, all lengths included, stays. How the
+    stream is cut makes no difference, and no more than eight octets are held. A stream that doesn't
+    begin with a protocol header of 0-8 or 0-9-1 comes out as it is.
 
     >>> redactor = Redactor()
     >>> redactor.feed(b"AMQP" + bytes((0, 0, 9, 1)))
@@ -47,7 +52,7 @@ class Redactor:
         self._got = b""
         self._skip = 0
         self._blank = 0
-        # Of the frame under way: octets of payload that are not accounted for, and the arguments to come.
+        # Of the frame under way: octets of payload not accounted for, and arguments to come.
         self._left = 0
         self._fields: tuple[int, ...] = ()
 

@@ -188,6 +188,8 @@ class Reassembler:
             # section 3.8.4).
             direction.move(number, other)
             return 0
+        if 0 <= direction.fin < position:
+            position = direction.fin + 1
         direction.acked = position
         direction.forget_acknowledged()
         return position

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import pickle
 import struct
+from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -45,7 +47,11 @@ def one(link: int, frame: bytes) -> Segment:
         (113, bytes(14) + b"\x81\0\0\0\x08\0", bytes(14) + b"\x81\0\0\0\x86\xdd"),
         (276, b"\x08\0" + bytes(18), b"\x86\xdd" + bytes(18)),
         (1, bytes(12) + b"\x08\0", bytes(12) + b"\x86\xdd"),
-        (1, bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x08\0", bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x86\xdd"),
+        (
+            1,
+            bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x08\0",
+            bytes(12) + b"\0\x40\xaa\xaa\x03\0\0\0\x86\xdd",
+        ),
     ],
 )
 def test_every_link_type_leads_to_both_ip_versions(
@@ -136,7 +142,9 @@ def extension(kind: int, following: int, units: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("units", [0, 1, 3])
-@pytest.mark.parametrize("chain", [[0], [60], [43], [0, 43, 60], [51], [0, 51, 135, 139, 140], [44]])
+@pytest.mark.parametrize(
+    "chain", [[0], [60], [43], [0, 43, 60], [51], [0, 51, 135, 139, 140], [44]]
+)
 def test_ipv6_extension_headers_are_passed_over(chain: list[int], units: int) -> None:
     body = tcp(5, 6, b"abc")
     following = 6
@@ -201,7 +209,7 @@ def fragments_v4(cuts: list[int], ident: int = 7) -> list[bytes]:
     edges = [0, *cuts, len(BODY)]
     return [
         ethernet(ipv4(BODY[a:b], ident=ident, offset=a, more=b < len(BODY)))
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
     ]
 
 
@@ -209,7 +217,7 @@ def fragments_v6(cuts: list[int], ident: int = 7) -> list[bytes]:
     whole = extension(60, 6) + BODY
     edges = [0, *cuts, len(whole)]
     frames: list[bytes] = []
-    for a, b in zip(edges, edges[1:], strict=False):
+    for a, b in pairwise(edges):
         header = struct.pack(">BBHI", 60, 0, a | (b < len(whole)), ident)
         frames.append(ethernet(ipv6(header + whole[a:b], following=44), kind=0x86DD))
     return frames
@@ -217,8 +225,10 @@ def fragments_v6(cuts: list[int], ident: int = 7) -> list[bytes]:
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [0, 0, 2, 2, 1, 1, 3]])
 @pytest.mark.parametrize("build", [fragments_v4, fragments_v6])
-def test_fragments_come_together_in_any_order(build: object, order: list[int]) -> None:
-    frames = (fragments_v4 if build is fragments_v4 else fragments_v6)([8, 64, 128])
+def test_fragments_come_together_in_any_order(
+    build: Callable[[list[int]], list[bytes]], order: list[int]
+) -> None:
+    frames = build([8, 64, 128])
     (row,) = rows(1, *[frames[at] for at in order])
     assert isinstance(row, Segment)
     assert (row.payload, row.wire_len) == (bytes(range(200)), 200)
@@ -229,9 +239,7 @@ def test_fragments_come_together_in_any_order(build: object, order: list[int]) -
 
 def test_overlapping_fragments_come_together() -> None:
     edges = [(0, 80), (40, 160), (120, len(BODY))]
-    frames = [
-        ethernet(ipv4(BODY[a:b], offset=a, more=b < len(BODY))) for a, b in reversed(edges)
-    ]
+    frames = [ethernet(ipv4(BODY[a:b], offset=a, more=b < len(BODY))) for a, b in reversed(edges)]
     (row,) = rows(1, *frames)
     assert isinstance(row, Segment)
     assert row.payload == bytes(range(200))
@@ -292,7 +300,10 @@ def test_a_cut_fragment_ends_what_is_known() -> None:
     assert (row.payload, row.wire_len) == (bytes(range(200))[: 128 - 20 - 10], 200)
 
 
-@given(st.binary(min_size=16, max_size=16) | st.lists(st.sampled_from([0, 1]), min_size=16, max_size=16).map(bytes))
+@given(
+    st.binary(min_size=16, max_size=16)
+    | st.lists(st.sampled_from([0, 1]), min_size=16, max_size=16).map(bytes)
+)
 def test_ipv6_addresses_have_their_canonical_text(raw: bytes) -> None:
     text = ipv6_text(raw)
     assert parse_endpoint(endpoint(text, 5672)) == (raw, 5672)

@@ -42,7 +42,7 @@ def oracle(path: Path) -> dict[str, Any]:
 
 
 def named(name: str) -> Path:
-    """The capture file of that name (with its suffix); skips the test where it is neither carried nor in the big set."""
+    """The capture file of that name, suffix included; skips the test where it is nowhere."""
     for folder in (CARRIED, BIG):
         if (folder / name).exists():
             return folder / name

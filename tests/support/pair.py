@@ -32,7 +32,10 @@ from amqp_sansio.sasl import Plain
 
 VERSIONS = (AMQP_0_9_1, AMQP_0_8)
 SIDES = (Side.CLIENT, Side.SERVER)
-PACKAGES = {AMQP_0_9_1: amqp_0_9_1, AMQP_0_8: amqp_0_8}
+ENDPOINTS: dict[Version, type[Connection]] = {
+    AMQP_0_9_1: amqp_0_9_1.Connection,
+    AMQP_0_8: amqp_0_8.Connection,  # type: ignore[dict-item]
+}
 STEPS = 10_000
 """More deliveries in a row than any test needs: beyond it the two sides are in a loop."""
 
@@ -48,19 +51,22 @@ class Observing(Protocol):
 
 def client_config(**changes: Any) -> Config:
     """A client's configuration: guest, no heartbeat, and what the test changes."""
-    return Config(**{"sasl": Plain("guest", "guest"), "heartbeat": 0.0, **changes})
+    values: dict[str, Any] = {"sasl": Plain("guest", "guest"), "heartbeat": 0.0}
+    return Config(**{**values, **changes})
 
 
 def server_config(**changes: Any) -> Config:
     """A server's configuration: no heartbeat, and what the test changes."""
-    return Config(**{"heartbeat": 0.0, **changes})
+    values: dict[str, Any] = {"heartbeat": 0.0}
+    return Config(**{**values, **changes})
 
 
 def connection_of(version: Version, side: Side, config: Config | None = None) -> Connection:
     """A fresh endpoint; the two versions share its class."""
+    kind = ENDPOINTS[version]
     if side is Side.CLIENT:
-        return PACKAGES[version].Connection.client(config or client_config())
-    return PACKAGES[version].Connection.server(config or server_config())
+        return kind.client(config or client_config())
+    return kind.server(config or server_config())
 
 
 class Server:
@@ -333,13 +339,12 @@ def told(event: Event) -> str:
     return f"{type(event).__name__}({', '.join(fields)})"
 
 
-def _plain(value: object) -> str:
+def _plain(value: Any) -> str:
     if isinstance(value, Handle):
-        handle: Handle[object] = value
-        outcome = handle.error if handle.error is not None else handle._result  # pyright: ignore[reportPrivateUsage]
-        return f"<{handle.key} {handle.done} {outcome!r}>"
+        state: tuple[Any, ...] = value.__getstate__()
+        return f"<{', '.join([repr(each) for each in state])}>"
     if isinstance(value, tuple):
-        items: tuple[object, ...] = value
+        items: tuple[Any, ...] = value
         return f"({', '.join([_plain(each) for each in items])})"
     return repr(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from amqp_sansio.capture import (
     ConnectionEnd,
@@ -86,6 +87,12 @@ class Wire:
         ]
 
 
+def changed(segment: Segment, **values: Any) -> Segment:
+    """The segment with other values in some fields."""
+    fields: dict[str, Any] = {name: getattr(segment, name) for name in Segment.__match_args__}
+    return Segment(**(fields | values))
+
+
 def run(segments: Iterable[Segment], reassembler: Reassembler | None = None) -> list[Item]:
     """All items of the segments of one flow, to the end."""
     reassembler = reassembler or Reassembler()
@@ -130,5 +137,5 @@ def damages(items: Iterable[Item]) -> list[StreamDamage]:
 
 
 def side(sender: str | None) -> str | None:
-    """"c" for the client, "s" for the server."""
+    """ "c" for the client, "s" for the server."""
     return None if sender is None else ("c" if sender == CLIENT else "s")

@@ -187,6 +187,18 @@ def load(specs: Path) -> dict[str, Spec]:
             recover, replies=("basic.recover-ok",), synchronous=True
         )
 
+    # Its chassis entries are the wrong way round: the client renews its secret.
+    for name, sides in (
+        ("connection.update-secret", CLIENT), ("connection.update-secret-ok", SERVER),
+    ):  # fmt: skip
+        rabbit.methods[name] = replace(rabbit.methods[name], sides=sides)
+
+    # The grammar of 0-8 has tunnel.request in both directions, its chassis entries in one.
+    for spec in (standard_0_8, qpid_0_8):
+        if "tunnel.request" in spec.methods:
+            request = spec.methods["tunnel.request"]
+            spec.methods["tunnel.request"] = replace(request, sides=CLIENT | SERVER)
+
     for name in ("access.request", "access.request-ok"):
         rabbit.methods[name] = standard_0_8.methods[name]
     for method in CREDIT:

@@ -1,4 +1,4 @@
-"""AMQP for asyncio: `connect` to a broker, or `serve` as one, on the state machines of amqp_sansio."""
+"""AMQP for asyncio: `connect` to a broker, or `serve` as one, on the machines of amqp_sansio."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from .errors import ConsumerEnded
 from .feed import EventStream
 from .opening import Opening
 from .recording import RecordedConnection, Recorder, RecordTarget
+from .server import Authenticate, Handler, Server, serve
+from .server_connection import ServerConnection
 from .settings import ConfigOptions
 
 __all__ = [
+    "Authenticate",
     "Channel",
     "ConfigOptions",
     "Connection",
@@ -20,10 +23,14 @@ __all__ = [
     "ConsumerEnded",
     "Delivery",
     "EventStream",
+    "Handler",
     "Opening",
     "PublishOutcome",
     "RecordTarget",
     "RecordedConnection",
     "Recorder",
+    "Server",
+    "ServerConnection",
     "connect",
+    "serve",
 ]

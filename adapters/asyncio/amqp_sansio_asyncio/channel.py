@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
 
-from amqp_sansio.amqp_0_9_1 import BasicGetOk, BasicProperties, Message, Method, Returned
+from amqp_sansio.amqp_0_9_1 import (
+    BasicGet,
+    BasicGetOk,
+    BasicProperties,
+    Message,
+    Method,
+    Returned,
+)
 from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
 from amqp_sansio.errors import AmqpError, EndpointClosed
@@ -15,14 +21,14 @@ from amqp_sansio.events import Accepted, By, CloseReport, Event, Rejected
 
 from .consumer import Consumer, ConsumerFeed, Delivery, consume_method
 from .errors import ConsumerEnded
-from .feed import EventStream, Feed
+from .feed import EventStream, Feed, Streams
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_0_9_1 import Properties, RequestMethod
+    from amqp_sansio.amqp_0_9_1 import BasicGetEmpty, Properties, RequestMethod
 
     from .client_driver import ClientDriver
 
-_R = TypeVar("_R")
+_R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
 
 PublishOutcome: TypeAlias = Accepted | Rejected | Returned
@@ -34,15 +40,16 @@ NO_ARGUMENTS: Final[Mapping[str, object]] = {}
 class Channel:
     """One channel, made by `connection.open_channel()`.
 
-    Everything that waits can be cancelled: the channel stays usable, a late answer is dropped. What the channel was asked for and
-    the server refuses raises EndpointClosed, with the server's reason, and ends the channel; `report` keeps it.
+    Everything that waits can be cancelled: the channel stays usable, a late answer is dropped. What
+    the channel was asked for and the server refuses raises EndpointClosed, with the server's
+    reason, and ends the channel; `report` keeps it.
     """
 
     def __init__(self, driver: ClientDriver, core: CoreChannel) -> None:
         self.driver: Final = driver
         self.core: Final = core
         self.feeds: Final[dict[str, ConsumerFeed]] = {}
-        self.streams: Final[list[tuple[tuple[type[Any], ...], Feed[Any]]]] = []
+        self.streams: Final[Streams] = []
         self._stopped: asyncio.Event | None = None
 
     @property
@@ -61,6 +68,10 @@ class Channel:
         return self.core.report
 
     @overload
+    async def call(  # type: ignore[overload-overlap]
+        self, method: BasicGet
+    ) -> Message[BasicGetOk] | BasicGetEmpty: ...
+    @overload
     async def call(
         self,
         method: RequestMethod[_R],
@@ -74,9 +85,11 @@ class Channel:
     async def call(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
     ) -> Any:
-        """Send a request and return its reply, such as QueueDeclareOk for QueueDeclare; None with `no_wait`.
+        """Send a request and return its reply, such as QueueDeclareOk for QueueDeclare; None with
+        `no_wait`.
 
-        A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError, LimitExceeded.
+        A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError,
+        LimitExceeded.
         """
         return await self.driver.wait(self.core.call(method, properties, body))
 
@@ -97,10 +110,12 @@ class Channel:
         immediate: bool = False,
         properties: BasicProperties | None = None,
     ) -> PublishOutcome | None:
-        """Publish one message. In confirm mode wait for its outcome: Accepted, Rejected, or Returned when nobody got it.
+        """Publish one message. In confirm mode wait for its outcome: Accepted, Rejected, or
+        Returned when nobody got it.
 
-        Without confirms it returns None when the message is queued, after waiting where the server reads too slowly or has
-        stopped the flow; what comes back can be read with `events(MessageReturned)`.
+        Without confirms it returns None when the message is queued, after waiting where the server
+        reads too slowly or has stopped the flow; what comes back can be read with
+        `events(MessageReturned)`.
         """
         driver = self.driver
         if driver.gated or self._stopped is not None:
@@ -141,12 +156,15 @@ class Channel:
         arguments: Mapping[str, object] = NO_ARGUMENTS,
         buffer: int = 1000,
     ) -> Consumer:
-        """An async iterator over the deliveries from `queue`; `async with` starts it at once and cancels it at the end.
+        """An async iterator over the deliveries from `queue`; `async with` starts it at once and
+        cancels it at the end.
 
-        `prefetch` bounds the deliveries that wait here and aren't settled: it is sent as basic.qos before, 0 for no bound, None to
-        leave the channel's as it is. Without acknowledgement (`no_ack`) or bound, the connection isn't read while `buffer` deliveries
-        or 16 MiB wait here, except when somebody waits for an answer on it; where that lets 64 times as many in, the
-        consumer is cancelled and its iteration ends, after the last of them, with ConsumerEnded.
+        `prefetch` bounds the deliveries that wait here and aren't settled: it is sent as basic.qos
+        before, 0 for no bound, None to leave the channel's as it is. Without acknowledgement
+        (`no_ack`) or bound, the connection isn't read while `buffer` deliveries or 16 MiB wait
+        here, except when somebody waits for an answer on it; where that lets 64 times as many in,
+        the consumer is cancelled and its iteration ends, after the last of them, with
+        ConsumerEnded.
         """
         fields: dict[str, Any] = {"consumer_tag": consumer_tag, "no_local": no_local}
         fields.update(no_ack=no_ack, exclusive=exclusive)
@@ -155,13 +173,23 @@ class Channel:
 
     async def get(self, queue: str, *, no_ack: bool = False) -> Delivery | None:
         """Fetch one message, or None when the queue is empty (basic.get)."""
-        request = self.driver.core.dialect.named["basic.get"](queue=queue, no_ack=no_ack)
+        request = BasicGet(queue, no_ack)
         late = None if no_ack else self._give_back
         answer = await self.driver.wait(self.core.call(request), late)
-        return self._fetched(answer)
+        if not isinstance(answer, Message):
+            return None
+        ok = answer.method
+        tables = self.driver.core.dialect.tables
+        event = Delivered(
+            self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
+            answer.body, answer.properties.encode(tables), tables,
+        )  # fmt: skip
+        return Delivery(self, event)
 
     def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]:
-        """What else happens on the channel: MessageReturned, FlowChanged, ContentReceived; only `kinds`, when given."""
+        """What else happens on the channel: MessageReturned, FlowChanged, ContentReceived; only
+        `kinds`, when given.
+        """
         feed: Feed[_E] = Feed(self.driver, limit, True)
         if not self.core.is_open:
             report = self.core.report
@@ -170,14 +198,17 @@ class Channel:
         return EventStream(feed, self.streams)
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
-        """Close the channel and wait for the server's answer; says how it ended. On a closed channel it does nothing."""
+        """Close the channel and wait for the server's answer; says how it ended. On a closed
+        channel it does nothing.
+        """
         core, driver = self.core, self.driver
         core.close(code, text)
         if driver.channels.get(core.number) is self:
             driver.schedule_flush()
             await driver.wait_closed(core.number)
-        assert core.report is not None
-        return core.report
+        report = core.report
+        assert report is not None
+        return report
 
     async def __aenter__(self) -> Channel:
         return self
@@ -224,19 +255,7 @@ class Channel:
                 await self._stopped.wait()
             await self.driver.wait_gate()
 
-    def _fetched(self, answer: Any) -> Delivery | None:
-        if not isinstance(answer, Message):
-            return None
-        ok = answer.method
-        assert isinstance(ok, BasicGetOk)
-        tables = self.driver.core.dialect.tables
-        event = Delivered(
-            self.number, "", ok.delivery_tag, ok.redelivered, ok.exchange, ok.routing_key,
-            answer.body, answer.properties.encode(tables), tables,
-        )  # fmt: skip
-        return Delivery(self, event)
-
-    def _give_back(self, answer: Any) -> None:
+    def _give_back(self, answer: Message[BasicGetOk] | BasicGetEmpty) -> None:
         """A message came for a caller that was cancelled."""
         if isinstance(answer, Message) and self.core.is_open:
             self.core.release(answer.method.delivery_tag)

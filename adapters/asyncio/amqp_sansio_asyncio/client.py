@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
     from .driver import Core
 
-_R = TypeVar("_R")
+_R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
 
 Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
-"""Makes a transport: takes a protocol factory as `loop.create_connection` does, and returns when the transport is connected."""
+"""Makes a transport: takes a protocol factory as `loop.create_connection` does, and returns when
+the transport is connected.
+"""
 
 
 def connect(
@@ -45,15 +47,18 @@ def connect(
     connector: Connector | None = None,
     **options: Unpack[ConfigOptions],
 ) -> Opening[Connection]:
-    """Connect to a broker: `async with connect(url) as connection`, or `connection = await connect(url)` and close it later.
+    """Connect to a broker: `async with connect(url) as connection`, or `connection = await
+    connect(url)` and close it later.
 
-    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1 or AMQP_0_8. amqps verifies the
-    certificate and the host name unless the URL says otherwise; `ssl` replaces the context. `record` writes the connection to a pcapng file, SASL
-    responses blanked unless `record_secrets`. `connector` supplies another transport than TCP. `options` are fields of `Config`
-    and win over the URL.
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1 or AMQP_0_8. amqps
+    verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the
+    context. `record` writes the connection to a pcapng file, SASL responses blanked unless
+    `record_secrets`. `connector` supplies another transport than TCP. `options` are fields of
+    `Config` and win over the URL.
 
-    Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds, ssl.SSLError) when there is no
-    transport, EndpointClosed with the reason when the server refuses, UriError and ValueError for what can't be meant.
+    Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds,
+    ssl.SSLError) when there is no transport, EndpointClosed with the reason when the server
+    refuses, UriError and ValueError for what can't be meant.
 
     >>> async def example(url: str) -> int:
     ...     async with connect(url, heartbeat=30) as connection:
@@ -74,7 +79,9 @@ class Connection:
 
     @property
     def core(self) -> Core:
-        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't for use here."""
+        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't
+        for use here.
+        """
         return self._driver.core
 
     @property
@@ -94,13 +101,17 @@ class Connection:
 
     @property
     def blocked(self) -> str | None:
-        """Why the server takes no publishes at the moment (RabbitMQ's connection.blocked), or None when it does."""
+        """Why the server takes no publishes at the moment (RabbitMQ's connection.blocked), or None
+        when it does.
+        """
         return self._driver.blocked
 
     def open_channel(self, *, confirm: bool = False) -> Opening[Channel]:
-        """Open a channel: `await` it, or use it as an async context that closes the channel. With `confirm` each publish is confirmed.
+        """Open a channel: `await` it, or use it as an async context that closes the channel. With
+        `confirm` each publish is confirmed.
 
-        Raises LimitExceeded when the agreed channel-max is reached, LocalProtocolError where the version has no confirms.
+        Raises LimitExceeded when the agreed channel-max is reached, LocalProtocolError where the
+        version has no confirms.
         """
         return Opening(lambda: self._open_channel(confirm))
 
@@ -109,11 +120,15 @@ class Connection:
     @overload
     async def call(self, method: Method) -> Any: ...
     async def call(self, method: Method) -> Any:
-        """Send a request of the connection class, such as ConnectionUpdateSecret, and return its reply."""
+        """Send a request of the connection class, such as ConnectionUpdateSecret, and return its
+        reply.
+        """
         return await self._driver.wait(self._driver.core.call(method))
 
     def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]:
-        """What happens to the connection as a whole: Blocked, Unblocked, HeartbeatReceived; only `kinds`, when given."""
+        """What happens to the connection as a whole: Blocked, Unblocked, HeartbeatReceived; only
+        `kinds`, when given.
+        """
         feed: Feed[_E] = Feed(self._driver, limit, True)
         report = self.report
         if report is not None:
@@ -122,7 +137,9 @@ class Connection:
         return EventStream(feed, self._driver.streams)
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
-        """Close with a handshake that takes `close_timeout` seconds at most; says how the connection ended. It may be closed already."""
+        """Close with a handshake that takes `close_timeout` seconds at most; says how the
+        connection ended. It may be closed already.
+        """
         driver = self._driver
         driver.core.close(code, text)
         driver.start_closing()
@@ -223,8 +240,8 @@ async def _open_transport(
 
 async def _abandon(driver: ClientDriver, recorder: Recorder | None) -> None:
     """Leave nothing behind of a connection that didn't come about."""
-    if driver.opened.done() and not driver.opened.cancelled():
-        driver.opened.exception()
+    if not driver.opened.cancel() and not driver.opened.cancelled():
+        driver.opened.exception()  # Else asyncio complains that nobody looked at it.
     if driver.transport is not None:
         driver.transport.abort()
         await driver.wait_lost()

@@ -7,7 +7,7 @@ import copy
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from amqp_sansio.amqp_0_9_1 import (
     Blocked,
@@ -32,27 +32,22 @@ from amqp_sansio.events import (
     Signal,
 )
 
-from .driver import Core, Driver
-from .feed import Feed
+from .driver import FLUSH_OCTETS, Core, Driver
+from .feed import Streams
 
 if TYPE_CHECKING:
     from .channel import Channel
     from .recording import Recorder
 
 _R = TypeVar("_R")
-_Streams = list[tuple[tuple[type[Any], ...], Feed[Any]]]
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
-
-FLUSH_OCTETS: Final = 64 * 1024
-"""A publisher that has queued this much writes at once and lets the event loop turn."""
-
 
 class ClientDriver(Driver):
     """The registers of a client connection: who waits for which handle, which channel is which.
 
-    `waiting` has the futures, by the handles' keys. `hooks` are called when a handle ends, whoever waits: they do what must
-    be done before the next event is taken.
+    `waiting` has the futures, by the handles' keys. `hooks` are called when a handle ends, whoever
+    waits: they do what must be done before the next event is taken.
     """
 
     def __init__(
@@ -62,7 +57,7 @@ class ClientDriver(Driver):
         self.channels: dict[int, Channel] = {}
         self.waiting: dict[object, asyncio.Future[Any]] = {}
         self.hooks: dict[object, Callable[[Handle[Any]], None]] = {}
-        self.streams: _Streams = []
+        self.streams: Streams = []
         self.opened: asyncio.Future[None] = loop.create_future()
         self.full_feeds = 0
         self.gated = False
@@ -101,10 +96,16 @@ class ClientDriver(Driver):
                 if not (self._held and self.feed_held()):
                     return
             else:
-                _HANDLERS.get(type(event), ClientDriver._publicise)(self, event)
+                handler = self._handlers.get(type(event))
+                if handler is not None:
+                    handler(self, event)
+                else:
+                    self._publicise(event)
 
     def must_pause(self) -> bool:
-        """Besides the core's budget: a feed is full, and nobody waits for an answer or to write, which could hang on what isn't read."""
+        """Besides the core's budget: a feed is full, and nobody waits for an answer or to write,
+        which could hang on what isn't read.
+        """
         if self.full_feeds and not (self.waiting or self.hooks or self.write_paused):
             return True
         return super().must_pause()
@@ -120,9 +121,7 @@ class ClientDriver(Driver):
 
     # Waiting.
 
-    async def wait(
-        self, handle: Handle[_R], late: Callable[[_R], None] | None = None
-    ) -> _R:
+    async def wait(self, handle: Handle[_R], late: Callable[[_R], None] | None = None) -> _R:
         """The result of a call of the core. `late` gets it when the caller was cancelled before."""
         self.schedule_flush()
         if handle.done:
@@ -166,7 +165,9 @@ class ClientDriver(Driver):
             await waiter
 
     async def pace(self) -> None:
-        """Write what a publisher has queued, and let others have a turn; wait where the peer reads too slowly."""
+        """Write what a publisher has queued, and let others have a turn; wait where the peer reads
+        too slowly.
+        """
         if self.write_paused:
             if self.core.send_backlog >= self._backlog_high:
                 self.gated = True
@@ -186,7 +187,9 @@ class ClientDriver(Driver):
                 waiter.set_result(None)
 
     def _publicise(self, event: Event) -> None:
-        """Give an event to the streams that want it; a message nobody takes is worth a line in the log."""
+        """Give an event to the streams that want it; a message nobody takes is worth a line in the
+        log.
+        """
         number = getattr(event, "channel", 0)
         channel = self.channels.get(number)
         taken = False
@@ -196,9 +199,13 @@ class ClientDriver(Driver):
                 taken = True
         if not taken and type(event) is MessageReturned and event.handle is None:
             _logger.warning(
-                "a message for exchange %r, routing key %r came back: %d %s; nobody reads channel.events(MessageReturned)",
-                event.exchange, event.routing_key, event.reply_code, event.reply_text,
-            )  # fmt: skip
+                "a message for exchange %r, routing key %r came back: %d %s; "
+                "nobody reads channel.events(MessageReturned)",
+                event.exchange,
+                event.routing_key,
+                event.reply_code,
+                event.reply_text,
+            )
 
     def _replied(self, event: Replied | Opened) -> None:
         handle = event.handle
@@ -231,7 +238,7 @@ class ClientDriver(Driver):
 
     def _abandoned(self, event: Abandoned) -> None:
         number = event.handles[0].key[0] if event.handles else 0
-        cause = self._failures.get(number) if isinstance(number, int) else None  # type: ignore[arg-type]
+        cause = self._failures.get(number) if isinstance(number, int) else None
         self._fail_handles(event.handles, cause or self._failures.get(0))
 
     def _closed(self, event: Closed) -> None:
@@ -254,7 +261,7 @@ class ClientDriver(Driver):
             future.set_result(None)
 
     def _end_streams(
-        self, streams: _Streams, error: EndpointClosed, cause: AmqpError | None
+        self, streams: Streams, error: EndpointClosed, cause: AmqpError | None
     ) -> None:
         error.__cause__ = cause
         for _, feed in streams:
@@ -282,24 +289,24 @@ class ClientDriver(Driver):
     def _nothing(self, event: Event) -> None:
         """Backlog news: the driver looks at the backlog when it writes."""
 
+    _handlers: ClassVar[dict[type[Event], Callable[[ClientDriver, Any], None]]] = {
+        Opened: _replied,
+        Replied: _replied,
+        Failed: _failed,
+        Abandoned: _abandoned,
+        Closed: _closed,
+        ConsumerCancelled: _consumer_cancelled,
+        FlowChanged: _flow_changed,
+        Blocked: _blocked,
+        Unblocked: _unblocked,
+        SendPaused: _nothing,
+        SendResumed: _nothing,
+    }
+
 
 def _call_late(handle: Handle[Any], late: Callable[[Any], None]) -> None:
     if handle.error is None:
         late(handle.result)
 
 
-_HANDLERS: Final[dict[type[Event], Callable[[ClientDriver, Any], None]]] = {
-    Opened: ClientDriver._replied,
-    Replied: ClientDriver._replied,
-    Failed: ClientDriver._failed,
-    Abandoned: ClientDriver._abandoned,
-    Closed: ClientDriver._closed,
-    ConsumerCancelled: ClientDriver._consumer_cancelled,
-    FlowChanged: ClientDriver._flow_changed,
-    Blocked: ClientDriver._blocked,
-    Unblocked: ClientDriver._unblocked,
-    SendPaused: ClientDriver._nothing,
-    SendResumed: ClientDriver._nothing,
-}
-
-__all__ = ["FLUSH_OCTETS", "ClientDriver"]
+__all__ = ["ClientDriver"]

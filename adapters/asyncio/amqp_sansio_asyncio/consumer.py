@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from .channel import Channel
 
 OVERRUN: Final = 64
-"""A consumer without acknowledgement whose buffer reaches this many times its limit is cancelled."""
+"""A consumer is cancelled when this many times its limit wait in an unbounded buffer."""
 
 
 class Delivery:
-    """A message for a consumer. Settle it once with `accept`, `reject` or `release`, unless the consumer is without acknowledgement."""
+    """A message for a consumer. Settle it once with `accept`, `reject` or `release`, unless the
+    consumer is without acknowledgement.
+    """
 
     __slots__ = ("_channel", "_event")
 
@@ -37,7 +39,9 @@ class Delivery:
 
     @property
     def properties(self) -> BasicProperties:
-        """The message's properties, decoded when the first is read; what the publisher left out is None."""
+        """The message's properties, decoded when the first is read; what the publisher left out is
+        None.
+        """
         return self._event.properties
 
     @property
@@ -68,8 +72,8 @@ class Delivery:
     async def accept(self, *, multiple: bool = False) -> None:
         """Say that it was dealt with; with `multiple` so were all before it on the channel.
 
-        Like its siblings it only queues the method, so it returns at once. Raises LocalProtocolError for a delivery that is
-        settled, EndpointClosed when the channel is gone.
+        Like its siblings it only queues the method, so it returns at once. Raises
+        LocalProtocolError for a delivery that is settled, EndpointClosed when the channel is gone.
         """
         channel = self._channel
         channel.core.accept(self._event.delivery_tag, multiple)
@@ -90,16 +94,16 @@ class Delivery:
     def __repr__(self) -> str:
         event = self._event
         return (
-            f"<Delivery {event.delivery_tag} on channel {event.channel}, exchange {event.exchange!r}, "
-            f"routing key {event.routing_key!r}, {len(event.body)} octets>"
+            f"<Delivery {event.delivery_tag} on channel {event.channel}, exchange "
+            f"{event.exchange!r}, routing key {event.routing_key!r}, {len(event.body)} octets>"
         )
 
 
 class ConsumerFeed(Feed[Delivered]):
     """What arrives for one consumer, and where the consumer is in its life.
 
-    It outlives the Consumer that the application holds: when that is dropped, the feed cancels at the server and gives back
-    what nobody took.
+    It outlives the Consumer that the application holds: when that is dropped, the feed cancels at
+    the server and gives back what nobody took.
     """
 
     __slots__ = ("begun", "cancelling", "channel", "dropped", "no_ack", "started", "tag")
@@ -141,7 +145,7 @@ class ConsumerFeed(Feed[Delivered]):
             return
         super().count(item)
         if len(self.items) >= self.limit * OVERRUN and not self.cancelling:
-            text = f"the consumer fell behind: {len(self.items)} deliveries wait; use a prefetch and acknowledge"
+            text = f"it fell behind, {len(self.items)} deliveries wait; prefetch and acknowledge"
             report = CloseReport(By.LOCAL, 0, text)
             self.error = ConsumerEnded(f"consumer {self.tag!r}: {text}", report, self.tag)
             self.cancel()
@@ -162,7 +166,7 @@ class ConsumerFeed(Feed[Delivered]):
             self.driver.expect(self.channel.core.call(cancel(self.tag)), self.on_cancelled)
 
     def on_cancelled(self, handle: Handle[Any]) -> None:
-        """The server answered basic.cancel, or the channel is gone, which ends the feed by itself."""
+        """The server answered basic.cancel, or the channel is gone, which ended the feed."""
         if handle.error is None:
             self.channel.feeds.pop(self.tag, None)
             self.end(self.error)
@@ -187,18 +191,21 @@ class ConsumerFeed(Feed[Delivered]):
         self.not_full()
 
     def channel_ended(self, error: EndpointClosed) -> None:
-        """The channel is gone: what could be acknowledged no more is dropped, it will be delivered again to somebody."""
+        """The channel is gone: what could be acknowledged no more is dropped, it will be delivered
+        again to somebody.
+        """
         if not self.no_ack:
             self.items.clear()
         self.end(error)
 
 
 class Consumer:
-    """An async iterator over the deliveries of one consumer; it starts when it is iterated or entered as a context.
+    """An async iterator over the deliveries of one consumer; it starts when it is iterated or
+    entered as a context.
 
-    The iteration ends after `cancel`, raises ConsumerEnded when the server ends the consumer, and EndpointClosed when the channel or
-    the connection ends. Leaving the context, or dropping the last reference to the consumer, cancels it and gives back
-    the deliveries that were not taken.
+    The iteration ends after `cancel`, raises ConsumerEnded when the server ends the consumer, and
+    EndpointClosed when the channel or the connection ends. Leaving the context, or dropping the
+    last reference to the consumer, cancels it and gives back the deliveries that were not taken.
     """
 
     def __init__(
@@ -231,7 +238,7 @@ class Consumer:
         return Delivery(feed.channel, event)
 
     async def start(self) -> None:
-        """Return when the server has confirmed the consumer. Raises EndpointClosed when it refuses."""
+        """Return when the server has confirmed it. Raises EndpointClosed when it refuses."""
         feed = self._feed
         if not feed.begun:
             self._begin()
@@ -241,7 +248,9 @@ class Consumer:
             raise copy.copy(feed.error)
 
     async def cancel(self) -> None:
-        """Tell the server to send no more, and wait for its answer. Deliveries that have come are still iterated."""
+        """Tell the server to send no more, and wait for its answer. Deliveries that have come are
+        still iterated.
+        """
         feed = self._feed
         feed.cancel()
         while not feed.ended:
@@ -276,7 +285,9 @@ class Consumer:
 def consume_method(
     named: Mapping[str, Any], queue: str, arguments: Mapping[str, object], fields: dict[str, Any]
 ) -> Any:
-    """basic.consume in the connection's dialect; arguments are left out where there are none, which 0-8 needs."""
+    """basic.consume in the connection's dialect; arguments are left out where there are none, which
+    0-8 needs.
+    """
     if arguments:
         fields["arguments"] = arguments
     return named["basic.consume"](queue=queue, **fields)

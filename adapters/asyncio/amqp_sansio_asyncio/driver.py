@@ -1,13 +1,14 @@
 """Moves octets and time between one connection of the core and one asyncio transport.
 
-The loop of every adapter, cut to asyncio's callbacks: events first, then one write per turn of the event loop, then the close hint, then the
-one timer, which is armed again only when its deadline comes nearer.
+The loop of every adapter, cut to asyncio's callbacks: events first, then one write per turn of the
+event loop, then the close hint, then the one timer, which is armed again only when its deadline
+comes nearer.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from amqp_sansio.amqp_0_9_1 import Connection as Connection091
 from amqp_sansio.endpoint import CloseHint, Side
@@ -22,8 +23,14 @@ Core: TypeAlias = "Connection091 | Connection08"
 """A connection of the core."""
 
 
+FLUSH_OCTETS: Final = 64 * 1024
+"""Who has queued this much writes at once, and lets the event loop turn."""
+
+
 class Driver(asyncio.Protocol):
-    """The asyncio protocol below a client's or a server's connection; `take_events` is what they differ in."""
+    """The asyncio protocol below a client's or a server's connection; `take_events` is what they
+    differ in.
+    """
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, core: Core, recorder: Recorder | None = None
@@ -176,7 +183,9 @@ class Driver(asyncio.Protocol):
         return True
 
     def start_closing(self) -> None:
-        """After the core's `close`: send it even past a transport that is full, so that the core's deadline for the answer runs."""
+        """After the core's `close`: send it even past a transport that is full, so that the core's
+        deadline for the answer runs.
+        """
         self.write()
         self.progress()
 
@@ -204,7 +213,9 @@ class Driver(asyncio.Protocol):
         self.progress()
 
     def _close_transport(self) -> None:
-        """Do what the close hint says; the transport's own farewell is bounded as the protocol's is."""
+        """Do what the close hint says; the transport's own farewell is bounded as the protocol's
+        is.
+        """
         transport = self.transport
         if transport is None or transport.is_closing():
             return
@@ -234,4 +245,4 @@ class Driver(asyncio.Protocol):
         return self.core.role.value if ours else self.core.role.other.value
 
 
-__all__ = ["Core", "Driver"]
+__all__ = ["FLUSH_OCTETS", "Core", "Driver"]

@@ -7,7 +7,8 @@ from amqp_sansio.events import CloseReport
 
 
 class ConsumerEnded(EndpointClosed):
-    """A consumer is over while its channel goes on: the server ended it, or this side did because it fell behind.
+    """A consumer is over while its channel goes on: the server ended it, or this side did because
+    it fell behind.
 
     `consumer_tag` names it; `report` says who ended it and why.
     """

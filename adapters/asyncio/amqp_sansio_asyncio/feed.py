@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from amqp_sansio.errors import EndpointClosed
 
@@ -18,8 +18,13 @@ FULL_OCTETS: Final = 16 * 1024 * 1024
 """A feed whose bodies reach this many octets is full, however few they are."""
 
 
+Streams: TypeAlias = "list[tuple[tuple[type[Any], ...], Feed[Any]]]"
+"""The event streams of a channel or connection, each with the kinds of events it wants."""
+
+
 class Feed(Generic[_E]):
-    """Events in the order they came; `limit` of them make it full, which stops reading unless somebody waits for an answer.
+    """Events in the order they came; `limit` of them make it full, which stops reading unless
+    somebody waits for an answer.
 
     `counted` says that the bound applies: a consumer that the server's prefetch bounds needs none.
     """
@@ -82,7 +87,9 @@ class Feed(Generic[_E]):
             self.wake()
 
     def end(self, error: EndpointClosed | None) -> None:
-        """Nothing more will come; whoever takes beyond the last item gets `error`, or the end of the iteration."""
+        """Nothing more will come; whoever takes beyond the last item gets `error`, or the end of
+        the iteration.
+        """
         if not self.ended:
             self.ended = True
             self.error = error
@@ -117,11 +124,11 @@ class Feed(Generic[_E]):
 class EventStream(Generic[_E]):
     """An async iterator over events; close it, or leave its context, when it isn't read any more.
 
-    It ends with EndpointClosed when its channel or connection does. At most `limit` events wait in it: beyond that the connection isn't
-    read while nobody waits for an answer on it.
+    It ends with EndpointClosed when its channel or connection does. At most `limit` events wait in
+    it: beyond that the connection isn't read while nobody waits for an answer on it.
     """
 
-    def __init__(self, feed: Feed[_E], streams: list[tuple[tuple[type[Any], ...], Feed[Any]]]) -> None:
+    def __init__(self, feed: Feed[_E], streams: Streams) -> None:
         self._feed = feed
         self._streams = streams
 
@@ -148,4 +155,4 @@ class EventStream(Generic[_E]):
         self.close()
 
 
-__all__ = ["FULL_OCTETS", "EventStream", "Feed"]
+__all__ = ["FULL_OCTETS", "EventStream", "Feed", "Streams"]

@@ -17,7 +17,8 @@ _T = TypeVar("_T", bound=Closable)
 
 
 class Opening(Generic[_T]):
-    """`await` it for the opened thing, which is then yours to close, or use it as `async with ... as thing`.
+    """`await` it for the opened thing, which is then yours to close, or use it as `async with ...
+    as thing`.
 
     Nothing happens before. It can be used once.
     """

@@ -1,4 +1,4 @@
-"""Recordings of what connections carry, as pcapng files above TLS and without the clients' secrets."""
+"""Recordings of what connections carry, as pcapng files, above TLS and without secrets."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import logging
 import os
 import time
 from contextlib import suppress
-from typing import IO, Literal, TypeAlias
+from typing import IO, Literal, TypeAlias, cast
 
 from amqp_sansio.capture import PcapngWriter
 from amqp_sansio.capture.redact import Redactor
 
 RecordTarget: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Recorder"
-"""Where a recording goes: a path (appended to when it's there), an open binary file, or a Recorder that is shared."""
+"""Where a recording goes: a path (appended to when it's there), an open binary file, or a Recorder
+that is shared.
+"""
 
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
@@ -21,10 +23,11 @@ _logger = logging.getLogger("amqp_sansio_asyncio")
 class Recorder:
     """One pcapng recording of any number of connections, which may overlap.
 
-    A path is opened at once, for appending, and closed by `close`; a file that was given open stays open. SASL responses
-    and updated secrets are written as `*` unless `record_secrets`. What is written is complete when `close`
-    returns, and readable up to the last whole packet at any time. When the file can't be written any more the recording
-    ends with a line in the log; the connections go on.
+    A path is opened at once, for appending, and closed by `close`; a file that was given open stays
+    open. SASL responses and updated secrets are written as `*` unless `record_secrets`. What is
+    written is complete when `close` returns, and readable up to the last whole packet at any time.
+    When the file can't be written any more the recording ends with a line in the log; the
+    connections go on.
     """
 
     def __init__(
@@ -32,8 +35,12 @@ class Recorder:
     ) -> None:
         self._writer = PcapngWriter()
         self._secrets = record_secrets
-        self._ours = isinstance(target, (str, os.PathLike))
-        self._file: IO[bytes] = open(target, "ab") if self._ours else target  # type: ignore[arg-type]  # noqa: SIM115
+        self._file: IO[bytes]
+        if isinstance(target, (str, os.PathLike)):
+            self._file = open(target, "ab")  # noqa: SIM115
+        else:
+            self._file = target
+        self._ours = self._file is not target
         self._failed = False
         self._count = 0
         self._file.write(self._writer.header())
@@ -41,8 +48,8 @@ class Recorder:
     def open(self, client: object, server: object) -> RecordedConnection:
         """Begin a connection between two socket addresses, as `getpeername` returns them.
 
-        What has no IP address (a Unix socket, another kind of transport) is written as 127.0.0.1, a client with a port that
-        counts connections.
+        What has no IP address (a Unix socket, another kind of transport) is written as 127.0.0.1, a
+        client with a port that counts connections.
         """
         self._count += 1
         fallback = 1 + self._count % 65535
@@ -52,7 +59,7 @@ class Recorder:
         return RecordedConnection(self, number, None if self._secrets else Redactor())
 
     def close(self) -> None:
-        """Write everything out; close the file if it was opened here. A second call does nothing."""
+        """Write everything out; close the file if it was opened here."""
         if self._file.closed:
             return
         self._write(b"", flush=True)
@@ -66,10 +73,14 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _data(self, number: int, sender: Literal["client", "server"], data: bytes) -> None:
+    # What a RecordedConnection uses.
+
+    def data(self, number: int, sender: Literal["client", "server"], data: bytes) -> None:
+        """Octets of one side."""
         self._write(self._writer.data(number, sender, data, time.time_ns()))
 
-    def _end(self, number: int, by: Literal["client", "server"] | None, reset: bool) -> None:
+    def end(self, number: int, by: Literal["client", "server"] | None, reset: bool) -> None:
+        """The end of a connection."""
         self._write(self._writer.close(number, by, time.time_ns(), reset), flush=True)
 
     def _write(self, octets: bytes, flush: bool = False) -> None:
@@ -96,17 +107,19 @@ class RecordedConnection:
     def client_sent(self, data: bytes) -> None:
         """Octets from the client."""
         redacted = data if self._redactor is None else self._redactor.feed(data)
-        self._recorder._data(self._number, "client", redacted)  # pyright: ignore[reportPrivateUsage]
+        self._recorder.data(self._number, "client", redacted)
 
     def server_sent(self, data: bytes) -> None:
         """Octets from the server."""
-        self._recorder._data(self._number, "server", data)  # pyright: ignore[reportPrivateUsage]
+        self._recorder.data(self._number, "server", data)
 
     def close(self, by: Literal["client", "server"] | None, reset: bool = False) -> None:
-        """The connection ended, by whom if that is known, with a RST if `reset`. A second call does nothing."""
+        """The connection ended, by whom if that is known, with a RST if `reset`. A second call does
+        nothing.
+        """
         if self._open:
             self._open = False
-            self._recorder._end(self._number, by, reset)  # pyright: ignore[reportPrivateUsage]
+            self._recorder.end(self._number, by, reset)
 
 
 def recorder_for(target: RecordTarget | None, record_secrets: bool) -> tuple[Recorder | None, bool]:
@@ -117,8 +130,9 @@ def recorder_for(target: RecordTarget | None, record_secrets: bool) -> tuple[Rec
 
 
 def _name(address: object, fallback: int) -> str:
-    if isinstance(address, tuple) and len(address) >= 2:  # pyright: ignore[reportUnknownArgumentType]
-        host, port = str(address[0]).partition("%")[0], int(address[1])  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(address, tuple):
+        parts = cast("tuple[object, ...]", address)
+        host, port = str(parts[0]).partition("%")[0], parts[1]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return f"127.0.0.1:{fallback}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.sasl import client_mechanisms, with_nonce
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from amqp_sansio.amqp_0_9_1 import Dialect
     from amqp_sansio.limits import Limits
     from amqp_sansio.sasl import ClientMechanism
-
-_C = TypeVar("_C", bound=Config)
 
 DEFAULT_MECHANISMS = ("SCRAM-SHA-256", "PLAIN", "AMQPLAIN")
 
@@ -48,34 +46,35 @@ def client_config(uri: AmqpUri, options: ConfigOptions) -> Config:
         value = getattr(uri, name)
         if value is not None:
             fields[name] = value
-    fields.update(options)
-    mechanisms = fields.get("sasl")
-    if mechanisms is None:
+    for name, value in options.items():
+        fields[name] = value
+    given = options.get("sasl")
+    mechanisms: tuple[ClientMechanism, ...]
+    if given is None:
         user = "guest" if uri.user is None else uri.user
         password = "guest" if uri.user is None and uri.password is None else uri.password or ""
         names = uri.auth_mechanism or DEFAULT_MECHANISMS
         mechanisms = client_mechanisms(names, user, password)
-    elif not isinstance(mechanisms, tuple):
-        mechanisms = (mechanisms,)
+    else:
+        mechanisms = given if isinstance(given, tuple) else (given,)
     # 24 octets of randomness are 192 bits; RFC 5802 wants a nonce that nobody can guess.
     fields["sasl"] = tuple([with_nonce(each, secrets.token_urlsafe(24)) for each in mechanisms])
     return Config(**fields)
 
 
-def replace(config: _C, **changes: Any) -> _C:
+def replace(config: Config, **changes: object) -> Config:
     """A configuration like `config` but for `changes`."""
-    fields = {name: getattr(config, name) for name in config.__match_args__}
-    return type(config)(**{**fields, **changes})
+    fields: dict[str, Any] = {name: getattr(config, name) for name in config.__match_args__}
+    fields.update(changes)
+    return Config(**fields)
 
 
-def tls_for(
-    uri: AmqpUri, given: ssl.SSLContext | None
-) -> tuple[ssl.SSLContext | None, str | None]:
+def tls_for(uri: AmqpUri, given: ssl.SSLContext | None) -> tuple[ssl.SSLContext | None, str | None]:
     """The context and the server name for TLS; None and None for amqp URLs.
 
-    Certificates are verified against the system's authorities, or those of `cacertfile`, and the host name is checked, unless
-    the URL says verify=verify_none or a context is given. Raises ValueError for what doesn't go together,
-    OSError for files that can't be read.
+    Certificates are verified against the system's authorities, or those of `cacertfile`, and the
+    host name is checked, unless the URL says verify=verify_none or a context is given. Raises
+    ValueError for what doesn't go together, OSError for files that can't be read.
     """
     if not uri.tls:
         if given is not None:

@@ -6,11 +6,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
+from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
 from amqp_sansio_spark.files import READ_SIZE, CaptureFile, find_captures
 
-from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
-
-from .errors import CommandError
+from .errors import CommandError, describe
 from .progress import Progress
 
 STDIN = CaptureFile("-", "stdin")
@@ -50,17 +49,12 @@ def read_inputs(
     for file in files:
         try:
             yield from read_segments(_read(file, progress), file=file.name)
-        except (OSError, NotACapture) as error:
+        except NotACapture as error:
+            text = str(error).removeprefix(f"{file.name}: ")
+            raise CommandError(f"{file.path}: {text}") from None
+        except OSError as error:
             raise CommandError(describe(error)) from None
     progress.stop()
-
-
-def describe(error: Exception) -> str:
-    """An error in the words of its system, without its number."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        name = error.filename if isinstance(error.filename, str) else repr(error.filename)
-        return f"{name}: {error.strerror.lower()}"
-    return str(error) or type(error).__name__
 
 
 def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:

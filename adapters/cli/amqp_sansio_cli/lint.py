@@ -6,11 +6,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from amqp_sansio.tables import COLUMNS, replay_segments
+from amqp_sansio.tables import COLUMNS
 
-from .inputs import find_inputs, read_inputs
 from .output import day_clock, printable, write_lines
-from .progress import Progress
+from .rows import LocalRows
 
 Row = Mapping[str, object]
 
@@ -20,16 +19,16 @@ def lint_command(given: Sequence[str], *, fail_on: str) -> int:
     connections: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
-    segments = read_inputs(find_inputs(given), Progress())
-    for table, values in replay_segments(segments, ("connections", "violations")):
+    rows = LocalRows(given)
+    for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":
             connections[row["connection"]] = row
-        else:
+        elif table == "violations":
             violations.setdefault(row["connection"], []).append(row)
             severities[str(row["severity"])] += 1
     write_lines(_lines(connections, violations))
-    if not connections:
+    if not rows.found:
         print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
     else:
         found = ", ".join(_count(severities[kind], kind) for kind in ("error", "warning"))
@@ -45,7 +44,7 @@ def _lines(
         connection = connections.get(key)
         yield _title(key, connection)
         for row in rows:
-            where = "" if row["offset"] is None else f" (octet {row['offset']:,})"
+            where = "" if row["offset"] is None else f" (octet {row['offset']})"
             sender = f"{row['sender']}: " if row["sender"] else ""
             text = printable(f"{sender}{row['text']}{where}")
             yield f"  {day_clock(row['ts_ns'])}  {row['severity']:<7}  {row['rule']}"

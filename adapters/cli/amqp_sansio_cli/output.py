@@ -7,87 +7,107 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import islice
-from typing import NamedTuple, TextIO
+from itertools import chain, islice
+from typing import NamedTuple, TextIO, cast
 from unicodedata import east_asian_width
 
 from amqp_sansio.tables import COLUMNS
 
 Row = Sequence[object]
 _SAMPLE = 1000
-_MIN_WIDTH = 8
+_LEAST = 12
+_ENDPOINT = len("255.255.255.255:65535")
+_GAP = "  "
 
 
 def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
-    """One JSON object for each row, with the table's columns in their order."""
+    """One JSON object for each row, with the table's columns in their order.
+
+    JSON columns are values within it, timestamps texts of ISO 8601 in UTC to the microsecond.
+    """
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    columns = [(f'"{name}":', kind == "json") for name, kind in COLUMNS[table]]
+    writers = {"json": _json, "timestamp": _moment}
+    columns = [(f'"{name}":', writers.get(kind, encode)) for name, kind in COLUMNS[table]]
     for row in rows:
         parts = [
-            label + (value if is_json and isinstance(value, str) else encode(value))
-            for (label, is_json), value in zip(columns, row, strict=True)
+            label + ("null" if value is None else write(value))
+            for (label, write), value in zip(columns, row, strict=True)
         ]
         yield "{" + ",".join(parts) + "}"
 
 
-class _Shown(NamedTuple):
-    """A column for people: its heading, how it's made of a row, and what it gives up when space is short."""
+class Heading(NamedTuple):
+    """A column for people.
 
-    heading: str
-    text: Callable[[Mapping[str, object]], str]
+    When a line is too long, columns shrink down to `least` characters (0: they don't), and then
+    those with a positive `drops` go, the largest first.
+    """
+
+    text: str
     right: bool = False
-    shrinks: bool = False
+    least: int = 0
+    drops: int = 0
+
+
+class _Shown(NamedTuple):
+    heading: Heading
+    cell: Callable[[Mapping[str, object]], str]
 
 
 def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None) -> Iterator[str]:
-    """The rows below a line of headings, in columns as wide as the first 1,000 rows want, within `width` characters.
-
-    What doesn't fit is cut and ends in an ellipsis; control characters are escaped. `width` is the
-    terminal's by default.
-    """
+    """The rows of a table below a line of headings; see `align`. Control characters are escaped."""
     names = [name for name, _ in COLUMNS[table]]
     shown = _VIEWS[table]
-    texts = (
-        [printable(column.text(dict(zip(names, row, strict=True)))) for column in shown]
+    cells = (
+        [printable(column.cell(dict(zip(names, row, strict=True)))) for column in shown]
         for row in rows
     )
-    aligns = [column.right for column in shown]
-    shrinks = [column.shrinks for column in shown]
-    return align([column.heading for column in shown], texts, aligns, shrinks, width)
+    return align([column.heading for column in shown], cells, width=width)
 
 
 def align(
-    headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    right: Sequence[bool],
-    shrinks: Sequence[bool],
-    width: int | None = None,
+    headings: Sequence[Heading], rows: Iterable[Sequence[str]], *, width: int | None = None
 ) -> Iterator[str]:
-    """Lines of aligned columns; the columns that may shrink give up width until a line fits."""
+    """Lines of aligned columns, as wide as the first 1,000 rows want, within `width` characters.
+
+    The default width is the terminal's, 120 where there is none. What doesn't fit its column is cut
+    and ends in an ellipsis.
+    """
     total = width or shutil.get_terminal_size((120, 24)).columns
     rest = iter(rows)
     first = list(islice(rest, _SAMPLE))
-    widths = [
-        max([_width(heading), *(_width(row[index]) for row in first)])
+    wanted = [
+        max([_width(heading.text), *(_width(row[index]) for row in first)])
         for index, heading in enumerate(headings)
     ]
-    over = sum(widths) + 2 * (len(widths) - 1) - total
+    kept = list(range(len(headings)))
+    while True:
+        widths = _shrink([wanted[i] for i in kept], [headings[i].least for i in kept], total)
+        droppable = [i for i in kept if headings[i].drops]
+        if not droppable or sum(widths) + len(_GAP) * (len(widths) - 1) <= total:
+            break
+        kept.remove(max(droppable, key=lambda i: headings[i].drops))
+    right = [headings[i].right for i in kept]
+    yield _line([headings[i].text for i in kept], widths, right)
+    yield _GAP.join("-" * size for size in widths)
+    for row in chain(first, rest):
+        yield _line([row[i] for i in kept], widths, right)
+
+
+def _shrink(wanted: Sequence[int], least: Sequence[int], total: int) -> list[int]:
+    """Take from the widest columns until they fit, or until none has more than its least."""
+    widths = list(wanted)
+    over = sum(widths) + len(_GAP) * (len(widths) - 1) - total
     while over > 0:
-        able = [i for i, may in enumerate(shrinks) if may and widths[i] > _MIN_WIDTH]
+        able = [i for i, size in enumerate(least) if size and widths[i] > size]
         if not able:
             break
         widest = max(able, key=widths.__getitem__)
-        others = [widths[i] for i in able if i != widest]
-        floor = max([_MIN_WIDTH, *others])
-        cut = min(over, max(1, widths[widest] - floor))
+        floor = max([least[widest], *(widths[i] for i in able if widths[i] < widths[widest])])
+        cut = min(over, widths[widest] - floor)
         widths[widest] -= cut
         over -= cut
-    yield _line(headings, widths, right)
-    yield "  ".join("-" * size for size in widths)
-    for row in first:
-        yield _line(row, widths, right)
-    for row in rest:
-        yield _line(row, widths, right)
+    return widths
 
 
 def printable(text: str) -> str:
@@ -135,9 +155,8 @@ def duration(nanoseconds: object) -> str:
         return ""
     for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
         if abs(nanoseconds) >= size:
-            return f"{nanoseconds / size:.3g} {unit}" if nanoseconds < 1000 * size else (
-                f"{nanoseconds / size:.0f} {unit}"
-            )
+            number = nanoseconds / size
+            return f"{number:,.0f} {unit}" if abs(number) >= 1000 else f"{number:.3g} {unit}"
     return f"{nanoseconds} ns"
 
 
@@ -146,12 +165,22 @@ def octets(count: object) -> str:
     return f"{count:,}" if isinstance(count, int) else ""
 
 
+def _json(value: object) -> str:
+    return str(value)
+
+
+def _moment(microseconds: object) -> str:
+    assert isinstance(microseconds, int)
+    seconds, rest = divmod(microseconds, 1_000_000)
+    return f'"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"'
+
+
 def _line(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     cells = [
         _fit(text, size, align_right)
         for text, size, align_right in zip(texts, widths, right, strict=True)
     ]
-    return "  ".join(cells).rstrip()
+    return _GAP.join(cells).rstrip()
 
 
 def _fit(text: str, size: int, align_right: bool) -> str:
@@ -187,14 +216,16 @@ def _plain(name: str) -> Callable[[Mapping[str, object]], str]:
     return text
 
 
-def _with(
-    name: str, show: Callable[[object], str]
-) -> Callable[[Mapping[str, object]], str]:
+def _with(name: str, show: Callable[[object], str]) -> Callable[[Mapping[str, object]], str]:
     return lambda row: show(row[name])
 
 
 def _short(row: Mapping[str, object]) -> str:
     return str(row["connection"] or "")[:8]
+
+
+def _day(ts_ns: object) -> str:
+    return day_clock(ts_ns)[len("yyyy-") : -len(".mmm")]
 
 
 def _lasted(row: Mapping[str, object]) -> str:
@@ -213,54 +244,84 @@ def _peer(row: Mapping[str, object]) -> str:
     return " ".join(str(row[name]) for name in ("client_product", "client_version") if row[name])
 
 
-_CONNECTION = _Shown("conn", _short)
+def _fields(row: Mapping[str, object]) -> str:
+    """Names and values, without the values that say nothing."""
+    value = row["fields"]
+    if not isinstance(value, str):
+        return ""
+    fields = json.loads(value)
+    if not isinstance(fields, dict):
+        return value
+    return " ".join(
+        f"{name}={item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}"
+        for name, item in cast("dict[str, object]", fields).items()
+        if item not in ("", None, False, {}, [])
+    )
+
+
+def _login(row: Mapping[str, object]) -> str:
+    return " ".join(str(row[name]) for name in ("user", "vhost") if row[name] is not None)
+
+
+def _column(
+    text: str,
+    cell: Callable[[Mapping[str, object]], str],
+    *,
+    right: bool = False,
+    least: int = 0,
+    drops: int = 0,
+) -> _Shown:
+    return _Shown(Heading(text, right, least, drops), cell)
+
+
+_CONNECTION = _column("conn", _short)
+_TIME = _column("time (UTC)", _with("ts_ns", clock))
 
 _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
     "connections": (
         _CONNECTION,
-        _Shown("client", _plain("client"), shrinks=True),
-        _Shown("server", _plain("server"), shrinks=True),
-        _Shown("proto", _plain("protocol")),
-        _Shown("opened (UTC)", _with("opened_ns", day_clock), shrinks=True),
-        _Shown("lasted", _lasted, right=True),
-        _Shown("user", _plain("user"), shrinks=True),
-        _Shown("vhost", _plain("vhost"), shrinks=True),
-        _Shown("product", _peer, shrinks=True),
-        _Shown("from client", _with("bytes_client", octets), right=True),
-        _Shown("from server", _with("bytes_server", octets), right=True),
-        _Shown("whole", _plain("complete")),
-        _Shown("closed by", _closed, shrinks=True),
+        _column("client", _plain("client"), least=_ENDPOINT),
+        _column("server", _plain("server"), least=_ENDPOINT, drops=1),
+        _column("proto", _plain("protocol")),
+        _column("opened (UTC)", _with("opened_ns", _day), drops=2),
+        _column("lasted", _lasted, right=True),
+        _column("user, vhost", _login, least=_LEAST, drops=3),
+        _column("product", _peer, least=_LEAST),
+        _column("up", _with("bytes_client", octets), right=True, drops=5),
+        _column("down", _with("bytes_server", octets), right=True, drops=4),
+        _column("whole", _plain("complete")),
+        _column("closed by", _closed, least=_LEAST),
     ),
     "events": (
         _CONNECTION,
-        _Shown("seq", _plain("seq"), right=True),
-        _Shown("time (UTC)", _with("ts_ns", clock)),
-        _Shown("sender", _plain("sender")),
-        _Shown("ch", _plain("channel"), right=True),
-        _Shown("event", _plain("event")),
-        _Shown("octets", _with("size", octets), right=True),
-        _Shown("fields", _plain("fields"), shrinks=True),
+        _column("seq", _plain("seq"), right=True),
+        _TIME,
+        _column("sender", _plain("sender")),
+        _column("ch", _plain("channel"), right=True),
+        _column("event", _plain("event")),
+        _column("octets", _with("size", octets), right=True),
+        _column("fields", _fields, least=_LEAST),
     ),
     "messages": (
         _CONNECTION,
-        _Shown("time (UTC)", _with("ts_ns", clock)),
-        _Shown("ch", _plain("channel"), right=True),
-        _Shown("kind", _plain("kind")),
-        _Shown("exchange", _plain("exchange"), shrinks=True),
-        _Shown("routing key", _plain("routing_key"), shrinks=True),
-        _Shown("tag", _plain("tag"), right=True),
-        _Shown("body", _with("body_size", octets), right=True),
-        _Shown("outcome", _plain("outcome")),
-        _Shown("after", _with("latency_ns", duration), right=True),
-        _Shown("message id", _plain("message_id"), shrinks=True),
+        _TIME,
+        _column("ch", _plain("channel"), right=True),
+        _column("kind", _plain("kind")),
+        _column("exchange", _plain("exchange"), least=_LEAST),
+        _column("routing key", _plain("routing_key"), least=_LEAST),
+        _column("tag", _plain("tag"), right=True),
+        _column("body", _with("body_size", octets), right=True),
+        _column("outcome", _plain("outcome")),
+        _column("after", _with("latency_ns", duration), right=True),
+        _column("message id", _plain("message_id"), least=_LEAST, drops=1),
     ),
     "violations": (
         _CONNECTION,
-        _Shown("seq", _plain("seq"), right=True),
-        _Shown("time (UTC)", _with("ts_ns", clock)),
-        _Shown("sender", _plain("sender")),
-        _Shown("severity", _plain("severity")),
-        _Shown("rule", _plain("rule"), shrinks=True),
-        _Shown("text", _plain("text"), shrinks=True),
+        _column("seq", _plain("seq"), right=True, drops=1),
+        _TIME,
+        _column("sender", _plain("sender")),
+        _column("severity", _plain("severity")),
+        _column("rule", _plain("rule"), least=_LEAST),
+        _column("text", _plain("text"), least=_LEAST),
     ),
 }

@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import struct
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 from amqp_sansio.capture import CaptureReader, NotACapture, PcapngWriter, endpoint
 from amqp_sansio.capture.redact import Redactor
 
-from .errors import CommandError
-from .inputs import describe
+from .errors import CommandError, describe
 
 READ_SIZE = 65_536
+_NO_LINGER = struct.pack("ii", 1, 0)
 _PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 Sender = Literal["client", "server"]
@@ -148,6 +151,7 @@ class Proxy:
             server_reader, server_writer = await asyncio.open_connection(*self._upstream)
         except OSError as error:
             _say(f"upstream {endpoint(*self._upstream)}: {error.strerror or error}")
+            _reset(writer)
             return
         try:
             client = _name(writer.get_extra_info("peername"))
@@ -182,7 +186,7 @@ class _Link:
                 data = await reader.read(READ_SIZE)
             except OSError:
                 self._end(sender, reset=True)
-                writer.transport.abort()
+                _reset(writer)
                 return
             if not data:
                 break
@@ -218,22 +222,22 @@ class _Link:
 
 
 def _open_to_append(path: Path) -> BinaryIO:
-    """The file, at the end of its last whole block, unbuffered."""
-    if not path.exists() or path.stat().st_size == 0 or not path.is_file():
-        return open(path, "wb", buffering=0)
-    file = open(path, "r+b", buffering=0)
-    try:
-        reader = CaptureReader(file=str(path))
+    """The file, unbuffered, cut at the end of its last whole block."""
+    if path.is_file():
+        os.truncate(path, _whole(path))
+    return open(path, "ab", buffering=0)
+
+
+def _whole(path: Path) -> int:
+    """How many octets of the recording are whole blocks."""
+    reader = CaptureReader(file=str(path))
+    with open(path, "rb") as file:
+        if file.read(4) not in (b"", _PCAPNG):
+            raise NotACapture(f"{path}: exists and is no pcapng recording")
+        file.seek(0)
         while piece := file.read(READ_SIZE):
-            if reader.offset == 0 and not piece.startswith(_PCAPNG) and file.tell() == len(piece):
-                raise NotACapture(f"{path}: exists and is no pcapng recording")
             reader.skip(piece)
-        file.truncate(reader.offset)
-        file.seek(reader.offset)
-    except BaseException:
-        file.close()
-        raise
-    return file
+    return reader.offset
 
 
 async def _one_address(listen: Address) -> Address:
@@ -251,6 +255,13 @@ def _announce(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(text + "\n", encoding="ascii")
     os.replace(part, path)
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Close so that the peer gets a RST."""
+    with suppress(OSError):
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+    writer.transport.abort()
 
 
 def _name(address: object) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from amqp_sansio.tables import replay_segments
-
 from .errors import CommandError
-from .inputs import check_captures, find_inputs, read_inputs
+from .inputs import check_captures, find_inputs
 from .output import json_lines, table_lines, write_lines
-from .progress import Progress
+from .rows import LocalRows
 
 
 def replay_command(
@@ -34,35 +32,13 @@ def replay_command(
         return _replay_in_spark(given, table=table, body=body, output=output)
     if output is not None:
         raise CommandError("--output wants --engine spark")
-    rows = _Rows(given, table or "events", body)
+    table = table or "events"
+    rows = LocalRows(given, body)
     make = table_lines if form == "table" else json_lines
-    write_lines(make(rows.table, rows))
-    if not rows.connections:
+    write_lines(make(table, (row for name, row in rows if name == table)))
+    if not rows.found:
         print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
     return 0
-
-
-class _Rows:
-    """The rows of one table, which also counts connections: without any, there is no AMQP in the files.
-
-    All segments are in memory at once, and are let go connection by connection: it takes about the
-    size of the captures and 500 octets for each packet. `--engine spark` has no such bound.
-    """
-
-    def __init__(self, given: Sequence[str], table: str, body: str) -> None:
-        self.table = table
-        self.connections = 0
-        self._files = find_inputs(given)
-        self._body = body
-
-    def __iter__(self) -> Iterator[tuple[object, ...]]:
-        segments = read_inputs(self._files, Progress())
-        tables = {self.table, "connections"}
-        for table, row in replay_segments(segments, tables, body=self._body):
-            if table == "connections":
-                self.connections += 1
-            if table == self.table:
-                yield row
 
 
 def _replay_in_spark(given: Sequence[str], *, table: str | None, body: str, output: Path) -> int:
@@ -72,9 +48,9 @@ def _replay_in_spark(given: Sequence[str], *, table: str | None, body: str, outp
         raise CommandError(f"{output}: exists and isn't an empty folder")
     from .spark import write_tables
 
-    counts = write_tables([file.path for file in files], table, body, output)
+    counts, found = write_tables([file.path for file in files], table, body, output)
     for name, count in counts.items():
         print(f"amqp-sansio: {count:,} rows in {output / name}", file=sys.stderr)
-    if not counts.get("connections", 1):
+    if not found:
         print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
     return 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import amqp_sansio
 import amqp_sansio_spark
+from amqp_sansio.tables import COLUMNS
 
 from .errors import CommandError
 from .progress import Progress
@@ -23,34 +24,34 @@ from .progress import Progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from amqp_sansio_spark.tables import BodyMode
+
 JAVA = 17
 _INSTALL = "pip install 'amqp-sansio[spark]'"
 
 
 def write_tables(
-    paths: Sequence[str], table: str | None, body: str, output: Path
-) -> dict[str, int]:
-    """Write tables (None: all four) as Parquet below `output`; returns how many rows each has.
+    paths: Sequence[str], table: str | None, body: BodyMode, output: Path
+) -> tuple[dict[str, int], bool]:
+    """Write tables (None: all four) as Parquet below `output`.
 
-    Raises CommandError when Spark can't run here or the run fails.
+    Returns how many rows each has, and whether there was any AMQP: without it, connections have no
+    rows. Raises CommandError when Spark can't run here or the run fails.
     """
-    from amqp_sansio_spark.tables import TABLES, replay
-
     with local_session("replay") as spark:
-        from amqp_sansio_spark import register
-
-        register(spark)
+        amqp_sansio_spark.register(spark)
         segments = spark.read.format("amqp-capture").load(list(paths))
-        names = [table] if table else list(TABLES)
-        tables = replay(segments, body=body)
-        if len(names) > 1:
-            tables.cache()
+        tables = amqp_sansio_spark.replay(segments, body=body).cache()
+        found = bool(tables.connections.where("protocol is not null").head(1))
         counts: dict[str, int] = {}
-        for name in names:
+        for name in [table] if table else list(COLUMNS):
+            frame = getattr(tables, name)
+            if not found:
+                frame = frame.where("connection is null")
             where = str(output / name)
-            getattr(tables, name).write.parquet(where)
+            frame.write.parquet(where)
             counts[name] = spark.read.parquet(where).count()
-        return counts
+        return counts, found
 
 
 @contextmanager

@@ -13,8 +13,7 @@ BodyMode = Literal["none", "size", "base64"]
 _SPARK_TYPES = {
     "string": "string",
     "json": "string",
-    "long": "bigint",
-    "int": "int",
+    "int64": "bigint",
     "bool": "boolean",
 }
 _INPUT = (

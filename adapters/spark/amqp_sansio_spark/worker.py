@@ -15,8 +15,7 @@ from .segments import from_batch
 ARROW_TYPES: Final = {
     "string": pa.string(),
     "json": pa.string(),
-    "long": pa.int64(),
-    "int": pa.int32(),
+    "int64": pa.int64(),
     "bool": pa.bool_(),
 }
 """Kinds of columns; a timestamp isn't among them, because Spark makes it of `ts_ns`."""
@@ -49,12 +48,12 @@ class ReplayTask:
                     if connections is not None:
                         out.take(connections.finish())
                     current = flow
-                    connections = None if flow is None else FlowReplay(self.tables, body=self.body)
+                    connections = None if flow is None else FlowReplay(flow, body=self.body)
                 for row in run:
                     if connections is not None and isinstance(row, Segment):
                         out.take(connections.push(row))
-                    elif isinstance(row, CaptureDamage) and "violations" in self.tables:
-                        out.take([("violations", damage_row(row))])
+                    elif isinstance(row, CaptureDamage):
+                        out.take([damage_row(row)])
                     if out.full:
                         yield from out.flush()
         if connections is not None:
@@ -75,6 +74,8 @@ class _Output:
 
     def take(self, rows: Iterable[tuple[str, tuple[object, ...]]]) -> None:
         for table, row in rows:
+            if table not in self._rows:
+                continue
             self._rows[table].append(row)
             self._count += 1
             for index in self._heavy[table]:

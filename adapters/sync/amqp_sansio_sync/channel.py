@@ -1,12 +1,12 @@
-"""Channel: calls, publishing and consuming on one channel (0-9-1 sections 1.3 to 1.9)."""
+"""Channels: calls, publishing, consuming (0-9-1 sections 1.4 to 1.9)."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator
+import logging
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, overload
 
 from amqp_sansio import (
     Accepted,
@@ -19,37 +19,43 @@ from amqp_sansio import (
     Rejected,
 )
 from amqp_sansio.amqp_0_9_1 import (
+    BasicGet,
+    BasicGetEmpty,
+    BasicGetOk,
+    BasicProperties,
     ConsumerCancelled,
-    FlowChanged,
     Message,
     MessageReturned,
+    Method,
     Returned,
 )
+from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
+from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
 
-from .consumer import OVERHEAD, Consumer, Delivery
+from .consumer import Consumer, ConsumerFeed, Delivery
+from .errors import ConsumerEnded
+from .feed import EventStream, Feed, Streams, publicise
 from .link import CALLER_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import TracebackType
 
-    from typing_extensions import Buffer, Self
+    from typing_extensions import Buffer
 
-    from amqp_sansio import amqp_0_9_1
-    from amqp_sansio.amqp_0_9_1 import BasicProperties, FieldValue, Method, Properties, RequestMethod
+    from amqp_sansio.amqp_0_9_1 import Properties, RequestMethod
 
     from .connection import Connection
-    from .link import Link
 
-_R = TypeVar("_R")
+_R = TypeVar("_R", bound=Method)
+_E = TypeVar("_E", bound=Event)
 
-Outcome: TypeAlias = Accepted | Rejected | Returned
-"""What became of a confirmed publish."""
+PublishOutcome: TypeAlias = Accepted | Rejected | Returned
+"""What became of a message in confirm mode."""
 
 BATCH: Final = 65_536
 """Octets that a batch collects before it sends them."""
-RETURNS: Final = 1000
-"""Returned messages that a channel keeps."""
+
+_logger = logging.getLogger("amqp_sansio_sync")
 
 
 class Confirmation:
@@ -66,40 +72,50 @@ class Confirmation:
         """Whether `result` returns or raises at once."""
         return self._handle.done
 
-    def result(self, timeout: float | None = None) -> Outcome:
-        """Wait for the outcome: Accepted, Rejected or Returned.
+    def result(self, timeout: float | None = None) -> PublishOutcome:
+        """Wait for the outcome: Accepted, Rejected, or Returned when nobody got it.
 
-        Raises TimeoutError after `timeout` seconds, and EndpointClosed when the channel ended before: the server may have
-        taken the message or not.
+        Raises TimeoutError after `timeout` seconds, and EndpointClosed when the channel ended before: the
+        server may have taken the message or not.
         """
-        outcome: Outcome = self._channel.finish(self._handle, timeout, "the confirm")
+        outcome: PublishOutcome = self._channel.finish(self._handle, timeout, "the confirm")
         return outcome
 
 
 class Channel:
-    """One channel. Every method may be called from any thread.
+    """One channel, made by `connection.open_channel()`. Every method may be called from any thread.
 
-    Methods raise EndpointClosed, with the report of who closed it and why, when the channel or connection is gone;
-    LocalProtocolError for what the protocol forbids; TimeoutError when `timeout` seconds (None: any time) were not enough.
+    What the server refuses raises EndpointClosed, with the server's reason, and ends the channel; `report`
+    keeps it. What waits raises TimeoutError after `timeout` seconds (None: never) and can be interrupted: the
+    channel stays usable, a late answer is dropped.
     """
 
-    __slots__ = ("_batches", "_connection", "_consumers", "_inbox", "_tags", "confirms", "core", "ended", "link", "returned")
+    __slots__ = (
+        "_batches",
+        "_connection",
+        "confirms",
+        "core",
+        "ended",
+        "feeds",
+        "link",
+        "streams",
+        "tags",
+    )
 
-    def __init__(self, connection: Connection, core: amqp_0_9_1.Channel) -> None:
+    def __init__(self, connection: Connection, core: CoreChannel) -> None:
         self._connection = connection
-        self.link: Link = connection.link
+        self.link = connection.link
         self.core = core
         self.confirms = False
         self.ended = False
-        self.returned: deque[MessageReturned] = deque(maxlen=RETURNS)
+        self.feeds: dict[str, ConsumerFeed] = {}
+        self.streams: Streams = []
+        self.tags = 0
         self._batches = 0
-        self._consumers: dict[str, Consumer] = {}
-        self._inbox: deque[Event] = deque()
-        self._tags = 0
 
     @property
     def number(self) -> int:
-        """The channel's number on its connection."""
+        """Its number on the connection."""
         return self.core.number
 
     @property
@@ -109,54 +125,74 @@ class Channel:
 
     @property
     def report(self) -> CloseReport | None:
-        """Why the channel ended, once it has."""
-        return self.core.report
+        """Why it ended, once it has."""
+        report = self.core.report
+        if report is not None:
+            self.link.unseen = None
+        return report
 
+    @overload
+    def call(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+        self,
+        method: BasicGet,
+        properties: None = None,
+        body: None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Message[BasicGetOk] | BasicGetEmpty: ...
     @overload
     def call(
         self,
         method: RequestMethod[_R],
-        *,
         properties: Properties | None = None,
         body: bytes | None = None,
+        *,
         timeout: float | None = None,
     ) -> _R: ...
     @overload
     def call(
         self,
         method: Method,
-        *,
         properties: Properties | None = None,
         body: bytes | None = None,
+        *,
         timeout: float | None = None,
     ) -> Any: ...
     def call(
         self,
         method: Method,
-        *,
         properties: Properties | None = None,
         body: bytes | None = None,
+        *,
         timeout: float | None = None,
     ) -> Any:
-        """Send a request and wait for its reply; one with content is a `Message`, with `no_wait` there is none (None).
+        """Send a request and return its reply, such as QueueDeclareOk for QueueDeclare; None with `no_wait`.
 
-        A reply that comes after the timeout is taken and dropped; a message in it goes back to its queue.
+        A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError, LimitExceeded, TimeoutError.
         """
-        handle: Handle[Any] = self.link.run(lambda: self.core.call(method, properties, body))
-        late = self._release if method.NAME == "basic.get" else None
-        reply = self.finish(handle, timeout, method.NAME, late)
+
+        def begin() -> Handle[Any]:
+            handle = self.core.call(method, properties, body)
+            if method.NAME == "basic.cancel" and not handle.done:
+                self.expect(handle, lambda ok: self.consumer_gone(ok.consumer_tag, None))
+            return handle
+
+        late = self._give_back if method.NAME == "basic.get" else None
+        reply = self.finish(self.link.run(begin), timeout, method.NAME, late)
         if method.NAME == "confirm.select":
             self.confirms = True
-        elif method.NAME == "basic.cancel":
-            self._end_consumer(getattr(method, "consumer_tag", ""))
         return reply
 
-    def send(self, method: Method, *, properties: Properties | None = None, body: bytes | None = None) -> None:
-        """Send a method that has no reply, with its content if it carries one."""
+    def send(
+        self, method: Method, properties: Properties | None = None, body: bytes | None = None
+    ) -> None:
+        """Send a method that has no reply."""
         self.link.run(lambda: self.core.send(method, properties, body))
 
-    def reply(self, method: Method, *, properties: Properties | None = None, body: bytes | None = None) -> None:
-        """Answer the server's oldest request that `method` answers (`next_event` gives requests)."""
+    def reply(
+        self, method: Method, properties: Properties | None = None, body: bytes | None = None
+    ) -> None:
+        """Answer the server's oldest request that `method` answers; `events(Request)` gives requests."""
         self.link.run(lambda: self.core.reply(method, properties, body))
 
     def publish(
@@ -169,15 +205,20 @@ class Channel:
         immediate: bool = False,
         properties: BasicProperties | None = None,
         timeout: float | None = None,
-    ) -> Outcome | None:
-        """Publish one message. In confirm mode, wait for its outcome; else return, with None, when the socket has taken it.
+    ) -> PublishOutcome | None:
+        """Publish one message.
 
-        It waits while the server reads nothing or has stopped the flow. After a TimeoutError the message may still go out.
+        In confirm mode wait for its outcome: Accepted, Rejected, or Returned when nobody got it. Without
+        confirms it returns None when the socket has taken the message, after waiting where the server reads too
+        slowly or has stopped the flow; what comes back can be read with `events(MessageReturned)`. After a
+        TimeoutError the message may still go out.
         """
-        handle = self._publish(body, exchange, routing_key, mandatory, immediate, properties, timeout)
+        handle = self._publish(
+            body, exchange, routing_key, mandatory, immediate, properties, timeout
+        )
         if handle is None:
             return None
-        outcome: Outcome = self.finish(handle, timeout, "the confirm")
+        outcome: PublishOutcome = self.finish(handle, timeout, "the confirm")
         return outcome
 
     def publish_nowait(
@@ -191,28 +232,40 @@ class Channel:
         properties: BasicProperties | None = None,
         timeout: float | None = None,
     ) -> Confirmation:
-        """Publish in confirm mode without waiting for the outcome: many can be under way at a time.
+        """Publish in confirm mode and don't wait for the outcome, so that many are under way at a time.
 
-        >>> confirmations = [channel.publish_nowait(body, routing_key="jobs") for body in bodies]  # doctest: +SKIP
-        >>> outcomes = [each.result() for each in confirmations]  # doctest: +SKIP
+        `timeout` is for the socket to take the message. Raises LimitExceeded when `Limits.unconfirmed` wait for
+        an outcome.
 
-        `timeout` is for the socket to take it. Raises LimitExceeded when `Limits.unconfirmed` are waiting.
+        >>> def publish_all(channel: Channel, bodies: list[bytes]) -> list[PublishOutcome]:
+        ...     pending = [channel.publish_nowait(body, routing_key="jobs") for body in bodies]
+        ...     return [each.result() for each in pending]
         """
         if not self.confirms:
-            raise LocalProtocolError("publish_nowait needs confirm mode: open_channel(confirm=True)")
-        handle = self._publish(body, exchange, routing_key, mandatory, immediate, properties, timeout)
+            raise LocalProtocolError(
+                "publish_nowait needs confirm mode: open_channel(confirm=True)"
+            )
+        handle = self._publish(
+            body, exchange, routing_key, mandatory, immediate, properties, timeout
+        )
         assert handle is not None
         return Confirmation(self, handle)
 
     def wait_for_confirms(self, timeout: float | None = None) -> None:
-        """Wait until every publish of this channel has its outcome."""
+        """Wait until every publish of this channel has its outcome.
+
+        Raises EndpointClosed when the channel ended before; `report.unconfirmed` has the numbers.
+        """
         self.link.wait(lambda: not self.core.unconfirmed, timeout, "the confirms")
         if self.core.report is not None and self.core.report.unconfirmed:
-            raise self._closed()
+            raise self._gone(self.core.report)
 
     @contextmanager
     def batch(self) -> Generator[None]:
-        """Collect publishes and settlements of this channel and send them together: at 64 KiB, before any wait, and at the end."""
+        """Send publishes and settlements of this channel together.
+
+        They go out when 64 KiB are collected, before any wait, and at the end.
+        """
         with self.link.lock:
             self._batches += 1
         try:
@@ -227,85 +280,86 @@ class Channel:
         self,
         queue: str,
         *,
-        prefetch: int = 100,
+        prefetch: int | None = 100,
         no_ack: bool = False,
-        exclusive: bool = False,
-        no_local: bool = False,
         consumer_tag: str = "",
-        arguments: Mapping[str, FieldValue] | None = None,
+        no_local: bool = False,
+        exclusive: bool = False,
+        arguments: Mapping[str, object] | None = None,
+        buffer: int = 1000,
         timeout: float | None = None,
     ) -> Consumer:
         """Start a consumer; iterate over it for its deliveries.
 
-        At most `prefetch` deliveries (0: any number) are under way, sent and not settled. With `no_ack` nothing is to be
-        settled, and what is lost on the way stays lost. `timeout` holds for the start and then for each delivery.
+        At most `prefetch` deliveries are sent and not settled (0: any number; None: as basic.qos said before).
+        With `no_ack` nothing is to be settled, and what gets lost on the way is lost. `buffer` bounds the
+        deliveries that wait here when nothing else does. `timeout` holds for the start and then for each
+        delivery.
         """
-        if not no_ack:
-            self.call(self._record("basic.qos", prefetch_count=prefetch), timeout=timeout)
-        bounded = prefetch > 0 and not no_ack
+        tag = consumer_tag or self._new_tag()
+        fields: dict[str, Any] = {"arguments": arguments} if arguments else {}
+        fields.update(no_local=no_local, no_ack=no_ack, exclusive=exclusive)
+        consume = self.record("basic.consume", queue=queue, consumer_tag=tag, **fields)
+        feed = ConsumerFeed(self, queue, tag, no_ack, buffer, no_ack or not prefetch)
 
-        def begin() -> tuple[Consumer, Handle[Any]]:
-            tag = consumer_tag or self._new_tag()
-            consumer = Consumer(self, queue, tag, no_ack, bounded, timeout)
-            record = self._record(
-                "basic.consume",
-                queue=queue,
-                consumer_tag=tag,
-                no_local=no_local,
-                no_ack=no_ack,
-                exclusive=exclusive,
-                arguments=arguments or {},
-            )
-            handle = self.core.call(record)
-            self._consumers[tag] = consumer
-            return consumer, handle
+        def begin() -> Handle[Any]:
+            if prefetch is not None and not no_ack:
+                self.core.call(self.record("basic.qos", prefetch_count=prefetch))
+            handle = self.core.call(consume)
+            self.feeds[tag] = feed
+            return handle
 
-        consumer, handle = self.link.run(begin)
-        try:
-            self.finish(handle, timeout, "basic.consume", lambda _: self._cancel(consumer))
-        except EndpointClosed:
-            self._consumers.pop(consumer.tag, None)
-            raise
-        return consumer
+        handle = self.link.run(begin)
+        self.finish(handle, timeout, "basic.consume", lambda _: feed.drop())
+        return Consumer(feed, timeout)
 
-    def get(self, queue: str, *, no_ack: bool = False, timeout: float | None = None) -> Delivery | None:
-        """Take one message from a queue; None when it's empty."""
-        reply = self.call(self._record("basic.get", queue=queue, no_ack=no_ack), timeout=timeout)
-        return Delivery.got(self, reply) if isinstance(reply, Message) else None
+    def get(
+        self, queue: str, *, no_ack: bool = False, timeout: float | None = None
+    ) -> Delivery | None:
+        """Fetch one message, or None when the queue is empty (basic.get)."""
+        answer = self.call(self.record("basic.get", queue=queue, no_ack=no_ack), timeout=timeout)
+        return Delivery.got(self, answer) if isinstance(answer, Message) else None
 
-    def next_event(self, timeout: float | None = None) -> Event:
-        """What nothing else here takes: requests of the server, content of other classes, deliveries of a consumer that `call` began."""
-        self.link.wait(lambda: bool(self._inbox) or self.ended, timeout, "an event")
+    def events(
+        self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
+    ) -> EventStream[_E]:
+        """What else happens on the channel, such as MessageReturned and FlowChanged; of `kinds` only, if given."""
+        feed: Feed[_E] = Feed(self.link, limit, True)
         with self.link.lock:
-            if not self._inbox:
-                raise self._closed()
-            event = self._inbox.popleft()
-            self._count(event, -1)
-        return event
+            if self.core.report is not None:
+                feed.finish(self._gone(self.core.report))
+            self.streams.append((kinds or (Event,), feed))
+        return EventStream(feed, self.streams, timeout)
 
-    def close(self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None) -> None:
-        """Close the channel; the connection stays. Does nothing when it's closed."""
-        if self.ended:
-            return
-        self.link.run(lambda: self.core.close(code, text))
-        self.link.wait(lambda: self.ended, timeout, "channel.close")
+    def close(
+        self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None
+    ) -> CloseReport:
+        """Close the channel and wait for the server's answer; says how it ended. It may be closed already."""
+        if not self.ended:
+            self.link.run(lambda: self.core.close(code, text))
+            self.link.wait(lambda: self.ended, timeout, "channel.close")
+        report = self.report
+        if report is None:
+            raise self.link.closed()
+        return report
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Channel:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        try:
+        if not self.ended and not self.link.ended:
             self.close()
-        except EndpointClosed:
-            if error is None:
-                raise
 
     def __repr__(self) -> str:
-        return f"<Channel {self.number}, {'open' if self.is_open else 'closed'}>"
+        state = "open" if self.is_open else f"closed: {self.core.report}"
+        return f"<Channel {self.number}, {state}>"
 
-    # For consumers, deliveries and confirmations.
+    # For the other parts of the adapter.
 
     def settle(self, command: Callable[..., None], *arguments: Any) -> None:
         """Settle deliveries; what the socket doesn't take at once goes out later."""
@@ -327,52 +381,65 @@ class Channel:
             if link.unsent:
                 link.keeper.ring()
             link.release()
+            if link.ended:
+                raise link.closed()
 
     def finish(
-        self, handle: Handle[Any], timeout: float | None, what: str, late: Callable[[Any], None] | None = None
+        self,
+        handle: Handle[Any],
+        timeout: float | None,
+        what: str,
+        late: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Wait for the end of a handle and return its result. `late` takes a result that nobody waits for any more."""
+        """Wait for a handle and return its result. `late` takes a result that nobody waits for any more."""
         return self._connection.finish(handle, timeout, what, late)
 
-    def cancel(self, consumer: Consumer, timeout: float | None) -> None:
-        """End a consumer."""
-        handle = self.link.run(lambda: self._cancel(consumer))
-        if handle is not None:
-            self.finish(handle, timeout, "basic.cancel")
-        self._end_consumer(consumer.tag)
+    def expect(self, handle: Handle[Any], hook: Callable[[Any], object]) -> None:
+        """Call `hook` with the result of a handle, before the next event is taken. The lock is held."""
+        self._connection.hooks[handle] = hook
 
-    # For the connection, with the lock held.
+    def record(self, name: str, **fields: Any) -> Any:
+        """A method in the connection's dialect."""
+        return self.link.core.dialect.named[name](**fields)
 
-    def deliver(self, event: amqp_0_9_1.Delivery) -> None:
+    # Events; the lock is held.
+
+    def deliver(self, event: Delivered) -> None:
         """A message came."""
-        consumer = self._consumers.get(event.consumer_tag)
-        if consumer is not None:
-            consumer.put(event)
+        feed = self.feeds.get(event.consumer_tag)
+        if feed is not None:
+            feed.put(event)
         else:
-            self.take(event)
+            publicise(self.streams, event)
 
     def take(self, event: Event) -> None:
-        """Another event of this channel that isn't the end of a call."""
-        if isinstance(event, MessageReturned):
-            if event.handle is None:
-                self.returned.append(event)
-        elif isinstance(event, ConsumerCancelled):
-            consumer = self._consumers.pop(event.consumer_tag, None)
-            if consumer is not None:
-                text = f"the server cancelled consumer {consumer.tag!r} of queue {consumer.queue!r}"
-                consumer.finish(EndpointClosed(text), keep=True)
-        elif not isinstance(event, FlowChanged):
-            self._inbox.append(event)
-            self._count(event, 1)
+        """Something else happened that isn't the end of a call."""
+        if isinstance(event, ConsumerCancelled):
+            text = "the server cancelled the consumer, its queue may be gone"
+            report = CloseReport(By.REMOTE, 0, text)
+            tag = event.consumer_tag
+            self.consumer_gone(tag, ConsumerEnded(f"consumer {tag!r}: {text}", report, tag))
+        taken = publicise(self.streams, event)
+        if not taken and isinstance(event, MessageReturned) and event.handle is None:
+            _logger.warning(
+                "a message for exchange %r, routing key %r came back: %d %s; nobody reads events(MessageReturned)",
+                *(event.exchange, event.routing_key, event.reply_code, event.reply_text),
+            )
+
+    def consumer_gone(self, tag: str, error: ConsumerEnded | None) -> None:
+        """A consumer has ended, by the server with `error`."""
+        feed = self.feeds.pop(tag, None)
+        if feed is not None:
+            feed.finish(error)
 
     def end(self, report: CloseReport) -> None:
         """The channel has ended."""
         self.ended = True
-        deliberate = report.by is By.LOCAL and report.code in (0, 200) and report.rule is None
-        reason = None if deliberate else self._closed()
-        for consumer in self._consumers.values():
-            consumer.finish(reason, keep=consumer.no_ack)
-        self._consumers.clear()
+        for feed in self.feeds.values():
+            feed.channel_ended(self._gone(report))
+        self.feeds.clear()
+        for _, stream in self.streams:
+            stream.finish(self._gone(report))
 
     # Inside.
 
@@ -425,36 +492,20 @@ class Channel:
     def _sent(self) -> bool:
         return not self.link.unsent and not self.link.ended
 
-    def _record(self, name: str, **fields: Any) -> Any:
-        """The version's record of a method."""
-        return self.link.core.dialect.named[name](**fields)
-
     def _new_tag(self) -> str:
-        self._tags += 1
-        tag = f"c{self.number}.{self._tags}"
-        return tag if tag not in self.core.consumers else self._new_tag()
-
-    def _cancel(self, consumer: Consumer) -> Handle[Any] | None:
-        if consumer.tag not in self._consumers:
-            return None
-        consumer.give_back()
-        return self.core.call(self._record("basic.cancel", consumer_tag=consumer.tag))
-
-    def _end_consumer(self, tag: str) -> None:
         with self.link.lock:
-            consumer = self._consumers.pop(tag, None)
-            if consumer is not None:
-                consumer.finish(None, keep=True)
+            self.tags += 1
+            return f"c{self.number}.{self.tags}"
 
-    def _release(self, reply: Any) -> None:
-        if isinstance(reply, Message) and reply.method.delivery_tag in self.core.unsettled:
-            self.core.release(reply.method.delivery_tag)
+    def _give_back(self, answer: Any) -> None:
+        """A message came for a caller that has gone."""
+        if isinstance(answer, Message):
+            tag = cast("Message[BasicGetOk]", answer).method.delivery_tag
+            if tag in self.core.unsettled:
+                self.core.release(tag)
 
-    def _count(self, event: Event, sign: int) -> None:
-        size = sign * (OVERHEAD + len(getattr(event, "body", b"")))
-        self.link.held += size
-        self.link.unbounded += size
-
-    def _closed(self) -> EndpointClosed:
-        report = self.core.report or self.link.core.report
+    def _gone(self, report: CloseReport) -> EndpointClosed:
         return EndpointClosed(f"channel {self.number} is closed: {report}", report)
+
+
+__all__ = ["Channel", "Confirmation", "PublishOutcome"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from amqp_sansio import (
     Abandoned,
-    AmqpError,
     By,
     Closed,
     CloseReport,
@@ -17,7 +16,7 @@ from amqp_sansio import (
     Event,
     Failed,
     Handle,
-    LimitExceeded,
+    LocalProtocolError,
     Opened,
     Replied,
     Scope,
@@ -25,42 +24,60 @@ from amqp_sansio import (
     SendResumed,
     Settled,
 )
-from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, HeartbeatReceived, Redirected, Unblocked
+from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, Method, Table, Unblocked
 
 from .channel import Channel
+from .feed import EventStream, Feed, Streams, publicise
 from .link import Link
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from typing_extensions import Self
-
-    from amqp_sansio.amqp_0_9_1 import Method, RequestMethod, Table
+    from amqp_sansio.amqp_0_9_1 import RequestMethod
+    from amqp_sansio.uri import AmqpUri
 
     from .link import Core
     from .transport import Transport
 
-_R = TypeVar("_R")
+_R = TypeVar("_R", bound=Method)
+_E = TypeVar("_E", bound=Event)
 
-_NO_NEWS = (Settled, Abandoned, Opened, SendPaused, SendResumed, HeartbeatReceived, Redirected)
-"""Events whose news is in the handles, or elsewhere in the engine."""
+_IN_HANDLES: Final = frozenset({Settled, SendPaused, SendResumed})
+"""Events whose news is in the handles, or seen when something is written."""
 
 
 class Connection:
-    """An open connection, made by `connect`. Every method may be called from any thread.
+    """A connection to a broker, made by `connect`. Every method may be called from any thread.
 
-    While no thread waits on it, a daemon thread sends the heartbeats and watches the server's. Leaving the `with` block
-    closes it.
+    While no thread waits on it, a daemon thread sends the heartbeats and watches the server's. `close` it, or
+    leave its context, which also raises the failure of the connection or a channel that no call has raised and
+    no `report` has shown.
     """
 
-    __slots__ = ("__weakref__", "_blocked", "_channels", "_closing", "_late", "link")
+    __slots__ = (
+        "__weakref__",
+        "_blocked",
+        "_channels",
+        "_closing",
+        "hooks",
+        "link",
+        "streams",
+        "uri",
+    )
 
-    def __init__(self, core: Core, transport: Transport, buffer: int) -> None:
-        self.link = Link(core, transport, buffer, self._dispatch)
+    def __init__(self, core: Core, transport: Transport, uri: AmqpUri) -> None:
+        self.link = Link(core, transport, self._dispatch)
+        self.uri = uri
+        self.hooks: dict[Handle[Any], Callable[[Any], object]] = {}
+        self.streams: Streams = []
         self._channels: dict[int, Channel] = {}
-        self._late: dict[Handle[Any], Callable[[Any], None]] = {}
         self._blocked: str | None = None
         self._closing = False
+
+    @property
+    def core(self) -> Core:
+        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't for use here."""
+        return self.link.core
 
     @property
     def is_open(self) -> bool:
@@ -69,55 +86,42 @@ class Connection:
 
     @property
     def report(self) -> CloseReport | None:
-        """Why the connection ended, once it has."""
-        return self.link.core.report
+        """Why it ended, once it has."""
+        report = self.link.core.report
+        if report is not None:
+            self.link.unseen = None
+        return report
+
+    @property
+    def peer_properties(self) -> Table:
+        """What the server says of itself: product, version, capabilities."""
+        return self.link.core.peer_properties
 
     @property
     def blocked(self) -> str | None:
-        """Why the server takes no publishes at present (RabbitMQ's connection.blocked); None: it takes them."""
+        """Why the server takes no publishes at the moment (RabbitMQ's connection.blocked), or None when it does."""
         return self._blocked
 
-    @property
-    def heartbeat(self) -> float:
-        """The agreed heartbeat interval in seconds; 0: none."""
-        return self.link.core.heartbeat
-
-    @property
-    def frame_max(self) -> int:
-        """The agreed largest frame in octets; 0: no limit."""
-        return self.link.core.frame_max
-
-    @property
-    def channel_max(self) -> int:
-        """The agreed highest channel number."""
-        return self.link.core.channel_max
-
-    @property
-    def server_properties(self) -> Table:
-        """What the server says of itself."""
-        return self.link.core.peer_properties
-
     def open_channel(self, *, confirm: bool = False, timeout: float | None = None) -> Channel:
-        """Open a channel, with `confirm` in confirm mode (RabbitMQ's confirm.select).
+        """Open a channel; with `confirm` each publish is confirmed.
 
-        Raises LimitExceeded when all are open, EndpointClosed, and TimeoutError after `timeout` seconds.
+        Raises LimitExceeded when the agreed channel-max is reached, LocalProtocolError where the version has no
+        confirms, TimeoutError after `timeout` seconds.
         """
+        select = self.link.core.dialect.named.get("confirm.select") if confirm else None
+        if confirm and select is None:
+            raise LocalProtocolError(f"{self.link.core.dialect.name} has no confirms")
 
-        def begin() -> Channel:
-            channel = Channel(self, self.link.core.open_channel())
-            self._channels[channel.number] = channel
-            return channel
+        def begin() -> tuple[Channel, Handle[Any]]:
+            core = self.link.core.open_channel()
+            channel = self._channels[core.number] = Channel(self, core)
+            opening = core.opening
+            assert opening is not None
+            return channel, core.call(select()) if select is not None else opening
 
-        channel = self.link.run(begin)
-        opening = channel.core.opening
-        if opening is not None:
-            self.finish(opening, timeout, "channel.open", lambda _: channel.core.close())
-        if confirm:
-            select = self.link.core.dialect.named.get("confirm.select")
-            if select is None:
-                channel.close()
-                raise AmqpError(f"{self.link.core.dialect.name} has no confirm mode")
-            channel.call(select(), timeout=timeout)
+        channel, handle = self.link.run(begin)
+        self.finish(handle, timeout, "channel.open", lambda _: channel.core.close())
+        channel.confirms = confirm
         return channel
 
     @overload
@@ -129,37 +133,70 @@ class Connection:
         handle = self.link.run(lambda: self.link.core.call(method))
         return self.finish(handle, timeout, method.NAME)
 
-    def close(self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None) -> None:
-        """Close the connection and all its channels; a second call does nothing.
+    def events(
+        self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
+    ) -> EventStream[_E]:
+        """What happens to the connection as a whole: Blocked, Unblocked; only `kinds`, when given."""
+        feed: Feed[_E] = Feed(self.link, limit, True)
+        with self.link.lock:
+            if self.link.ended:
+                feed.finish(self.link.closed())
+            self.streams.append((kinds or (Event,), feed))
+        return EventStream(feed, self.streams, timeout)
 
-        A server that doesn't answer within `timeout` seconds (None: `close_timeout` of the configuration) is left without
-        a word. Raises the failure that ended the connection or a channel before and that no call has raised yet.
+    def close(
+        self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None
+    ) -> CloseReport:
+        """Close with a handshake that takes `timeout` seconds at most (None: `close_timeout`); says how it ended.
+
+        It may be closed already.
         """
-        self._close(code, text, timeout)
-        unseen, self.link.unseen = self.link.unseen, None
-        if unseen is not None:
-            raise unseen
+        link = self.link
+        seconds = link.core.config.close_timeout if timeout is None else timeout
+        # From here on nobody takes deliveries, and they don't hold up the close.
+        self._closing = True
+        try:
+            # Either the connection has ended by itself meanwhile, or the server is too slow: what is left is to stop.
+            with suppress(EndpointClosed, TimeoutError):
+                if not link.ended:
+                    link.run(lambda: link.core.close(code, text))
+                    link.wait(lambda: link.ended, seconds, "connection.close")
+        finally:
+            link.stop("the close was not answered in time")
+        report = link.core.report
+        if report is None:
+            return CloseReport(By.LOCAL, 0, str(link.closed()))
+        return report
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Connection:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self._close(200, "Normal shutdown", None)
+        self.close()
+        unseen, self.link.unseen = self.link.unseen, None
+        if unseen is not None and error is None:
+            raise unseen
 
     def __repr__(self) -> str:
-        return f"<Connection {self.link.core!r}>"
+        report = self.link.core.report
+        state = "open" if self.is_open else f"closed: {report}" if report else "closing"
+        return f"<Connection to {self.uri}, {state}>"
 
     # For channels.
 
     def finish(
-        self, handle: Handle[Any], timeout: float | None, what: str, late: Callable[[Any], None] | None = None
+        self,
+        handle: Handle[Any],
+        timeout: float | None,
+        what: str,
+        late: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Wait for the end of a handle and return its result. `late` takes a result that nobody waits for any more."""
+        """Wait for a handle and return its result. `late` takes a result that nobody waits for any more."""
         if not handle.done:
             try:
                 self.link.wait(lambda: handle.done, timeout, what)
@@ -174,47 +211,56 @@ class Connection:
 
     # Inside.
 
-    def _close(self, code: int, text: str, timeout: float | None) -> None:
-        link = self.link
-        self._closing = True
-        seconds = link.core.config.close_timeout if timeout is None else timeout
-        try:
-            if not link.ended:
-                link.run(lambda: link.core.close(code, text))
-                link.wait(lambda: link.ended, seconds, "connection.close")
-        except (EndpointClosed, LimitExceeded, TimeoutError):
-            pass
-        finally:
-            link.stop("the close was not answered in time")
-
-    def _when_late(self, handle: Handle[Any], late: Callable[[Any], None]) -> None:
+    def _when_late(self, handle: Handle[Any], late: Callable[[Any], object]) -> None:
         if not handle.done:
-            self._late[handle] = late
+            self.hooks[handle] = late
         elif handle.error is None:
             late(handle.result)
 
     def _dispatch(self, event: Event) -> None:
         """Put an event where somebody looks for it; the lock is held."""
-        kind = type(event)
-        if kind is Delivery:
+        if type(event) is Delivery:
             channel = self._channels.get(event.channel)
-            if channel is not None:
+            if channel is not None and not self._closing:
                 channel.deliver(event)
-        elif kind in _NO_NEWS:
+        elif type(event) in _IN_HANDLES:
             return
-        elif isinstance(event, Replied):
-            late = self._late.pop(event.handle, None) if self._late else None
-            if late is not None and event.handle.error is None:
-                late(event.handle.result)
-        elif isinstance(event, Failed):
-            self.link.unseen = event.error
+        elif isinstance(event, (Failed, Abandoned)):
+            for handle in event.handles if self.hooks else ():
+                self.hooks.pop(handle, None)
+            if isinstance(event, Failed):
+                self.link.unseen = event.error
+        elif isinstance(event, (Replied, Opened)):
+            hook = self.hooks.pop(event.handle, None) if self.hooks and event.handle else None
+            if hook is not None and event.handle is not None and event.handle.error is None:
+                # When the channel is gone, what was to be done there is done.
+                with suppress(EndpointClosed):
+                    hook(event.handle.result)
         elif isinstance(event, Closed):
             self._ended(event)
-        elif isinstance(event, Blocked):
-            self._blocked = event.reason
-        elif isinstance(event, Unblocked):
-            self._blocked = None
         else:
+            if isinstance(event, Blocked):
+                self._blocked = event.reason
+            elif isinstance(event, Unblocked):
+                self._blocked = None
             channel = self._channels.get(getattr(event, "channel", 0))
             if channel is not None:
                 channel.take(event)
+            else:
+                publicise(self.streams, event)
+
+    def _ended(self, event: Closed) -> None:
+        if event.scope is Scope.CHANNEL:
+            channel = self._channels.pop(event.channel, None)
+            if channel is not None:
+                channel.end(event.report)
+            return
+        error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
+        if event.report.by is By.TRANSPORT:
+            self.link.unseen = error
+        for _, stream in self.streams:
+            stream.finish(copy.copy(error))
+        self.hooks.clear()
+
+
+__all__ = ["Connection"]

@@ -1,59 +1,51 @@
-"""Consumer and Delivery: messages that a server sends, as an iterator, and what becomes of each (0-9-1 section 1.8.3)."""
+"""Consumer and Delivery: messages that the server sends, and what becomes of each (0-9-1 section 1.8.3)."""
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from amqp_sansio import EndpointClosed
+from amqp_sansio import By, CloseReport, EndpointClosed
+from amqp_sansio.amqp_0_9_1 import BasicGetOk, BasicProperties, Message
+from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
+
+from .errors import ConsumerEnded
+from .feed import Feed
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from typing_extensions import Self
-
-    from amqp_sansio import amqp_0_9_1
-    from amqp_sansio.amqp_0_9_1 import BasicGetOk, BasicProperties, Message
+    from amqp_sansio import Handle
 
     from .channel import Channel
 
-OVERHEAD: Final = 512
-"""What a message that waits to be taken counts besides the octets of its body."""
-
 
 class Delivery:
-    """A message from a consumer or from `channel.get`, to be settled once, in any thread.
+    """A message from a consumer or from `channel.get`.
 
-    `message_count` is how many more the queue holds, for `get` only. What a consumer or `get` took with `no_ack` is settled
-    already. Settling raises LocalProtocolError for what is settled, EndpointClosed when the channel is gone.
+    Settle it once, in any thread, unless it was taken with `no_ack`. Settling raises LocalProtocolError for
+    what is settled, EndpointClosed when the channel is gone. `message_count` is how many more the queue holds,
+    known for `get` only.
     """
 
     __slots__ = (
-        *("_channel", "_source", "body", "consumer_tag", "delivery_tag", "exchange", "message_count"),
-        *("redelivered", "routing_key"),
+        *("_channel", "_source", "body", "consumer_tag", "delivery_tag", "exchange"),
+        *("message_count", "redelivered", "routing_key"),
     )
 
-    body: bytes
-    consumer_tag: str
-    delivery_tag: int
-    redelivered: bool
-    exchange: str
-    routing_key: str
-    message_count: int | None
-
-    def __init__(self, channel: Channel, source: amqp_0_9_1.Delivery) -> None:
+    def __init__(self, channel: Channel, source: Delivered) -> None:
         self._channel = channel
-        self._source: amqp_0_9_1.Delivery | Message[BasicGetOk] = source
+        self._source: Any = source
         self.body = source.body
         self.consumer_tag = source.consumer_tag
         self.delivery_tag = source.delivery_tag
         self.redelivered = source.redelivered
         self.exchange = source.exchange
         self.routing_key = source.routing_key
-        self.message_count = None
+        self.message_count: int | None = None
 
     @classmethod
-    def got(cls, channel: Channel, message: Message[BasicGetOk]) -> Self:
+    def got(cls, channel: Channel, message: Message[BasicGetOk]) -> Delivery:
         """The delivery in the answer to a basic.get."""
         self = cls.__new__(cls)
         method = message.method
@@ -70,131 +62,160 @@ class Delivery:
 
     @property
     def properties(self) -> BasicProperties:
-        """The message's properties; what the sender left out is None. Reading damaged ones raises CodecError."""
-        return self._source.properties  # type: ignore[return-value]
+        """The message's properties; what the publisher left out is None. Reading damaged ones raises CodecError."""
+        properties: BasicProperties = self._source.properties
+        return properties
 
     def accept(self, *, multiple: bool = False) -> None:
-        """The message was dealt with; with `multiple`, so were all before it on the channel (basic.ack)."""
-        self._channel.settle(self._channel.core.accept, self.delivery_tag, multiple)
+        """Say that it was dealt with; with `multiple` so were all before it on the channel (basic.ack)."""
+        channel = self._channel
+        channel.settle(channel.core.accept, self.delivery_tag, multiple)
 
     def reject(self) -> None:
-        """The message can't be dealt with: it's dropped or dead-lettered (basic.reject)."""
-        self._channel.settle(self._channel.core.reject, self.delivery_tag)
+        """Refuse it for good: it is dropped, or sent where the queue's dead letters go (basic.reject)."""
+        channel = self._channel
+        channel.settle(channel.core.reject, self.delivery_tag)
 
     def release(self) -> None:
-        """Give the message back to its queue, to be delivered again (basic.reject with requeue)."""
-        self._channel.settle(self._channel.core.release, self.delivery_tag)
+        """Give it back to its queue, to be delivered again (basic.reject with requeue)."""
+        channel = self._channel
+        channel.settle(channel.core.release, self.delivery_tag)
 
     def __repr__(self) -> str:
         return (
-            f"<Delivery {self.delivery_tag} on channel {self._channel.number}: {len(self.body)} octets, "
-            f"exchange {self.exchange!r}, routing key {self.routing_key!r}>"
+            f"<Delivery {self.delivery_tag} on channel {self._channel.number}, exchange {self.exchange!r}, "
+            f"routing key {self.routing_key!r}, {len(self.body)} octets>"
         )
 
 
-class Consumer:
-    """The deliveries of one consumer: an iterator, and a context manager that cancels it at the end.
+class ConsumerFeed(Feed[Delivered]):
+    """What came for one consumer, and where the consumer is in its life.
 
-    `next` raises TimeoutError when nothing came for `timeout` seconds; one may go on afterwards. When the server cancels the
-    consumer, or the channel or connection ends, `next` raises the reason as EndpointClosed, every time; after `close` or
-    a close of the channel or connection by this side the iteration just ends.
+    It outlives the Consumer that the application holds: when that is dropped, the keeper cancels at the server
+    and gives back what nobody took.
     """
 
-    __slots__ = ("_bounded", "_buffer", "_channel", "_discards", "_over", "_reason", "no_ack", "queue", "tag", "timeout")
+    __slots__ = ("cancelling", "channel", "dropped", "no_ack", "queue", "tag")
 
-    def __init__(self, channel: Channel, queue: str, tag: str, no_ack: bool, bounded: bool, timeout: float | None) -> None:
-        self._channel = channel
-        self._buffer: deque[amqp_0_9_1.Delivery] = deque()
-        self._bounded = bounded
-        self._discards = False
-        self._over = False
-        self._reason: EndpointClosed | None = None
+    def __init__(
+        self, channel: Channel, queue: str, tag: str, no_ack: bool, limit: int, counted: bool
+    ) -> None:
+        super().__init__(channel.link, limit, counted)
+        self.channel = channel
         self.queue = queue
         self.tag = tag
         self.no_ack = no_ack
+        self.cancelling: Handle[Any] | None = None
+        self.dropped = False
+
+    def put(self, item: Delivered) -> None:
+        if not self.dropped:
+            super().put(item)
+        elif not self.no_ack:
+            self.channel.core.release(item.delivery_tag)
+
+    def cancel(self) -> None:
+        """Tell the server to send no more; its answer ends the feed."""
+        if self.cancelling is None and self.channel.core.is_open:
+            cancel = self.channel.record("basic.cancel", consumer_tag=self.tag)
+            self.cancelling = self.channel.core.call(cancel)
+            self.channel.expect(
+                self.cancelling, lambda _: self.channel.consumer_gone(self.tag, None)
+            )
+
+    def drop(self) -> None:
+        """Nobody will take anything any more: cancel, and give back what is here and what still comes."""
+        self.dropped = True
+        # Cancelled first: else the server would send what is given back here once more.
+        self.cancel()
+        for item in self.clear():
+            if not self.no_ack and self.channel.core.is_open:
+                self.channel.core.release(item.delivery_tag)
+
+    def overrun(self) -> None:
+        text = f"the consumer fell behind: {len(self.items)} deliveries wait; use a prefetch and acknowledge"
+        self.finish(
+            ConsumerEnded(
+                f"consumer {self.tag!r}: {text}", CloseReport(By.LOCAL, 0, text), self.tag
+            )
+        )
+        self.dropped = True
+        self.cancel()
+
+    def channel_ended(self, error: EndpointClosed) -> None:
+        """The channel is gone: what can be settled no more is dropped, somebody will get it again."""
+        if not self.no_ack:
+            self.clear()
+        self.finish(error)
+
+
+class Consumer:
+    """An iterator over the deliveries of one consumer.
+
+    `next` raises TimeoutError when nothing came for `timeout` seconds; one may go on afterwards. The iteration
+    ends after `cancel`, raises ConsumerEnded when the server ends the consumer, and EndpointClosed when the
+    channel or the connection ends. Leaving the context, or dropping the last reference to the consumer, cancels
+    it and gives back the deliveries that were not taken.
+    """
+
+    __slots__ = ("_channel", "_feed", "_items", "timeout")
+
+    def __init__(self, feed: ConsumerFeed, timeout: float | None) -> None:
+        self._channel = feed.channel
+        self._feed = feed
+        self._items = feed.items
         self.timeout = timeout
 
-    def __iter__(self) -> Self:
+    @property
+    def consumer_tag(self) -> str:
+        """Its name on the channel."""
+        return self._feed.tag
+
+    def __iter__(self) -> Consumer:
         return self
 
     def __next__(self) -> Delivery:
-        link = self._channel.link
-        while True:
-            with link.lock:
-                if self._buffer:
-                    source = self._buffer.popleft()
-                    size = len(source.body) + OVERHEAD
-                    link.held -= size
-                    if not self._bounded:
-                        link.unbounded -= size
-                    break
-                if self._over:
-                    if self._reason is None:
-                        raise StopIteration
-                    link.unseen = None
-                    raise EndpointClosed(str(self._reason), self._reason.report)
-            what = f"a delivery from queue {self.queue!r}"
-            link.wait(self._has_news, self.timeout, what)
-        return Delivery(self._channel, source)
+        feed = self._feed
+        if not feed.counted:
+            with suppress(IndexError):
+                return Delivery(self._channel, self._items.popleft())
+        return Delivery(self._channel, feed.take(self.timeout, f"a delivery from {feed.queue!r}"))
+
+    def cancel(self, timeout: float | None = None) -> None:
+        """Tell the server to send no more, and wait for its answer. Deliveries that have come are still iterated."""
+        self._end(self._feed.cancel, timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """Cancel the consumer. What was delivered and not taken goes back to the queue; without acknowledgement it can still be taken.
+        """`cancel`, and give back what was not taken."""
+        self._end(self._feed.drop, timeout)
 
-        A second call does nothing. Raises TimeoutError when the server didn't answer within `timeout` seconds.
-        """
-        if not self._over:
-            self._channel.cancel(self, timeout)
-
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Consumer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        try:
+        # Whoever reads on gets the reason from the iterator; a context that is left doesn't want more.
+        with suppress(EndpointClosed):
             self.close()
-        except EndpointClosed:
-            if error is None:
-                raise
 
-    # For the channel, with the lock held.
+    def __del__(self) -> None:
+        feed = self._feed
+        if not (feed.over or feed.dropped):
+            link = feed.link
+            link.chores.append(feed.drop)
+            link.keeper.ring()
 
-    def put(self, source: amqp_0_9_1.Delivery) -> None:
-        """A message came."""
-        if self._discards:
-            self._channel.core.release(source.delivery_tag)
+    def _end(self, how: Any, timeout: float | None) -> None:
+        feed = self._feed
+        if feed.over:
             return
-        self._buffer.append(source)
-        link = self._channel.link
-        size = len(source.body) + OVERHEAD
-        link.held += size
-        if not self._bounded:
-            link.unbounded += size
+        self._channel.link.run(how)
+        if feed.cancelling is not None:
+            self._channel.finish(feed.cancelling, timeout, "basic.cancel")
 
-    def give_back(self) -> None:
-        """Nobody takes messages from here any more: give back what is here and what comes."""
-        if self.no_ack:
-            return
-        self._discards = True
-        for source in self._drop():
-            self._channel.core.release(source.delivery_tag)
 
-    def finish(self, reason: EndpointClosed | None, keep: bool) -> None:
-        """Nothing more comes. With `keep`, what is here can still be taken."""
-        if not keep:
-            self._drop()
-        self._over = True
-        self._reason = reason
-
-    def _drop(self) -> list[amqp_0_9_1.Delivery]:
-        dropped = list(self._buffer)
-        self._buffer.clear()
-        size = sum([len(source.body) + OVERHEAD for source in dropped])
-        link = self._channel.link
-        link.held -= size
-        if not self._bounded:
-            link.unbounded -= size
-        return dropped
-
-    def _has_news(self) -> bool:
-        return bool(self._buffer) or self._over
+__all__ = ["Consumer", "ConsumerFeed", "Delivery"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import weakref
 from typing import Protocol
@@ -24,22 +25,23 @@ class Keeper:
     __slots__ = ("_bell", "_thread")
 
     def __init__(self) -> None:
-        self._bell = threading.Lock()
-        self._bell.acquire()
+        # This queue may be used where a lock may not: in a destructor, which runs anywhere.
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def start(self, kept: Kept) -> None:
         """Begin with the first look."""
         bell = self._bell
-        forgotten = weakref.ref(kept, lambda _: _ring(bell))
+        forgotten = weakref.ref(kept, lambda _: bell.put(None))
         self._thread = threading.Thread(
             target=_look_after, args=(forgotten, bell), name="amqp-sansio-keeper", daemon=True
         )
         self._thread.start()
 
     def ring(self) -> None:
-        """Make it look at once. Only one thread may ring at a time."""
-        _ring(self._bell)
+        """Make it look at once."""
+        if self._bell.empty():
+            self._bell.put(None)
 
     def join(self) -> None:
         """Wait until the thread has ended, which it does when `keep` says None."""
@@ -47,16 +49,17 @@ class Keeper:
             self._thread.join()
 
 
-def _look_after(forgotten: weakref.ref[Kept], bell: threading.Lock) -> None:
+def _look_after(forgotten: weakref.ref[Kept], bell: queue.SimpleQueue[None]) -> None:
     while True:
         kept = forgotten()
         pause = kept.keep() if kept is not None else None
         del kept
         if pause is None:
             return
-        bell.acquire(timeout=pause)
+        try:
+            bell.get(timeout=pause)
+        except queue.Empty:
+            continue  # it is time
 
 
-def _ring(bell: threading.Lock) -> None:
-    if bell.locked():
-        bell.release()
+__all__ = ["Keeper", "Kept"]

@@ -1,23 +1,27 @@
-"""Link: one lock around one socket and one engine; whoever waits reads, and a keeper looks after an idle connection.
+"""Link: one lock around one socket and one engine; whoever waits reads, and a keeper looks after the rest.
 
-Everything that touches the engine holds `lock`, and nothing blocks while it does. A thread that waits becomes the reader:
-it alone waits for the socket, outside the lock; other threads that wait are its followers, and one of them takes over when
-it leaves. The keeper looks in every few seconds and at each deadline: when nobody waits it reads what is there, so that the
-peer's silence is judged rightly; then it lets the engine do what is due, and writes.
+Everything that touches the engine holds `lock`, and nothing blocks while it does. A thread that waits becomes
+the reader: it alone waits for the socket, outside the lock; other threads that wait are its followers, and one
+of them takes over when it leaves. The keeper looks in every few seconds and at each deadline: when nobody waits
+it reads what is there, so that the peer's silence is judged rightly; then it lets the engine do what is due,
+and writes.
 
-An exception from outside, such as KeyboardInterrupt, does no harm in a wait. If it hits while the engine works, nobody
-knows what was done and what wasn't: `busy` is still set then, and the connection is given up with an error that says so.
+An exception from outside, such as KeyboardInterrupt, does no harm in a wait. If it hits while the engine works,
+nobody knows what was done and what wasn't: `busy` is still set then, and the connection is given up with an
+error that says so.
 """
 
 from __future__ import annotations
 
 import copy
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Event, LimitExceeded, Signal
+from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Event, Signal
 
 from .keeper import Keeper
 from .waiting import Waiter, Waiters
@@ -44,36 +48,30 @@ LOOK: Final = 0.05
 """Seconds after which a call that only sends looks for news first, such as a close of the server."""
 IDLE: Final = 5.0
 """Seconds between two looks of the keeper at most."""
-FULL: Final = 0.05
-"""Seconds until the keeper tries again to write when it may not read."""
 
 
 class Link:
     """What all parts of one connection share.
 
-    `held` counts the octets of messages that nobody has taken yet, `unbounded` those of them that no prefetch bounds. Above
-    a quarter of `buffer` the keeper reads no more than the engine's own buffer takes; at `buffer` of unbounded ones a wait
-    fails with LimitExceeded, because what it waits for may be behind them. `unseen` is a failure that no caller has learnt.
+    `full` counts the feeds in which too much waits to be taken: the keeper reads on then only into the engine's
+    own buffer, until TCP stops the server. `chores` are done by the keeper; anybody may append one, also
+    without the lock. `unseen` is a failure that no caller has learnt.
     """
 
     __slots__ = (
-        *("__weakref__", "_changed", "_dispatch", "_waiters", "buffer", "busy", "core", "ended"),
-        *("failure", "held", "keeper", "lock", "look_at", "transport", "unbounded", "unseen"),
-        "unsent",
+        *("__weakref__", "_changed", "_dispatch", "_waiters", "busy", "chores", "core", "ended"),
+        *("failure", "full", "keeper", "lock", "look_at", "transport", "unseen", "unsent"),
     )
 
-    def __init__(
-        self, core: Core, transport: Transport, buffer: int, dispatch: Callable[[Event], None]
-    ) -> None:
+    def __init__(self, core: Core, transport: Transport, dispatch: Callable[[Event], None]) -> None:
         self.core = core
         self.transport = transport
-        self.buffer = buffer
         self.lock = threading.Lock()
         self.keeper = Keeper()
+        self.chores: deque[Callable[[], object]] = deque()
         self.busy = False
         self.ended = False
-        self.held = 0
-        self.unbounded = 0
+        self.full = 0
         self.look_at = 0.0
         self.unsent: bytes | memoryview = b""
         self.failure: EndpointClosed | None = None
@@ -105,8 +103,7 @@ class Link:
     def wait(self, done: Callable[[], bool], timeout: float | None, what: str) -> None:
         """Read, write and dispatch until `done()`, which is asked with the lock held.
 
-        Raises TimeoutError after `timeout` seconds, EndpointClosed when the connection ended and it isn't done,
-        LimitExceeded when too much that nobody takes would have to be read.
+        Raises TimeoutError after `timeout` seconds, EndpointClosed when the connection ended and it isn't done.
         """
         deadline = None if timeout is None else monotonic() + timeout
         me: Waiter | None = None
@@ -130,8 +127,6 @@ class Link:
                         raise self.closed()
                     if more:
                         continue
-                    if self.unbounded >= self.buffer:
-                        raise LimitExceeded(self._full(what))
                     if me is None:
                         me = Waiter(done)
                     elif deadline is not None and now >= deadline:
@@ -196,7 +191,8 @@ class Link:
     def give_up(self, error: BaseException | None) -> None:
         """The engine was interrupted at work, or it failed: nothing may rely on its state any more."""
         what = f" by {type(error).__name__}" if error is not None else ""
-        self.failure = EndpointClosed(f"the connection is given up: its engine was interrupted at work{what}")
+        text = f"the connection is given up: its engine was interrupted at work{what}"
+        self.failure = EndpointClosed(text)
         self.failure.__cause__ = error if isinstance(error, Exception) else None
         self._end()
         self.release()
@@ -207,15 +203,17 @@ class Link:
         if now < self.look_at:
             return
         self.look_at = now + LOOK
-        if self._waiters.reader is None and self.held < self.buffer >> 2 and self._receive(now):
-            self.turn(now)
+        if self._waiters.reader is None and not self.ended:
+            self._drain(now)
 
     def turn(self, now: float) -> bool:
         """Take and dispatch events, then write; whether there are more events."""
         more = self._take()
         self.write(now)
         hint = self.core.close_hint
-        if hint is CloseHint.KEEP or (hint is CloseHint.CLOSE_WHEN_SENT and self.unsent) or self.ended:
+        if hint is CloseHint.KEEP or self.ended:
+            return more
+        if hint is CloseHint.CLOSE_WHEN_SENT and self.unsent:
             return more
         while self._take():
             pass
@@ -305,12 +303,6 @@ class Link:
                 elif self.unsent:
                     self.keeper.ring()
 
-    def _full(self, what: str) -> str:
-        return (
-            f"{what}: {self.unbounded} octets of messages wait to be taken, and what comes is behind them; take them, "
-            f"consume with a prefetch, or connect with a larger buffer than {self.buffer}"
-        )
-
     # For the keeper.
 
     def keep(self) -> float | None:
@@ -321,13 +313,14 @@ class Link:
             try:
                 self.claim()
                 now = monotonic()
+                while self.chores:
+                    # What was to be done on a channel or connection that is gone is done.
+                    with suppress(AmqpError):
+                        self.chores.popleft()()
                 if self._waiters.reader is None:
                     self._drain(now)
                     self._fire(now)
-                if self.held < self.buffer >> 2:
-                    self.turn(now)
-                else:
-                    self.write(now)
+                    self._drain(now)
             except BaseException as error:
                 if not self.ended:
                     self.give_up(error)
@@ -337,19 +330,20 @@ class Link:
                 return None
             stuck = bool(self.unsent) and self._waiters.reader is None
             due = self.core.next_deadline
-            pause = min(IDLE, self.core.heartbeat / 2 or IDLE, IDLE if due is None else max(0.0, due - now))
+            pause = IDLE if due is None else max(0.0, due - now)
+            pause = min(pause, IDLE, self.core.heartbeat / 2 or IDLE)
         if stuck:
-            try:
+            # If that fails the connection has ended, and every caller gets the reason.
+            with suppress(EndpointClosed):
                 self.wait(lambda: not self.unsent, None, "what is left to send")
-            except LimitExceeded:
-                return FULL
-            except EndpointClosed:
-                return None  # every caller gets it
         return 0.0 if stuck else pause
 
     def _drain(self, now: float) -> None:
+        """Read what is there while nobody waits for it."""
         for _ in range(ROUNDS):
-            if not self._receive(now):
-                return
-            while self.held < self.buffer >> 2 and self._take():
+            read = self._receive(now)
+            while not self.full and self.turn(now):
                 pass
+            if not read:
+                break
+        self.write(now)

@@ -1,83 +1,132 @@
-"""Recorder: what one connection carries, without its secrets, as pcapng in a file."""
+"""Recordings of what connections carry, as pcapng files above TLS and without the clients' secrets."""
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 import time
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from contextlib import suppress
+from typing import IO, Literal, TypeAlias
 
-from amqp_sansio import Side
 from amqp_sansio.capture import PcapngWriter
 from amqp_sansio.capture.redact import Redactor
 
-if TYPE_CHECKING:
-    import socket
-    from typing import TypeAlias
+RecordTarget: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Recorder"
+"""Where a recording goes: a path (appended to when it's there), an open binary file, or a Recorder that is shared."""
 
-    class Writable(Protocol):
-        """Where a recording can go besides a file of the recorder's own."""
+_Sender: TypeAlias = Literal["client", "server"]
 
-        def write(self, data: bytes, /) -> object: ...
-        def flush(self) -> object: ...
-
-    Record: TypeAlias = "str | os.PathLike[str] | Writable | None"
+_logger = logging.getLogger("amqp_sansio_sync")
 
 
 class Recorder:
-    """Writes a recording as it happens; every piece is flushed, so that a crash leaves it readable.
+    """One pcapng recording of any number of connections, in any threads.
 
-    A path is opened for appending (pcapng files may be put behind each other) and closed at the end; anything else with
-    `write` and `flush` stays open. Passwords and tokens are blanked. When writing fails, recording ends, the connection
-    goes on, and `error` says why.
+    A path is opened at once, for appending, and closed by `close`; a file that was given stays open. SASL
+    responses and updated secrets are written as `*` unless `record_secrets`. What is written is complete when
+    `close` returns, and readable up to the last whole packet at any time. When the file can't be written any
+    more the recording ends with a line in the log; the connections go on.
     """
 
-    __slots__ = ("_connection", "_file", "_owned", "_redactor", "_writer", "error")
-
-    def __init__(self, target: str | os.PathLike[str] | Writable) -> None:
-        self._owned: BinaryIO | None = None
-        self._file: Writable | None
+    def __init__(
+        self, target: str | os.PathLike[str] | IO[bytes], *, record_secrets: bool = False
+    ) -> None:
+        self._lock = threading.Lock()
+        self._writer = PcapngWriter()
+        self._secrets = record_secrets
+        self._file: IO[bytes]
+        self._ours: IO[bytes] | None = None
         if isinstance(target, (str, os.PathLike)):
-            self._file = self._owned = open(target, "ab")  # noqa: SIM115 (closed by `closed`)
+            self._ours = self._file = open(target, "ab")  # noqa: SIM115 (`close` closes it)
         else:
             self._file = target
-        self._writer = PcapngWriter()
-        self._redactor = Redactor()
-        self._connection = -1
-        self.error: OSError | None = None
+        self._failed = False
+        self._write(self._writer.header())
 
-    def opened(self, connected: socket.socket) -> None:
-        """The connection begins."""
-        client, server = _endpoint(connected.getsockname()), _endpoint(connected.getpeername())
-        self._connection, octets = self._writer.open(client, server, time.time_ns())
-        self._put(self._writer.header() + octets)
+    def open(
+        self, client: tuple[object, ...], server: tuple[object, ...], last: bool = False
+    ) -> RecordedConnection:
+        """Begin a connection between two socket addresses, as `getpeername` returns them.
 
-    def sent(self, octets: bytes) -> None:
-        """Octets that the socket took."""
-        octets = self._redactor.feed(octets)
-        self._put(self._writer.data(self._connection, Side.CLIENT, octets, time.time_ns()))
+        The end of the `last` one closes the recording.
+        """
+        with self._lock:
+            number, octets = self._writer.open(_name(client), _name(server), time.time_ns())
+            self._write(octets)
+        return RecordedConnection(self, number, None if self._secrets else Redactor(), last)
 
-    def received(self, octets: bytes) -> None:
-        """Octets that came."""
-        self._put(self._writer.data(self._connection, Side.SERVER, octets, time.time_ns()))
+    def data(self, number: int, sender: _Sender, data: bytes) -> None:
+        """Octets of a connection."""
+        with self._lock:
+            self._write(self._writer.data(number, sender, data, time.time_ns()))
 
-    def closed(self) -> None:
-        """The connection ends."""
-        self._put(self._writer.close(self._connection, Side.CLIENT, time.time_ns()))
-        self._file = None
-        if self._owned is not None:
-            self._owned.close()
+    def end(self, number: int, by: _Sender | None) -> None:
+        """The end of a connection, by whom if that is known."""
+        with self._lock:
+            self._write(self._writer.close(number, by, time.time_ns()), flush=True)
 
-    def _put(self, octets: bytes) -> None:
-        if self._file is None:
+    def close(self) -> None:
+        """Write everything out; close the file if it was opened here. A second call does nothing."""
+        with self._lock:
+            if self._file.closed:
+                return
+            self._write(b"", flush=True)
+            if self._ours is not None:
+                with suppress(OSError):  # What couldn't be flushed has been reported.
+                    self._ours.close()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, octets: bytes, flush: bool = False) -> None:
+        if self._failed or self._file.closed:
             return
         try:
             self._file.write(octets)
-            self._file.flush()
+            if flush:
+                self._file.flush()
         except OSError as error:
-            self.error = error
-            self._file = None
+            self._failed = True
+            _logger.error("the recording ends here, it can't be written: %s", error)
 
 
-def _endpoint(name: tuple[str, int] | tuple[str, int, int, int]) -> str:
-    host = name[0].partition("%")[0]
-    return f"[{host}]:{name[1]}" if ":" in host else f"{host}:{name[1]}"
+class RecordedConnection:
+    """One connection of a recording: tell it what each side sends, and how it ends."""
+
+    def __init__(
+        self, recorder: Recorder, number: int, redactor: Redactor | None, last: bool
+    ) -> None:
+        self._recorder = recorder
+        self._number = number
+        self._redactor = redactor
+        self._last = last
+        self._open = True
+
+    def client_sent(self, data: bytes) -> None:
+        """Octets from the client."""
+        redacted = data if self._redactor is None else self._redactor.feed(data)
+        self._recorder.data(self._number, "client", redacted)
+
+    def server_sent(self, data: bytes) -> None:
+        """Octets from the server."""
+        self._recorder.data(self._number, "server", data)
+
+    def close(self, by: _Sender | None) -> None:
+        """The connection ended, by whom if that is known. A second call does nothing."""
+        if self._open:
+            self._open = False
+            self._recorder.end(self._number, by)
+            if self._last:
+                self._recorder.close()
+
+
+def _name(address: tuple[object, ...]) -> str:
+    host = str(address[0]).partition("%")[0]
+    return f"[{host}]:{address[1]}" if ":" in host else f"{host}:{address[1]}"
+
+
+__all__ = ["RecordTarget", "RecordedConnection", "Recorder"]

@@ -9,7 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .recording import Recorder
+    from .recording import RecordedConnection
 
 CHUNK: Final = 65_536
 """Octets read at once. More would make the allocator map and unmap memory for every read."""
@@ -18,21 +18,19 @@ CHUNK: Final = 65_536
 class Transport:
     """Reads and writes without blocking. `wait` alone blocks, in one thread at a time, until `wake`.
 
-    Errors of the socket are raised as OSError. The octets above TLS go to the recorder, when there is one.
+    Errors of the socket are raised as OSError. What is carried, above TLS, goes to `recording` as well.
     """
 
-    __slots__ = ("_recorder", "_socket", "_waker", "_wakes", "write_wanted")
+    __slots__ = ("_recording", "_socket", "_waker", "_wakes", "write_wanted")
 
-    def __init__(self, connected: socket.socket, recorder: Recorder | None) -> None:
+    def __init__(self, connected: socket.socket, recording: RecordedConnection | None) -> None:
         connected.setblocking(False)
         self._socket = connected
-        self._recorder = recorder
+        self._recording = recording
         self._wakes, self._waker = socket.socketpair()
         self._wakes.setblocking(False)
         self._waker.setblocking(False)
         self.write_wanted = False
-        if recorder is not None:
-            recorder.opened(connected)
 
     def read(self, budget: int) -> bytes | None:
         """Up to `budget` octets; None when none are there, b"" at the end of the stream."""
@@ -43,8 +41,11 @@ class Transport:
         except ssl.SSLWantWriteError:
             self.write_wanted = True
             return None
-        if self._recorder is not None and octets:
-            self._recorder.received(octets)
+        if self._recording is not None:
+            if octets:
+                self._recording.server_sent(octets)
+            else:
+                self._recording.close("server")
         return octets
 
     def write(self, octets: bytes | memoryview) -> int:
@@ -56,21 +57,24 @@ class Transport:
             return 0
         except ssl.SSLWantReadError:
             return 0
-        if self._recorder is not None:
-            self._recorder.sent(octets[:count])
+        if self._recording is not None:
+            self._recording.client_sent(bytes(octets[:count]))
         return count
 
     def wait(self, read: bool, seconds: float | None) -> None:
-        """Block until octets can be read (with `read`), or written when a write was cut short, `wake`, or the time is over."""
+        """Block until octets can be read (with `read`), or written after a write was cut short.
+
+        `wake` ends it too, and the time.
+        """
         if read and isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
             return
         write, self.write_wanted = self.write_wanted, False
         if _ready(self._socket, self._wakes, read, write, seconds):
             try:
                 while self._wakes.recv(4096):
-                    pass
+                    continue
             except BlockingIOError:
-                pass
+                return  # all wakes are taken
 
     def wake(self) -> None:
         """Make `wait` return, from any thread."""
@@ -80,16 +84,16 @@ class Transport:
             return  # enough wakes are waiting to be seen
 
     def shut(self) -> None:
-        """End both directions, which ends a `wait` too; the descriptors stay valid until `close`."""
+        """End both directions, and a `wait` with them; the descriptors stay valid until `close`."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            return  # it is gone already
+            self.wake()  # the socket is gone already
 
     def close(self) -> None:
         """Give the sockets back. Only when no thread is in `wait`."""
-        if self._socket.fileno() >= 0 and self._recorder is not None:
-            self._recorder.closed()
+        if self._recording is not None:
+            self._recording.close("client")
         for each in (self._socket, self._wakes, self._waker):
             each.close()
 
@@ -120,3 +124,5 @@ else:
 
 
 _LONGEST: Final = 3600.0
+
+__all__ = ["CHUNK", "Transport"]

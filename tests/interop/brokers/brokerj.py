@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import shutil
@@ -144,7 +147,7 @@ def _configuration(
                 "type": "SCRAM-SHA-256",
                 "secureOnlyMechanisms": [],
                 "disabledMechanisms": ["PLAIN"],
-                "users": users,
+                "users": [{**users[0], "password": _scram_password(password)}],
             },
             {"name": "anonymous", "type": "Anonymous"},
         ],
@@ -174,3 +177,13 @@ def _configuration(
             }
         ],
     }
+
+
+def _scram_password(password: str) -> str:
+    """A password as the broker stores it for SCRAM-SHA-256: salt, nothing, stored key, server key, iterations."""
+    salt, iterations = b"salt of the tests", 4096
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    client_key = hmac.digest(salted, b"Client Key", "sha256")
+    server_key = hmac.digest(salted, b"Server Key", "sha256")
+    stored = (salt, b"", hashlib.sha256(client_key).digest(), server_key)
+    return ",".join([*(base64.b64encode(part).decode() for part in stored), str(iterations)])

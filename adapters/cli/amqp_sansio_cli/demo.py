@@ -1,0 +1,151 @@
+"""`amqp-sansio demo`: captures that come with the package, replayed through Spark, and questions to the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from amqp_sansio.tables import COLUMNS
+
+from .output import Heading, align, printable, table_lines, write_lines
+from .spark import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from amqp_sansio_spark import Replay
+
+CAPTURES = {
+    "confirms.pcap": "pika publishes with confirms; a full queue refuses some",
+    "nack-and-requeue.pcap": "pika acknowledges, rejects and requeues deliveries",
+    "returns.pcap": "py-amqp publishes what no queue takes",
+    "channel-errors.pcap": "pika provokes errors that close the channel",
+    "version-0-8.pcap": "amqplib speaks AMQP 0-8",
+    "lost-packet.pcap": "a capture in which one packet is missing",
+}
+_EVENTS = 12
+_MESSAGES = 12
+
+
+class Question(NamedTuple):
+    """What somebody asks of recorded traffic, and how the tables answer."""
+
+    text: str
+    sql: str
+
+
+QUESTIONS = (
+    Question(
+        "Who still holds deliveries that were never settled?",
+        """select c.client, coalesce(c.client_product, '') as product, m.routing_key,
+                  count(*) as deliveries, sum(m.body_size) as octets
+           from messages m join connections c using (connection)
+           where m.kind in ('deliver', 'get') and m.outcome is null
+           group by all order by deliveries desc, client, routing_key limit 5""",
+    ),
+    Question(
+        "How long from publish to confirm, and from delivery to acknowledgement?",
+        """select kind, outcome, count(*) as messages,
+                  round(percentile(latency_ns, 0.5) / 1e6, 3) as p50_ms,
+                  round(percentile(latency_ns, 0.95) / 1e6, 3) as p95_ms,
+                  round(max(latency_ns) / 1e6, 3) as max_ms
+           from messages where latency_ns is not null
+           group by all order by kind, messages desc""",
+    ),
+    Question(
+        "What was published that no queue took?",
+        """select c.client, m.exchange, m.routing_key, count(*) as messages
+           from messages m join connections c using (connection)
+           where m.kind = 'publish' and m.outcome = 'returned'
+           group by all order by client, routing_key limit 5""",
+    ),
+    Question(
+        "Why were channels closed?",
+        """select sender, fields:reply_code::int as code, count(*) as times,
+                  min(fields:reply_text::string) as for_example
+           from events where event = 'channel.close'
+           group by all order by times desc, code limit 8""",
+    ),
+)
+
+
+def demo_command() -> int:
+    """Show the tables and some answers; returns the exit status. Raises CommandError."""
+    with as_file(files("amqp_sansio_cli") / "captures") as folder, local_session("demo") as spark:
+        _show(spark, folder)
+    return 0
+
+
+def _show(spark: SparkSession, folder: Path) -> None:
+    from amqp_sansio_spark import register, replay
+
+    register(spark)
+    cores = spark.sparkContext.defaultParallelism
+    say = [
+        f"{len(CAPTURES)} captures of real traffic, replayed by Spark {spark.version} on {cores} cores",
+        "",
+        *(f"  {name:<22} {what}" for name, what in CAPTURES.items()),
+    ]
+    write_lines(say)
+    paths = [str(folder / name) for name in CAPTURES]
+    segments = spark.read.format("amqp-capture").load(paths)
+    tables = replay(segments).cache()
+    for table in COLUMNS:
+        getattr(tables, table).createOrReplaceTempView(table)
+    counts = {table: spark.table(table).count() for table in COLUMNS}
+    for table, limit in (
+        ("connections", 0),
+        ("events", _EVENTS),
+        ("messages", _MESSAGES),
+        ("violations", 0),
+    ):
+        rows = _rows(tables, table, limit)
+        number = f"{counts[table]:,} rows" if counts[table] != 1 else "1 row"
+        shown = f", the first {limit}" if 0 < limit < counts[table] else ""
+        write_lines(["", f"== {table}: {number}{shown}", *table_lines(table, rows)])
+    for question in QUESTIONS:
+        write_lines(["", f"== {question.text}", *_answer(spark, question.sql)])
+    write_lines(_AFTERWARDS)
+
+
+def _rows(tables: Replay, table: str, limit: int) -> list[Sequence[object]]:
+    """Rows in the order of their time, as the local engine has them."""
+    from pyspark.sql import functions as f
+
+    frame = getattr(tables, table)
+    if table == "events":
+        frame = frame.withColumn("fields", f.to_json("fields"))
+    moment = "opened_ns" if table == "connections" else "ts_ns"
+    order = [moment, "connection"] + (["seq"] if "seq" in frame.columns else [])
+    frame = frame.orderBy(*order)
+    return [tuple(row) for row in (frame.limit(limit) if limit else frame).collect()]
+
+
+def _answer(spark: SparkSession, sql: str) -> Iterator[str]:
+    frame = spark.sql(sql)
+    rows = [
+        ["" if value is None else printable(str(value)) for value in row] for row in frame.collect()
+    ]
+    if not rows:
+        return iter(["nothing"])
+    headings = [
+        Heading(name.replace("_", " "), right=kind != "string", least=12 * (kind == "string"))
+        for name, kind in frame.dtypes
+    ]
+    return align(headings, rows)
+
+
+_AFTERWARDS = (
+    "",
+    "== The same with your captures",
+    "  amqp-sansio replay FILE... --table messages --format table",
+    "  amqp-sansio lint FILE...",
+    "  amqp-sansio record --listen 127.0.0.1:5673 --upstream 127.0.0.1:5672 --output FILE.pcapng",
+    "or in Python:",
+    "  from amqp_sansio_spark import register, replay",
+    "  register(spark)",
+    '  tables = replay(spark.read.format("amqp-capture").load("captures/*.pcapng"))',
+    """  tables.messages.where("kind = 'deliver' and outcome is null").show()""",
+)

@@ -1,0 +1,46 @@
+"""Rows of the local engine, without what isn't AMQP when nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from amqp_sansio.tables import COLUMNS, replay_segments
+
+from .inputs import find_inputs, read_inputs
+from .progress import Progress
+
+_CONNECTION = 0
+_PROTOCOL = [name for name, _ in COLUMNS["connections"]].index("protocol")
+
+
+class LocalRows:
+    """The rows of captures, as (table, values).
+
+    All segments are in memory at once: that takes about the size of the captures and half a
+    kilobyte for each packet. Other connections than AMQP's have rows in the company of AMQP only:
+    captures without any have none but those of damage to the files. Raises CommandError when a
+    file can't be read, before the first row.
+    """
+
+    def __init__(self, given: Sequence[str], body: str = "size") -> None:
+        self.found = False
+        self._files = find_inputs(given)
+        self._body = body
+
+    def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
+        held: list[tuple[str, tuple[object, ...]]] = []
+        segments = list(read_inputs(self._files, Progress()))
+        for table, row in replay_segments(segments, body=self._body):
+            if not self.found:
+                if table in ("connections", "violations") and row[_CONNECTION] is not None:
+                    held.append((table, row))
+                    if table != "connections" or row[_PROTOCOL] is None:
+                        continue
+                    self.found = True
+                elif table in ("events", "messages"):
+                    self.found = True
+                if self.found:
+                    yield from held
+                    if table == "connections":
+                        continue
+            yield table, row

@@ -1,0 +1,68 @@
+"""The rules of the opening that a method alone, or with the one it answers, can break (0-9-1 section 1.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CodecError
+from ..versions import AMQP_0_8
+from .dialect import get_dialect
+from .joint import CHANNEL_MAX, MIN_FRAME_MAX
+from .violation import SILENT, Violation
+
+if TYPE_CHECKING:
+    from .dialect import Dialect
+
+
+def dialect_of(start: Any, asked: Dialect) -> Dialect:
+    """The dialect that a server speaks, by the version and product in its connection.start."""
+    version = "0-8" if start.version_major == 8 else "0-9-1"
+    if (start.version_major, start.version_minor) not in ((8, 0), (0, 9), (0, 91)):
+        version = "0-8" if asked.version is AMQP_0_8 else "0-9-1"
+    qpid = False
+    try:
+        for name, value in start.server_properties.items():
+            qpid = (
+                qpid
+                or name.startswith("qpid.")
+                or (name == "product" and "qpid" in str(value).lower())
+            )
+    except CodecError:
+        pass  # reported where the method is read
+    return get_dialect(f"{version}-qpid" if qpid else f"{version}-rabbit")
+
+
+def check_start_ok(start: Any, start_ok: Any) -> list[Violation]:
+    """What connection.start-ok breaks, given the start that it answers."""
+    if start_ok.mechanism.encode("utf-8", "surrogateescape") in start.mechanisms.split():
+        return []
+    offered = start.mechanisms.decode("utf-8", "backslashreplace")
+    text = f"mechanism {start_ok.mechanism!r} was not offered ({offered})"
+    return [Violation(SILENT, text, rule="connection.start-ok/mechanism-not-offered")]
+
+
+def check_tune(tune: Any) -> list[Violation]:
+    """What connection.tune breaks."""
+    if 0 < tune.frame_max < MIN_FRAME_MAX:
+        text = f"the server offers frame-max {tune.frame_max}, below {MIN_FRAME_MAX}"
+        return [Violation(SILENT, text, rule="connection.tune/frame-min")]
+    return []
+
+
+def check_tune_ok(tune: Any, tune_ok: Any) -> list[Violation]:
+    """What connection.tune-ok breaks, given the tune that it answers; 0 is no limit."""
+    broken: list[Violation] = []
+    channel_max = tune.channel_max or CHANNEL_MAX
+    if (tune_ok.channel_max or CHANNEL_MAX) > channel_max:
+        text = f"channel-max {tune_ok.channel_max or 'without limit'}, offered was {channel_max}"
+        broken.append(Violation(SILENT, text, rule="connection.tune-ok/channel-max-limit"))
+    if tune.frame_max and not 0 < tune_ok.frame_max <= tune.frame_max:
+        text = f"frame-max {tune_ok.frame_max or 'without limit'}, offered was {tune.frame_max}"
+        broken.append(Violation(SILENT, text, rule="connection.tune-ok/frame-max-limit"))
+    if 0 < tune_ok.frame_max < MIN_FRAME_MAX:
+        text = f"frame-max {tune_ok.frame_max}, below {MIN_FRAME_MAX}"
+        broken.append(Violation(SILENT, text, rule="connection.tune-ok/frame-min"))
+    return broken
+
+
+__all__ = ["check_start_ok", "check_tune", "check_tune_ok", "dialect_of"]

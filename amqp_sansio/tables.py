@@ -1,0 +1,513 @@
+"""Tables: segments of captured connections in, rows of events, messages, connections and violations out.
+
+The same code serves the local replay and Spark. Rows are a pure function of the segments of a flow, in the order of
+`capture.sort_key`; how flows are spread over processes makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from . import _json
+from .capture import (
+    CaptureDamage,
+    ConnectionEnd,
+    ConnectionStart,
+    Item,
+    Reassembler,
+    Segment,
+    StreamDamage,
+    StreamData,
+    StreamGap,
+    sort_key,
+)
+from .errors import LocalProtocolError
+from .events import NEED_DATA
+from .lifecycle import Lifecycle
+from .limits import Limits
+from .observer import Identified, Observed, Observer, Skipped
+from .observer import Violation as Broken
+
+if TYPE_CHECKING:
+    from .lifecycle import MessageRecord
+    from .versions import Version
+
+_SCHEMA: Final = 1
+_INT64_MAX: Final = (1 << 63) - 1
+
+Row: TypeAlias = tuple[str, tuple[Any, ...]]
+"""The name of a table, and one value for each of its columns."""
+
+COLUMNS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "connections": (
+        ("connection", "string"),
+        ("client", "string"),
+        ("server", "string"),
+        ("protocol", "string"),
+        ("opened_ns", "int64"),
+        ("closed_ns", "int64"),
+        ("closed_by", "string"),
+        ("close_code", "int64"),
+        ("close_text", "string"),
+        ("client_product", "string"),
+        ("client_version", "string"),
+        ("mechanism", "string"),
+        ("user", "string"),
+        ("vhost", "string"),
+        ("container", "string"),
+        ("bytes_client", "int64"),
+        ("bytes_server", "int64"),
+        ("gaps", "int64"),
+        ("complete", "bool"),
+        ("server_product", "string"),
+        ("server_version", "string"),
+        ("dialect", "string"),
+        ("channel_max", "int64"),
+        ("frame_max", "int64"),
+        ("heartbeat", "int64"),
+        ("events", "int64"),
+        ("messages", "int64"),
+        ("violations", "int64"),
+        ("ended_by", "string"),
+        ("hint", "string"),
+    ),
+    "events": (
+        ("connection", "string"),
+        ("seq", "int64"),
+        ("ts", "timestamp"),
+        ("ts_ns", "int64"),
+        ("sender", "string"),
+        ("protocol", "string"),
+        ("channel", "int64"),
+        ("event", "string"),
+        ("size", "int64"),
+        ("offset", "int64"),
+        ("fields", "json"),
+        ("answers", "int64"),
+        ("unit", "string"),
+    ),
+    "messages": (
+        ("connection", "string"),
+        ("ts_ns", "int64"),
+        ("protocol", "string"),
+        ("channel", "int64"),
+        ("kind", "string"),
+        ("exchange", "string"),
+        ("routing_key", "string"),
+        ("address", "string"),
+        ("tag", "int64"),
+        ("message_id", "string"),
+        ("correlation_id", "string"),
+        ("content_type", "string"),
+        ("redelivered", "bool"),
+        ("body_size", "int64"),
+        ("body_sha256", "string"),
+        ("headers", "json"),
+        ("outcome", "string"),
+        ("settled_ns", "int64"),
+        ("latency_ns", "int64"),
+        ("seq", "int64"),
+        ("settled_seq", "int64"),
+        ("sender", "string"),
+        ("queue", "string"),
+        ("consumer_tag", "string"),
+        ("mandatory", "bool"),
+        ("reply_code", "int64"),
+        ("reply_text", "string"),
+    ),
+    "violations": (
+        ("connection", "string"),
+        ("seq", "int64"),
+        ("ts_ns", "int64"),
+        ("sender", "string"),
+        ("rule", "string"),
+        ("severity", "string"),
+        ("text", "string"),
+        ("offset", "int64"),
+        ("channel", "int64"),
+    ),
+}
+"""Name and type of every column, in the order of the values in a row.
+
+The types: "string", "int64", "bool", "timestamp" (an int: microseconds since 1970, UTC) and "json" (a str with one
+JSON value). Any value may be None. Text that isn't UTF-8 on the wire has its odd octets as `\\xNN`.
+"""
+
+BODIES: Final = ("none", "size", "base64")
+"""What `fields` can say of a message's body."""
+
+
+class FlowReplay:
+    """Rows from the segments of one flow (all connections of one 4-tuple, one after the other).
+
+    Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `body` is what the events' fields say
+    of bodies: "none", their "size", or also their octets ("base64"). With `secrets` the fields show the responses of
+    the login, which else are only counted. Picklable at any point.
+
+    >>> from amqp_sansio.capture import Segment
+    >>> syn = Segment(1_000, "a.pcap", 0, "10.0.0.1", 40000, "10.0.0.2", 5672, 100, 0, 2, 0, b"")
+    >>> replay = FlowReplay(syn.flow)
+    >>> rows = replay.push(syn) + replay.finish()
+    >>> [(name, len(values) == len(COLUMNS[name])) for name, values in rows]
+    [('connections', True)]
+    """
+
+    __slots__ = ("_body", "_connections", "_limits", "_reassembler", "_secrets", "flow")
+
+    def __init__(
+        self, flow: str, *, body: str = "size", secrets: bool = False, limits: Limits | None = None
+    ) -> None:
+        if body not in BODIES:
+            raise ValueError(f"body must be one of {', '.join(BODIES)}, not {body!r}")
+        self.flow = flow
+        self._body = body
+        self._secrets = secrets
+        self._limits = limits or Limits()
+        self._reassembler = Reassembler()
+        self._connections: dict[str, _Connection] = {}
+
+    def push(self, segment: Segment) -> list[Row]:
+        """Take the next segment; give the rows that it settles. Raises LocalProtocolError for another flow's."""
+        if segment.flow != self.flow:
+            raise LocalProtocolError(f"a segment of {segment.flow} in the replay of {self.flow}")
+        return self._fold(self._reassembler.push(segment))
+
+    def advance(self, ts_ns: int) -> list[Row]:
+        """The capture has come to `ts_ns` (nanoseconds) without a segment of this flow; give what that settles."""
+        return self._fold(self._reassembler.advance(ts_ns))
+
+    def finish(self) -> list[Row]:
+        """The capture has ended; give the rows that were held back."""
+        return self._fold(self._reassembler.finish())
+
+    def _fold(self, items: list[Item]) -> list[Row]:
+        rows: list[Row] = []
+        for item in items:
+            if isinstance(item, ConnectionStart):
+                self._connections[item.connection] = _Connection(
+                    item, self._body, self._secrets, self._limits
+                )
+                continue
+            connection = self._connections[item.connection]
+            if isinstance(item, StreamData):
+                connection.data(item, rows)
+            elif isinstance(item, StreamGap):
+                connection.gap(item, rows)
+            elif isinstance(item, StreamDamage):
+                connection.damage(item, rows)
+            else:
+                connection.end(item, rows)
+                del self._connections[item.connection]
+        return rows
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return (_SCHEMA, *[getattr(self, name) for name in self.__slots__])
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        if state[0] != _SCHEMA:
+            raise LocalProtocolError(
+                f"the state of a replay has schema {state[0]}, this release reads {_SCHEMA}"
+            )
+        for name, value in zip(self.__slots__, state[1:], strict=True):
+            setattr(self, name, value)
+
+
+def replay_segments(
+    segments: Iterable[Segment | CaptureDamage],
+    *,
+    body: str = "size",
+    secrets: bool = False,
+    limits: Limits | None = None,
+) -> Iterator[Row]:
+    """The rows of whole captures: segments of any number of flows and files, in any order.
+
+    All segments are held in memory and sorted. Options as for `FlowReplay`.
+
+    >>> list(replay_segments([]))
+    []
+    """
+    sortable: list[Segment] = []
+    for segment in segments:
+        if isinstance(segment, CaptureDamage):
+            yield damage_row(segment)
+        else:
+            sortable.append(segment)
+    sortable.sort(key=sort_key)
+    replay: FlowReplay | None = None
+    for segment in sortable:
+        flow = segment.flow
+        if replay is None or replay.flow != flow:
+            if replay is not None:
+                yield from replay.finish()
+            replay = FlowReplay(flow, body=body, secrets=secrets, limits=limits)
+        yield from replay.push(segment)
+    if replay is not None:
+        yield from replay.finish()
+
+
+def damage_row(damage: CaptureDamage) -> Row:
+    """The row of `violations` about something of a capture file that can't be read; it belongs to no connection."""
+    text = f"{damage.file}: {damage.text} (packet {damage.packet})"
+    values = (None, None, damage.ts_ns, None, f"capture/{damage.kind}", "warning", plain(text))
+    return "violations", (*values, damage.offset, None)
+
+
+def plain(text: str | None) -> str | None:
+    """Text as every consumer can take it: octets that aren't UTF-8, kept as surrogates so far, become `\\xNN`."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+class _Connection:
+    """One connection's observer, lifecycle and counts."""
+
+    __slots__ = (
+        "body", "complete", "counts", "events", "gaps", "held", "label", "lifecycle", "messages", "observer",
+        "protocol", "secrets", "sides", "start", "violations",
+    )  # fmt: skip
+
+    def __init__(self, start: ConnectionStart, body: str, secrets: bool, limits: Limits) -> None:
+        self.start = start
+        self.body = body
+        self.secrets = secrets
+        self.observer = Observer(
+            client=start.client,
+            from_start=start.syn_seen,
+            body="all" if body == "base64" else "hash",
+            limits=limits,
+        )
+        self.lifecycle = Lifecycle(limits)
+        self.protocol: str | None = None
+        self.label = start.connection
+        self.sides: dict[str, str] = {}
+        self.held: list[tuple[str, tuple[Any, ...]]] = []
+        self.counts = {start.a: 0, start.b: 0}
+        self.gaps = 0
+        self.events = 0
+        self.messages = 0
+        self.violations = 0
+        self.complete = True
+
+    def data(self, item: StreamData, rows: list[Row]) -> None:
+        self.counts[item.sender] += len(item.data)
+        self.observer.receive_data(item.data, item.sender, item.ts_ns)
+        self.take(rows)
+
+    def gap(self, item: StreamGap, rows: list[Row]) -> None:
+        self.gaps += 1
+        self.complete = False
+        self.observer.receive_gap(item.sender, item.octets, item.ts_ns)
+        text = f"{item.octets} octets are missing ({item.reason})"
+        self.held.append((item.sender, ("capture/gap", text, item.ts_ns, item.offset)))
+        self.take(rows)
+
+    def damage(self, item: StreamDamage, rows: list[Row]) -> None:
+        self.complete = False
+        self.held.append((item.sender, (f"capture/{item.kind}", item.text, item.ts_ns, None)))
+        self.take(rows)
+
+    def end(self, item: ConnectionEnd, rows: list[Row]) -> None:
+        self.observer.finish(item.ts_ns)
+        self.take(rows)
+        self.report_held(rows)
+        for message in self.lifecycle.finish():
+            self.message(message, rows)
+        rows.append(self.row(item))
+
+    def take(self, rows: list[Row]) -> None:
+        """Turn what the observer has to say into rows."""
+        observer, lifecycle = self.observer, self.lifecycle
+        while (event := observer.next_event()) is not NEED_DATA:
+            if isinstance(event, Observed):
+                self.events += 1
+                rows.append(("events", self.event(event)))
+                if event.missing != 0 and event.unit == "partial":
+                    self.partial(event, rows)
+            elif isinstance(event, Identified):
+                self.identified(event)
+            elif isinstance(event, Skipped):
+                self.skipped(event, rows)
+            elif isinstance(event, Broken):
+                self.violate(
+                    event.seq, event.at_ns, event.sender.value, event.rule, event.severity, event.text,
+                    event.offset, event.channel, rows,
+                )  # fmt: skip
+            for message in lifecycle.observe(event):  # type: ignore[arg-type]
+                self.message(message, rows)
+        if self.held and self.sides:
+            self.report_held(rows)
+
+    def identified(self, event: Identified) -> None:
+        self.protocol = _label(event.version)
+        if event.by != "guess":
+            a, b = self.start.a, self.start.b
+            client = event.client
+            if client is None and event.server is not None:
+                client = b if event.server == a else a
+            if client is not None:
+                self.sides = {client: "client", b if client == a else a: "server"}
+
+    def report_held(self, rows: list[Row]) -> None:
+        """Damage in the capture, once it's known whose octets they are, or that it never will be."""
+        for sender, (rule, text, ts_ns, offset) in self.held:
+            self.violate(
+                None, ts_ns, self.sides.get(sender), rule, "warning", text, offset, None, rows
+            )
+        self.held = []
+
+    def skipped(self, event: Skipped, rows: list[Row]) -> None:
+        if event.reason == "gap":
+            return
+        texts = {
+            "resync": "{} octets are no frames",
+            "incomplete": "{} octets of a frame that isn't all there",
+            "undecoded": f"{{}} octets of {self.protocol}, which this release doesn't decode",
+            "unrecognised": "{} octets of no protocol that is known",
+        }
+        if event.reason != "undecoded":
+            self.complete = False
+        text = texts[event.reason].format(event.octets)
+        sender = event.sender.value if self.sides else None
+        rule = f"capture/{event.reason}"
+        self.violate(None, event.at_ns, sender, rule, "warning", text, event.offset, None, rows)
+
+    def partial(self, event: Observed, rows: list[Row]) -> None:
+        if event.missing is None:
+            text = f"the message of {event.event} has no header"
+        else:
+            text = f"{event.missing} of the {event.body_size} octets of the body of {event.event} are missing"
+        self.violate(
+            event.seq, event.at_ns, event.sender.value, "capture/partial-message", "warning", text,
+            event.offset, event.channel, rows,
+        )  # fmt: skip
+
+    def violate(
+        self,
+        seq: int | None,
+        ts_ns: int,
+        sender: str | None,
+        rule: str,
+        severity: str,
+        text: str,
+        offset: int | None,
+        channel: int | None,
+        rows: list[Row],
+    ) -> None:
+        self.violations += 1
+        rows.append(
+            (
+                "violations",
+                (self.label, seq, ts_ns, sender, rule, severity, plain(text), offset, channel),
+            )
+        )
+
+    def event(self, event: Observed) -> tuple[Any, ...]:
+        at_ns = event.at_ns
+        return (
+            self.label,
+            event.seq,
+            at_ns // 1000,
+            at_ns,
+            event.sender.value,
+            self.protocol,
+            event.channel,
+            event.event,
+            event.size,
+            event.offset,
+            _json.fields(event, self.body, self.secrets),
+            event.answers,
+            event.unit,
+        )
+
+    def message(self, message: MessageRecord, rows: list[Row]) -> None:
+        self.messages += 1
+        headers = message.headers
+        tag = message.tag
+        rows.append(
+            (
+                "messages",
+                (
+                    self.label,
+                    message.ts_ns,
+                    _label(message.version),
+                    message.channel,
+                    message.kind,
+                    plain(message.exchange),
+                    plain(message.routing_key),
+                    plain(message.address),
+                    tag if tag is None or tag <= _INT64_MAX else None,
+                    plain(message.message_id),
+                    plain(message.correlation_id),
+                    plain(message.content_type),
+                    message.redelivered,
+                    min(message.body_size, _INT64_MAX),
+                    message.body_sha256,
+                    None if headers is None else _json.encode(headers),
+                    message.outcome,
+                    message.settled_ns,
+                    message.latency_ns,
+                    message.seq,
+                    message.settled_seq,
+                    message.sender.value,
+                    plain(message.queue),
+                    plain(message.consumer_tag),
+                    message.mandatory,
+                    message.code,
+                    plain(message.text),
+                ),
+            )
+        )
+
+    def row(self, item: ConnectionEnd) -> Row:
+        """The connection's own row, at its end."""
+        known = self.lifecycle.connection
+        start = self.start
+        names = {side: label for label, side in self.sides.items()}
+        client = names.get("client", start.client)
+        server = names.get("server", start.server)
+        ended = item.how != "end-of-capture"
+        closed_by = known.closed_by or ("transport" if ended else None)
+        ended_by = (
+            item.how if item.by is None else f"{item.how} of the {self.sides.get(item.by, item.by)}"
+        )
+        return "connections", (
+            self.label,
+            client,
+            server,
+            self.protocol,
+            start.ts_ns,
+            item.ts_ns if ended else None,
+            closed_by,
+            known.close_code,
+            plain(known.close_text),
+            plain(known.client_product),
+            plain(known.client_version),
+            plain(known.mechanism),
+            plain(known.user),
+            plain(known.vhost),
+            plain(known.container),
+            self.counts.get(client or start.a, 0),
+            self.counts.get(server or start.b, 0),
+            self.gaps,
+            self.complete and item.complete,
+            plain(known.server_product),
+            plain(known.server_version),
+            known.dialect or None,
+            known.channel_max,
+            known.frame_max,
+            known.heartbeat,
+            self.events,
+            self.messages,
+            self.violations,
+            ended_by,
+            plain(known.hint) if ended and known.hint else None,
+        )
+
+
+def _label(version: Version | None) -> str | None:
+    return None if version is None else version.label
+
+
+__all__ = ["COLUMNS", "FlowReplay", "Row", "damage_row", "plain", "replay_segments"]

@@ -1,0 +1,293 @@
+"""`record`: real clients and servers on sockets, and the file read back."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from amqp_sansio.capture import (
+    CaptureDamage,
+    ConnectionEnd,
+    ConnectionStart,
+    Segment,
+    StreamData,
+    read_segments,
+    reassemble,
+)
+from tests.support.captures import named
+
+Handler = Callable[[socket.socket], None]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@contextmanager
+def upstream(handler: Handler) -> Iterator[int]:
+    """A server that hands every connection to `handler`, each in a thread; gives its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threads: list[threading.Thread] = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                thread = threading.Thread(target=handler, args=(connection,))
+                thread.start()
+                threads.append(thread)
+
+        accepting = threading.Thread(target=serve)
+        accepting.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            accepting.join()
+            for thread in threads:
+                thread.join()
+
+
+class Proxy:
+    """A running `amqp-sansio record`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self.process = process
+        self.port = port
+
+    def connect(self) -> socket.socket:
+        """A client's socket."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
+        """End it; returns what it said."""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0, err.decode()
+        return err.decode()
+
+
+@pytest.fixture
+def start(cli_environment: Mapping[str, str], tmp_path: Path) -> Iterator[Callable[..., Proxy]]:
+    """Starts proxies, and kills what a failed test leaves."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def run(port: int, output: Path, *more: str) -> Proxy:
+        ready = tmp_path / f"ready{len(processes)}"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "amqp_sansio_cli", "record", "--listen", "127.0.0.1:0",
+             "--upstream", f"127.0.0.1:{port}", "--output", str(output),
+             "--ready-file", str(ready), *more],
+            env=cli_environment,
+            stderr=subprocess.PIPE,
+        )  # fmt: skip
+        processes.append(process)
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        host, _, listening = ready.read_text().strip().rpartition(":")
+        assert host == "127.0.0.1"
+        return Proxy(process, int(listening))
+
+    yield run
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def streams_of(path: Path) -> tuple[bytes, bytes]:
+    """What client and server sent on the one connection of a capture."""
+    segments = segments_of(path)
+    client = b""
+    data: dict[str, list[bytes]] = {}
+    for item in reassemble(segments):
+        if isinstance(item, ConnectionStart):
+            client = (item.client or "").encode()
+        elif isinstance(item, StreamData):
+            data.setdefault(item.sender, []).append(item.data)
+    ours = b"".join(data.pop(client.decode(), []))
+    assert len(data) <= 1
+    return ours, b"".join(b"".join(parts) for parts in data.values())
+
+
+def segments_of(path: Path) -> list[Segment]:
+    found = list(read_segments(path.read_bytes(), file=path.name))
+    assert not [row for row in found if isinstance(row, CaptureDamage)]
+    return [row for row in found if isinstance(row, Segment)]
+
+
+def speaks(octets: bytes, expected: int) -> Handler:
+    """A server that takes `expected` octets, sends its own, and closes."""
+
+    def handle(connection: socket.socket) -> None:
+        with connection:
+            received = receive(connection, expected)
+            if len(received) == expected:
+                connection.sendall(octets)
+
+    return handle
+
+
+def receive(connection: socket.socket, size: int) -> bytes:
+    """That many octets, or all until the end."""
+    parts: list[bytes] = []
+    while size and (part := connection.recv(min(size, 65536))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def until_end(connection: socket.socket) -> bytes:
+    return receive(connection, 1 << 62)
+
+
+@pytest.mark.parametrize("secrets", [False, True])
+def test_a_recording_holds_what_passed(
+    start: Callable[..., Proxy], tmp_path: Path, secrets: bool
+) -> None:
+    ours, theirs = streams_of(named("o091_pika_basic.pcap"))
+    assert b"guest" in ours
+    output = tmp_path / "recorded.pcapng"
+    with upstream(speaks(theirs, len(ours))) as port:
+        proxy = start(port, output, *(["--record-secrets"] if secrets else []))
+        with proxy.connect() as client:
+            client.sendall(ours)
+            assert until_end(client) == theirs
+        said = proxy.stop()
+    assert "1 connections" in said
+    recorded, answered = streams_of(output)
+    assert answered == theirs
+    if secrets:
+        assert recorded == ours
+    else:
+        password = b"\0guest\0guest"
+        assert password in ours and password not in recorded
+        assert recorded == ours.replace(password, b"*" * len(password))
+
+
+def test_the_file_is_complete_while_the_connection_is_open(
+    start: Callable[..., Proxy], tmp_path: Path
+) -> None:
+    """A recorder that is killed loses nothing that it passed on."""
+    output = tmp_path / "recorded.pcapng"
+    with upstream(lambda connection: _echo(connection)) as port:
+        proxy = start(port, output)
+        with proxy.connect() as client:
+            client.sendall(b"AMQP\0\0\x09\x01")
+            assert receive(client, 8) == b"AMQP\0\0\x09\x01"
+            proxy.process.kill()
+            proxy.process.wait()
+            assert streams_of(output) == (b"AMQP\0\0\x09\x01", b"AMQP\0\0\x09\x01")
+
+
+def test_a_half_closed_connection_stays_open_the_other_way(
+    start: Callable[..., Proxy], tmp_path: Path
+) -> None:
+    def answer_after_end(connection: socket.socket) -> None:
+        with connection:
+            connection.sendall(until_end(connection)[::-1])
+
+    output = tmp_path / "recorded.pcapng"
+    with upstream(answer_after_end) as port:
+        proxy = start(port, output)
+        with proxy.connect() as client:
+            client.sendall(b"abc" * 100_000)
+            client.shutdown(socket.SHUT_WR)
+            assert until_end(client) == b"cba" * 100_000
+        proxy.stop(signal.SIGINT)
+    assert streams_of(output) == (b"abc" * 100_000, b"cba" * 100_000)
+    (end,) = [item for item in reassemble(segments_of(output)) if isinstance(item, ConnectionEnd)]
+    assert (end.how, end.complete) == ("fin", True)
+    start_item = next(reassemble(segments_of(output)).__iter__())
+    assert isinstance(start_item, ConnectionStart)
+    assert end.by == start_item.client
+
+
+def test_a_reset_is_passed_on_and_recorded(start: Callable[..., Proxy], tmp_path: Path) -> None:
+    def reset(connection: socket.socket) -> None:
+        receive(connection, 4)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+    output = tmp_path / "recorded.pcapng"
+    with upstream(reset) as port:
+        proxy = start(port, output)
+        with proxy.connect() as client:
+            client.sendall(b"AMQP")
+            with pytest.raises(ConnectionResetError):
+                receive(client, 1)
+        proxy.stop()
+    (end,) = [item for item in reassemble(segments_of(output)) if isinstance(item, ConnectionEnd)]
+    assert end.how == "rst"
+    assert end.by == f"127.0.0.1:{port}"
+
+
+def test_a_broker_that_is_away_ends_the_clients_connection(
+    start: Callable[..., Proxy], tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    proxy = start(port, tmp_path / "recorded.pcapng")
+    with pytest.raises(ConnectionResetError), proxy.connect() as client:
+        receive(client, 1)
+    assert f"upstream 127.0.0.1:{port}: " in proxy.stop()
+    assert segments_of(tmp_path / "recorded.pcapng") == []
+
+
+def test_a_recording_is_continued_and_its_torn_end_cut_off(
+    start: Callable[..., Proxy], tmp_path: Path
+) -> None:
+    output = tmp_path / "recorded.pcapng"
+    with upstream(lambda connection: _echo(connection)) as port:
+        for message in (b"first", b"second"):
+            proxy = start(port, output)
+            with proxy.connect() as client:
+                client.sendall(message)
+                assert receive(client, len(message)) == message
+            proxy.stop()
+            if message == b"first":
+                whole = output.read_bytes()
+                output.write_bytes(whole + whole[:20])
+    payloads = [segment.payload for segment in segments_of(output) if segment.payload]
+    assert payloads == [b"first", b"first", b"second", b"second"]
+
+
+@pytest.mark.parametrize("address", ["localhost", "::1:5672", "host:", ":1", "host:99999", "h:x"])
+def test_a_wrong_address_is_one_line(cli: Run, address: str) -> None:
+    done = cli("record", "--listen", address, "--upstream", "h:1", "--output", "x.pcapng")
+    assert done.returncode == 2
+    assert done.stderr.startswith("amqp-sansio: ") and done.stderr.count("\n") == 1
+
+
+def test_an_output_that_is_something_else_stays_as_it_is(cli: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a recording")
+    done = cli("record", "--listen", "127.0.0.1:0", "--upstream", "h:1", "--output", notes)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert notes.read_text() == "not a recording"
+
+
+def test_an_address_in_use_is_one_line(cli: Run, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        output = tmp_path / "x.pcapng"
+        done = cli("record", "--listen", where, "--upstream", "h:1", "--output", output)
+    assert done.returncode == 2
+    assert where in done.stderr and done.stderr.count("\n") == 1
+
+
+def _echo(connection: socket.socket) -> None:
+    with connection:
+        while data := connection.recv(65536):
+            connection.sendall(data)

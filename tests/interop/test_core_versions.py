@@ -1,0 +1,279 @@
+"""The core on real sockets against RabbitMQ and Qpid Broker-J, 0-8 and 0-9-1 alike, without any adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from amqp_sansio import By, EndpointClosed, Scope, amqp_0_8, amqp_0_9_1
+from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
+from tests.interop.brokers.brokerj import BrokerJ
+from tests.interop.brokers.rabbitmq import RabbitMQ
+from tests.support.wire import Wire
+
+BROKERS = ("rabbitmq", "brokerj")
+VERSIONS = {"0-8": amqp_0_8, "0-9-1": amqp_0_9_1}
+
+
+class Peer:
+    """A broker and a version of the protocol to speak to it."""
+
+    def __init__(self, broker: RabbitMQ | BrokerJ, version: ModuleType, label: str) -> None:
+        self.broker = broker
+        self.amqp = version
+        self.label = label
+        self.is_rabbit = isinstance(broker, RabbitMQ)
+        dialect = f"{label}-rabbit" if self.is_rabbit else f"{label}-qpid"
+        self.dialect = amqp_0_9_1.get_dialect(dialect)
+        self.wires: list[Wire] = []
+
+    def connect(
+        self, sasl: ClientMechanism | None = None, port: int | None = None, **options: object
+    ) -> Wire:
+        """A connection that is being opened."""
+        broker = self.broker
+        config = self.amqp.Config(
+            sasl=sasl or Plain(broker.user, broker.password), dialect=self.dialect, **options
+        )
+        wire = Wire(self.amqp.Connection.client(config), broker.host, port or broker.port)
+        self.wires.append(wire)
+        return wire
+
+    def open(self, **options: object) -> Wire:
+        """An open connection."""
+        wire = self.connect(**options)  # type: ignore[arg-type]
+        wire.opened()
+        return wire
+
+
+@pytest.fixture(params=[(b, v) for b in BROKERS for v in VERSIONS], ids=lambda p: f"{p[0]}-{p[1]}")
+def peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
+    broker, label = request.param
+    found = Peer(request.getfixturevalue(broker), VERSIONS[label], label)
+    yield found
+    for wire in found.wires:
+        wire.socket.close()
+
+
+def channel_of(wire: Wire) -> amqp_0_9_1.Channel:
+    channel = wire.connection.open_channel()
+    assert channel.opening is not None
+    wire.result(channel.opening)
+    return channel
+
+
+def queue_of(peer: Peer, wire: Wire, channel: amqp_0_9_1.Channel, name: str) -> str:
+    declared = wire.result(channel.call(peer.amqp.QueueDeclare(queue=name, auto_delete=False)))
+    wire.result(channel.call(peer.amqp.QueuePurge(queue=name)))
+    assert declared.queue == name
+    return name
+
+
+def test_publish_get_and_consume(peer: Peer) -> None:
+    amqp = peer.amqp
+    wire = peer.open()
+    channel = channel_of(wire)
+    queue = queue_of(peer, wire, channel, "core.basic")
+    headers = {"text": "ä", "number": 7, "nested": {"deep": 1}}
+    for number, body in enumerate((b"first", b"", b"x" * 300_000)):
+        properties = amqp.BasicProperties(
+            content_type="text/plain", message_id=f"m{number}", headers=headers, delivery_mode=1
+        )
+        channel.publish(body, routing_key=queue, properties=properties)
+    got = wire.result(channel.call(amqp.BasicGet(queue=queue)))
+    assert isinstance(got, amqp.Message)
+    assert got.body == b"first"
+    channel.accept(got.method.delivery_tag)
+    wire.result(channel.call(amqp.BasicConsume(queue=queue, consumer_tag="c1")))
+    empty, big = wire.next(amqp.Delivery), wire.next(amqp.Delivery)
+    assert (empty.body, len(big.body)) == (b"", 300_000)
+    assert big.properties.message_id == "m2"
+    assert dict(big.properties.headers or {}) == headers
+    assert (big.consumer_tag, big.exchange, big.routing_key) == ("c1", "", queue)
+    channel.accept(big.delivery_tag, multiple=True)
+    wire.result(channel.call(amqp.BasicCancel(consumer_tag="c1")))
+    assert isinstance(wire.result(channel.call(amqp.BasicGet(queue=queue))), amqp.BasicGetEmpty)
+    wire.result(channel.call(amqp.QueueDelete(queue=queue)))
+    wire.close()
+    assert wire.closed is not None and wire.closed.report.by is By.LOCAL
+
+
+def test_reject_and_release(peer: Peer) -> None:
+    amqp = peer.amqp
+    wire = peer.open()
+    channel = channel_of(wire)
+    queue = queue_of(peer, wire, channel, "core.release")
+    channel.publish(b"again", routing_key=queue)
+    channel.publish(b"never", routing_key=queue)
+    wire.result(channel.call(amqp.BasicConsume(queue=queue, consumer_tag="c")))
+    first, second = wire.next(amqp.Delivery), wire.next(amqp.Delivery)
+    channel.release(first.delivery_tag)
+    channel.reject(second.delivery_tag)
+    again = wire.next(amqp.Delivery)
+    assert (again.body, again.redelivered) == (b"again", True)
+    channel.accept(again.delivery_tag)
+    wire.result(channel.call(amqp.BasicCancel(consumer_tag="c")))
+    deleted = wire.result(channel.call(amqp.QueueDelete(queue=queue)))
+    # Broker-J keeps a rejected message that has no alternate exchange to go to until its delivery count is used up.
+    assert deleted.message_count == (0 if peer.is_rabbit else 1)
+    wire.close()
+
+
+def test_transactions(peer: Peer) -> None:
+    amqp = peer.amqp
+    wire = peer.open()
+    channel = channel_of(wire)
+    queue = queue_of(peer, wire, channel, "core.tx")
+    wire.result(channel.call(amqp.TxSelect()))
+    channel.publish(b"kept", routing_key=queue)
+    wire.result(channel.call(amqp.TxCommit()))
+    channel.publish(b"dropped", routing_key=queue)
+    wire.result(channel.call(amqp.TxRollback()))
+    got = wire.result(channel.call(amqp.BasicGet(queue=queue)))
+    assert got.body == b"kept"
+    channel.accept(got.method.delivery_tag)
+    if peer.is_rabbit:
+        # After a rollback Broker-J takes its delivery back, RabbitMQ leaves it with the consumer.
+        wire.result(channel.call(amqp.TxRollback()))
+        channel.accept(got.method.delivery_tag)
+    wire.result(channel.call(amqp.TxCommit()))
+    assert wire.result(channel.call(amqp.QueueDelete(queue=queue))).message_count == 0
+    wire.close()
+
+
+def test_a_missing_queue_closes_the_channel_only(peer: Peer) -> None:
+    amqp = peer.amqp
+    wire = peer.open()
+    channel = channel_of(wire)
+    with pytest.raises(EndpointClosed) as failed:
+        wire.result(channel.call(amqp.QueueDeclare(queue="core.absent", passive=True)))
+    assert failed.value.report is not None
+    assert failed.value.report.code == 404
+    assert failed.value.report.by is By.REMOTE
+    other = channel_of(wire)
+    assert other.number == channel.number
+    wire.close()
+
+
+def test_a_mandatory_publish_comes_back(peer: Peer) -> None:
+    amqp = peer.amqp
+    wire = peer.open()
+    channel = channel_of(wire)
+    channel.publish(b"nowhere", exchange="amq.direct", routing_key="core.no-such-key", mandatory=True)
+    returned = wire.next(amqp.MessageReturned)
+    assert returned.body == b"nowhere"
+    assert returned.reply_code == 312
+    wire.close()
+
+
+def test_a_wrong_password_is_named_as_the_likely_cause(peer: Peer) -> None:
+    wire = peer.connect(sasl=Plain(peer.broker.user, "wrong"))
+    report = wire.end().report
+    assert report.code == 403 or "password" in report.hint, report
+    assert report.by in (By.REMOTE, By.TRANSPORT)
+
+
+def test_a_missing_virtual_host(peer: Peer) -> None:
+    wire = peer.connect(vhost="/absent" if peer.label == "0-8" else "absent")
+    report = wire.end().report
+    assert report.code in (402, 404, 530) or "virtual host" in report.hint, report
+
+
+def test_heartbeats_keep_an_idle_connection(peer: Peer) -> None:
+    wire = peer.open(heartbeat=1, report_heartbeats=True)
+    assert wire.connection.heartbeat == 1
+    seen: list[object] = []
+
+    def enough() -> bool:
+        seen[:] = [e for e in wire.events if isinstance(e, peer.amqp.HeartbeatReceived)]
+        return len(seen) >= 4
+
+    wire.until(enough, timeout=12)
+    channel_of(wire)
+    wire.close()
+
+
+def test_frames_of_4096_octets(peer: Peer) -> None:
+    amqp = peer.amqp
+    wire = peer.open(frame_max=4096)
+    assert wire.connection.frame_max == 4096
+    channel = channel_of(wire)
+    queue = queue_of(peer, wire, channel, "core.small-frames")
+    body = bytes(range(256)) * 400
+    channel.publish(body, routing_key=queue)
+    got = wire.result(channel.call(amqp.BasicGet(queue=queue, no_ack=True)))
+    assert got.body == body
+    wire.result(channel.call(amqp.QueueDelete(queue=queue)))
+    wire.close()
+
+
+def test_confirms_of_rabbitmq(rabbitmq: RabbitMQ) -> None:
+    peer = Peer(rabbitmq, amqp_0_9_1, "0-9-1")
+    wire = peer.open()
+    channel = channel_of(wire)
+    queue = queue_of(peer, wire, channel, "core.confirms")
+    wire.result(channel.call(amqp_0_9_1.ConfirmSelect()))
+    handles = [channel.publish(b"%d" % n, routing_key=queue) for n in range(500)]
+    lost = channel.publish(b"lost", exchange="amq.direct", routing_key="nothing", mandatory=True)
+    assert lost is not None
+    for handle in handles:
+        assert handle is not None
+        wire.result(handle)
+    assert isinstance(wire.result(lost), amqp_0_9_1.Returned)
+    assert wire.next(amqp_0_9_1.MessageReturned).handle == lost
+    assert wire.result(channel.call(amqp_0_9_1.QueueDelete(queue=queue))).message_count == 500
+    wire.close()
+
+
+def test_scram_of_broker_j(brokerj: BrokerJ) -> None:
+    peer = Peer(brokerj, amqp_0_9_1, "0-9-1")
+    nonce = "c2FtZSBub25jZSBmb3IgdGVzdHM"
+    good = ScramSha256(brokerj.user, brokerj.password, nonce)
+    wire = peer.connect(sasl=good, port=brokerj.scram_port)
+    wire.opened()
+    wire.close()
+    wire = peer.connect(sasl=ScramSha256(brokerj.user, "wrong", nonce), port=brokerj.scram_port)
+    assert wire.end().report.code in (0, 403, 530)
+
+
+def test_anonymous_of_broker_j(brokerj: BrokerJ) -> None:
+    peer = Peer(brokerj, amqp_0_9_1, "0-9-1")
+    wire = peer.connect(sasl=Anonymous(), port=brokerj.anonymous_port)
+    wire.opened()
+    wire.close()
+
+
+def test_update_secret_and_cancel_notify_of_rabbitmq(rabbitmq: RabbitMQ) -> None:
+    peer = Peer(rabbitmq, amqp_0_9_1, "0-9-1")
+    wire = peer.open()
+    channel = channel_of(wire)
+    queue = queue_of(peer, wire, channel, "core.cancelled")
+    wire.result(channel.call(amqp_0_9_1.BasicConsume(queue=queue, consumer_tag="doomed")))
+    other = channel_of(wire)
+    wire.result(other.call(amqp_0_9_1.QueueDelete(queue=queue)))
+    assert wire.next(amqp_0_9_1.ConsumerCancelled).consumer_tag == "doomed"
+    wire.close()
+
+
+def test_the_access_class_in_0_8(rabbitmq: RabbitMQ) -> None:
+    peer = Peer(rabbitmq, amqp_0_8, "0-8")
+    wire = peer.open()
+    channel = channel_of(wire)
+    granted = wire.result(channel.call(amqp_0_8.AccessRequest(realm="/data", active=True, read=True, write=True)))
+    assert granted.ticket == 1
+    wire.close()
+
+
+def test_a_header_the_broker_does_not_speak(brokerj: BrokerJ, rabbitmq: RabbitMQ) -> None:
+    from amqp_sansio.uri import parse
+
+    assert parse(rabbitmq.url).port == rabbitmq.port
+    wire = Wire(
+        amqp_0_9_1.Connection.client(amqp_0_9_1.Config(sasl=Plain("a", "b"))), rabbitmq.host, rabbitmq.tls_port
+    )
+    report = wire.end().report
+    assert report.by in (By.TRANSPORT, By.LOCAL)
+    assert "TLS" in report.hint, report
+    assert wire.closed is not None and wire.closed.scope is Scope.CONNECTION

@@ -1,0 +1,222 @@
+"""The four tables: equal to the local engine's, however the capture is cut and shuffled."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amqp_sansio.tables import COLUMNS
+from tests.support.captures import BIG, CARRIED, named
+from tests.support.tables import collect, digest, local_rows, normal, segments_of, spark_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+NAMES = (
+    "o091_pika_confirms.pcap",
+    "o091_pika_nack_reject_requeue.pcap",
+    "o08_amqplib_rabbit_errors.pcap",
+    "o091d_exchange_gaps_nosyn.pcap",
+)
+
+
+def paths() -> list[Path]:
+    return [named(name) for name in NAMES]
+
+
+def read(spark: SparkSession, files: list[Path], **options: str) -> DataFrame:
+    from amqp_sansio_spark import register
+
+    register(spark)
+    return spark.read.format("amqp-capture").options(**options).load([str(path) for path in files])
+
+
+def rotated(path: Path, parts: int, folder: Path) -> list[Path]:
+    """The packets of a pcap dealt out to files in turn, so that every connection is in each."""
+    octets = path.read_bytes()
+    order = "<" if octets[:1] in (b"\xd4", b"\x4d") else ">"
+    files = [bytearray(octets[:24]) for _ in range(parts)]
+    pos = 24
+    for file in itertools.cycle(files):
+        if pos >= len(octets):
+            break
+        size = struct.unpack_from(order + "I", octets, pos + 8)[0] + 16
+        file += octets[pos : pos + size]
+        pos += size
+    made = [folder / f"{path.stem}.{number}.pcap" for number in range(parts)]
+    for target, content in zip(made, files, strict=True):
+        target.write_bytes(content)
+    return made
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        pytest.param(CARRIED, id="carried"),
+        pytest.param(
+            BIG,
+            id="the-big-set",
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(not BIG.is_dir(), reason=f"there is no {BIG}"),
+            ],
+        ),
+    ],
+)
+def test_rows_are_the_local_engines_on_every_capture(spark: SparkSession, folder: Path) -> None:
+    from pyspark.sql import functions as f
+
+    from amqp_sansio_spark import replay
+
+    files = sorted(folder.glob("*.pcap*"))
+    # Many captures share addresses: here each file is a network of its own.
+    segments = (
+        read(spark, files)
+        .withColumn("point", f.when(f.col("flow").isNotNull(), f.col("file")))
+        .withColumn("flow", f.concat_ws("/", "flow", "point"))
+        .withColumn("flow", f.when(f.col("damage").isNull(), f.col("flow")))
+    )
+    tables = replay(segments, 8).cache()
+    try:
+        ours = spark_rows(tables)
+    finally:
+        tables.unpersist()
+    wanted = local_rows(segments_of(files, apart=True))
+    for table in COLUMNS:
+        assert len(ours[table]) == len(wanted[table])
+        assert ours[table] == wanted[table]
+    assert all(wanted.values())
+
+
+def test_one_digest_for_any_partitioning_order_and_batch_size(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from amqp_sansio_spark import replay
+
+    pieces = [piece for path in paths() for piece in rotated(path, 3, tmp_path)]
+    wanted = digest(local_rows(segments_of(pieces)))
+    batch = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    adaptive = "spark.sql.adaptive.enabled"
+    before = {key: spark.conf.get(key) for key in (batch, adaptive)}
+    found: dict[tuple[object, ...], str] = {}
+    try:
+        for partitions, files, rows, octets, aqe in (
+            (1, pieces, "2000", "4m", "true"),
+            (3, pieces[::-1], "17", "1k", "true"),
+            (8, pieces[5:] + pieces[:5], "1000", "100k", "false"),
+        ):
+            spark.conf.set(batch, rows)
+            spark.conf.set(adaptive, aqe)
+            tables = replay(read(spark, files, maxBytesPerBatch=octets), partitions).cache()
+            found[partitions, rows, octets, aqe] = digest(spark_rows(tables))
+            tables.unpersist()
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, str(value))
+    assert set(found.values()) == {wanted}, found
+
+
+def test_a_capture_in_pieces_has_the_rows_of_the_whole(spark: SparkSession, tmp_path: Path) -> None:
+    """Times in these files are in microseconds, and no two packets of a connection share one."""
+    from amqp_sansio_spark import replay
+
+    whole = named("o091_pika_confirms.pcap")
+    tables = replay(read(spark, rotated(whole, 4, tmp_path)), 2).cache()
+    assert spark_rows(tables) == local_rows(segments_of([whole]))
+    tables.unpersist()
+
+
+def test_each_table_alone_is_what_the_cache_holds(spark: SparkSession) -> None:
+    from amqp_sansio_spark import replay
+
+    segments = read(spark, paths())
+    cached = replay(segments, 2).cache()
+    alone = replay(segments, 2)
+    for table in COLUMNS:
+        one, other = getattr(alone, table), getattr(cached, table)
+        assert one.schema == other.schema
+        assert normal(table, collect(one)) == normal(table, collect(other))
+    plan = cached.events._jdf.queryExecution().executedPlan().toString()
+    assert "InMemoryTableScan" in plan
+    assert cached.unpersist() is cached
+    plan = cached.events._jdf.queryExecution().executedPlan().toString()
+    assert "InMemoryTableScan" not in plan
+
+
+def test_the_schema_is_the_contract(spark: SparkSession) -> None:
+    from amqp_sansio_spark import replay
+
+    tables = replay(read(spark, paths()))
+    for table, columns in COLUMNS.items():
+        frame = getattr(tables, table)
+        assert frame.columns == [name for name, _ in columns]
+        kinds = dict(frame.dtypes)
+        assert all(kinds[name] == "bigint" for name in frame.columns if name.endswith("_ns"))
+    kinds = dict(tables.events.dtypes)
+    assert (kinds["ts"], kinds["fields"]) == ("timestamp", "variant")
+
+
+def test_timestamps_are_microseconds_in_utc(spark: SparkSession) -> None:
+    from amqp_sansio_spark import replay
+
+    rows = replay(read(spark, paths()), 2).events.select("ts", "ts_ns").collect()
+    epoch = datetime.datetime(1970, 1, 1)
+    assert rows
+    for row in rows:
+        local = row.ts.astimezone(datetime.UTC).replace(tzinfo=None)
+        assert (local - epoch) // datetime.timedelta(microseconds=1) == row.ts_ns // 1000
+
+
+def test_fields_are_queried_as_a_variant(spark: SparkSession) -> None:
+    from amqp_sansio_spark import replay
+
+    tables = replay(read(spark, [named("o08_amqplib_rabbit_errors.pcap")]), 2)
+    tables.events.createOrReplaceTempView("events_of_errors")
+    rows = spark.sql(
+        "select fields:reply_code::int as code from events_of_errors"
+        " where event = 'channel.close' and sender = 'server' order by code"
+    ).collect()
+    assert [row.code for row in rows] == [403, 404, 406]
+
+
+def test_a_part_of_the_segments_is_enough(spark: SparkSession) -> None:
+    """Filters and columns of one's own before replay."""
+    from pyspark.sql import functions as f
+
+    from amqp_sansio_spark import replay
+
+    segments = read(spark, paths()).withColumn("mine", f.lit(1))
+    flow = segments.where("flow is not null").select(f.min("flow").alias("flow")).first()
+    assert flow is not None
+    some = replay(segments.where(f.col("flow") == flow.flow), 2).connections.collect()
+    every = replay(segments, 2).connections.collect()
+    assert 0 < len(some) < len(every)
+    assert {row.connection for row in some} <= {row.connection for row in every}
+
+
+def test_wrong_arguments_are_errors(spark: SparkSession) -> None:
+    from amqp_sansio_spark import replay
+
+    segments = read(spark, paths())
+    with pytest.raises(ValueError, match="partitions is at least 1"):
+        replay(segments, 0)
+    with pytest.raises(ValueError, match="body is none, size or base64, not 'all'"):
+        replay(segments, body="all")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="segments have no column payload"):
+        replay(segments.drop("payload"))
+
+
+def test_the_example_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
+    from amqp_sansio_spark import register, replay
+
+    (tmp_path / "a.pcapng").write_bytes(named("o091_pika_nack_reject_requeue.pcapng").read_bytes())
+    register(spark)
+    tables = replay(spark.read.format("amqp-capture").load(f"{tmp_path}/*.pcapng"))
+    held = tables.messages.where("kind = 'deliver' and outcome is null")
+    assert held.columns == tables.messages.columns

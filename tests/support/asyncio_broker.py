@@ -1,0 +1,92 @@
+"""Servers for the asyncio tests: the example's broker, and servers that misbehave as they are told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
+from amqp_sansio.events import Event
+from amqp_sansio_asyncio import Channel, Connection, Server, ServerConnection, connect, serve
+from examples.server import Broker
+
+
+def url_of(server: Server, rest: str = "", user: str = "guest:guest@") -> str:
+    """Where the server is; `rest` is the path and query."""
+    return f"amqp://{user}127.0.0.1:{server.port}{rest}"
+
+
+@asynccontextmanager
+async def broker(**options: Any) -> AsyncGenerator[tuple[Server, Broker]]:
+    """The example's broker, listening."""
+    made = Broker()
+    async with serve(made.handle, **options) as server:
+        yield server, made
+
+
+@asynccontextmanager
+async def client(
+    handler: Callable[[ServerConnection], Awaitable[object]], **options: Any
+) -> AsyncGenerator[Connection]:
+    """A client of a server with that handler."""
+    async with serve(handler) as server, connect(url_of(server), **options) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def channel(**options: Any) -> AsyncGenerator[Channel]:
+    """A channel to the example's broker."""
+    async with (
+        broker() as (server, _),
+        connect(url_of(server)) as connection,
+        connection.open_channel(**options) as opened,
+    ):
+        yield opened
+
+
+def scripted(
+    answers: Callable[[ServerConnection, Event], Awaitable[object] | None],
+) -> Callable[[ServerConnection], Awaitable[object]]:
+    """A handler that calls `answers` for each event, and writes what that queued."""
+
+    async def handle(connection: ServerConnection) -> None:
+        async for event in connection:
+            waiting = answers(connection, event)
+            if waiting is not None:
+                await waiting
+            connection.flush()
+
+    return handle
+
+
+def asks(event: Event, kind: type[Method]) -> bool:
+    """Whether the event is a request of that kind."""
+    return isinstance(event, Request) and isinstance(event.method, kind)
+
+
+async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Let the event loop turn until something is so."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+async def fill(target: Channel, queue: str, bodies: list[bytes]) -> None:
+    """Put messages into a queue; they are there when this returns."""
+    for body in bodies:
+        await target.publish(body, routing_key=queue)
+    await target.call(QueueDeclare(queue=queue))
+
+
+__all__ = [
+    "asks",
+    "broker",
+    "channel",
+    "client",
+    "fill",
+    "scripted",
+    "until",
+    "url_of",
+]

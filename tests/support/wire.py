@@ -1,0 +1,100 @@
+"""A core connection on a real socket, driven in the order the library documents; blocking, for tests only."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from amqp_sansio import CloseHint, Closed, Event, Handle, Opened, Scope, Signal
+from amqp_sansio._classic.connection import Connection
+
+E = TypeVar("E", bound=Event)
+
+
+class Wire:
+    """One client connection; `events` keeps everything that was taken."""
+
+    def __init__(self, connection: Connection, host: str, port: int) -> None:
+        self.connection = connection
+        self.events: list[Event] = []
+        self.socket = socket.create_connection((host, port), timeout=20)
+        self.closed: Closed | None = None
+
+    def step(self, timeout: float = 10.0) -> None:
+        """Take what is there, write what is due, then wait once for octets."""
+        connection = self.connection
+        while not isinstance(event := connection.next_event(), Signal):
+            self.events.append(event)
+            if isinstance(event, Closed) and event.scope is Scope.CONNECTION:
+                self.closed = event
+        octets = connection.data_to_send(time.monotonic())
+        if octets:
+            self.socket.sendall(octets)
+        if connection.close_hint is not CloseHint.KEEP:
+            self.socket.close()
+            return
+        deadline = connection.next_deadline
+        wait = timeout if deadline is None else min(timeout, max(0.0, deadline - time.monotonic()))
+        self.socket.settimeout(max(wait, 0.001))
+        try:
+            data = self.socket.recv(65536)
+        except TimeoutError:
+            connection.handle_timeout(time.monotonic())
+            return
+        except OSError as error:
+            connection.connection_lost(str(error), time.monotonic())
+            return
+        if data:
+            connection.receive_data(data, time.monotonic())
+        else:
+            connection.receive_eof(time.monotonic())
+
+    def until(self, done: Callable[[], bool], timeout: float = 20.0) -> None:
+        """Go on until `done`, or fail with what was seen."""
+        end = time.monotonic() + timeout
+        while not done():
+            if self.closed is not None:
+                raise AssertionError(f"closed: {self.closed.report}; saw {self.events}")
+            if time.monotonic() > end:
+                raise AssertionError(f"not done in {timeout} s; saw {self.events}")
+            self.step(0.5)
+
+    def flush(self) -> None:
+        """Write what is queued."""
+        octets = self.connection.data_to_send(time.monotonic())
+        if octets:
+            self.socket.sendall(octets)
+
+    def result(self, handle: Handle[Any]) -> Any:
+        """The answer of a call; raises what it failed with."""
+        self.flush()
+        self.until(lambda: handle.done)
+        return handle.result
+
+    def opened(self) -> None:
+        """Wait until the connection is open."""
+        self.until(lambda: any(isinstance(e, Opened) and e.scope is Scope.CONNECTION for e in self.events))
+
+    def next(self, kind: type[E]) -> E:
+        """Take the oldest event of that kind out of what was seen, waiting for it."""
+        self.flush()
+        self.until(lambda: any(isinstance(event, kind) for event in self.events))
+        found = next(event for event in self.events if isinstance(event, kind))
+        self.events.remove(found)
+        return found
+
+    def close(self) -> None:
+        """Close with a handshake and wait for its end."""
+        self.connection.close()
+        self.end()
+
+    def end(self, timeout: float = 20.0) -> Closed:
+        """Wait for the connection's last event."""
+        end = time.monotonic() + timeout
+        while self.closed is None:
+            assert time.monotonic() < end, f"never closed; saw {self.events}"
+            self.step(0.5)
+        self.socket.close()
+        return self.closed

@@ -1,0 +1,159 @@
+"""The code generator: what is committed is what it writes, and it notices when it isn't."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.codegen import classic
+from tools.codegen.__main__ import ROOT, main
+from tools.codegen.model import Field, Method, read
+from tools.codegen.methods import emit_methods
+from tools.codegen.module import Module, call, docstring
+
+SPECS = Path(os.environ.get("AMQP_SANSIO_SPECS", ROOT.parent / "shared" / "specs"))
+GENERATED = (classic.SHARED, classic.OLD, classic.NEW)
+
+with_specs = pytest.mark.skipif(
+    not SPECS.is_dir(), reason=f"the specifications aren't there: {SPECS}"
+)
+
+
+@with_specs
+def test_what_is_committed_is_what_the_generator_writes() -> None:
+    files = classic.generate(SPECS)
+    assert tuple(files) == GENERATED
+    for name, text in files.items():
+        assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name}: python -m tools.codegen"
+
+
+@with_specs
+def test_the_check_passes_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    before = [(ROOT / name).stat().st_mtime_ns for name in GENERATED]
+    assert main(["--check", "--specs", str(SPECS)]) == 0
+    assert [(ROOT / name).stat().st_mtime_ns for name in GENERATED] == before
+    assert capsys.readouterr().err == ""
+
+
+@with_specs
+def test_the_check_fails_for_a_stale_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tools.codegen.__main__.ROOT", tmp_path)
+    assert main(["--check", "--specs", str(SPECS)]) == 1
+    assert "is stale; run python -m tools.codegen" in capsys.readouterr().err
+    assert main(["--specs", str(SPECS)]) == 0
+    assert main(["--check", "--specs", str(SPECS)]) == 0
+    for name in GENERATED:
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_without_specifications_the_check_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "none")
+    assert main(["--check", "--specs", missing]) == 0
+    assert "the specifications aren't there" in capsys.readouterr().err
+    assert main(["--specs", missing]) == 2
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_generated_file_names_its_sources(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    head = text.splitlines()[:20]
+    assert head[2] == "# Generated; edit the generator (tools/codegen)."
+    sources = [line for line in head if line.startswith("# Source: ")]
+    assert sources
+    digests = [line for line in head if re.fullmatch("# [0-9a-f]{64}", line)]
+    assert len(sources) == len(digests)
+
+
+def test_a_specification_is_read_as_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "spec.xml"
+    path.write_text(
+        """<amqp major="8" minor="0">
+          <constant name="not here" value="404" class="soft error"/>
+          <constant name="frame end" value="206"/>
+          <domain name="thing name" type="shortstr"/>
+          <class name="thing" index="77">
+            <field name="content type" type="shortstr"/>
+            <chassis name="server" implement="MUST"/>
+            <method name="make" synchronous="1" content="1" index="10">
+              <chassis name="server" implement="MUST"/>
+              <response name="make-ok"/>
+              <field name="reserved-1" type="short" reserved="1"/>
+              <field name="thing name" domain="thing name"/>
+              <field name="global" type="bit"/>
+              <field name="nowait" type="bit"/>
+            </method>
+            <method name="make-ok" index="11">
+              <chassis name="client" implement="MUST"/>
+              <chassis name="server" implement="MAY"/>
+            </method>
+          </class>
+        </amqp>""",
+        encoding="utf-8",
+    )
+    spec = read(path)
+    assert spec.codes == {404: ("not-here", False)}
+    assert spec.properties == {"thing": (77, (Field("content_type", "shortstr"),))}
+    make, made = spec.methods["thing.make"], spec.methods["thing.make-ok"]
+    assert make == Method(
+        "thing.make",
+        77,
+        10,
+        (
+            Field("", "short"),
+            Field("thing_name", "shortstr"),
+            Field("global_", "bit"),
+            Field("no_wait", "bit"),
+        ),
+        frozenset({"client"}),
+        ("thing.make-ok",),
+        synchronous=True,
+        content=True,
+    )
+    assert make.id == 77 << 16 | 10
+    assert made.sides == {"client", "server"}
+
+
+def test_generated_code_does_what_its_fields_say() -> None:
+    fields = [
+        Field("a", "octet"), Field("", "long"), Field("b", "longstr"), *[
+            Field(f"bit_{n}", "bit") for n in range(9)
+        ], Field("c", "shortstr"), Field("", "shortstr"), Field("d", "table"),
+    ]  # fmt: skip
+    out = Module("Made up.", ["# Source: none"], "amqp_sansio._classic.")
+    out.typing("Final")
+    method = Method("basic.ack", 7, 9, tuple(fields), frozenset({"client"}))
+    emit_methods(out, {"basic.ack": method})
+    namespace: dict[str, object] = {}
+    exec(compile(out.text(), "made-up", "exec"), namespace)
+    made = namespace["BasicAck"]
+    rules = __import__("amqp_sansio._classic.table", fromlist=["RABBIT"]).RABBIT
+    bits = {f"bit_{n}": True for n in (0, 2, 8)}
+    record = made(a=5, b=b"\xff", c="x", d={"t": True}, **bits)  # type: ignore[operator]
+    payload = (
+        b"\x00\x07\x00\x09\x05\0\0\0\0\0\0\0\x01\xff\x05\x01\x01x\x00\0\0\0\x04\x01tt\x01"
+    )
+    assert record.encode(rules) == payload
+    assert made.decode(payload, 4, len(payload), rules) == record  # type: ignore[attr-defined]
+    odd = payload.replace(b"\x01x\x00", b"\x01x\x01y")
+    kept = made.decode(odd, 4, len(odd), rules)  # type: ignore[attr-defined]
+    assert kept.spare == odd[4:]
+    assert kept.encode(rules) == odd
+
+
+def test_lines_stay_within_their_width() -> None:
+    for name in GENERATED:
+        for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+            assert len(line) <= 100, f"{name}: {line}"
+    assert call("f(a, b)", 4) == ["f(a, b)"]
+    assert call("f(" + "a" * 60 + ", " + "b" * 60 + ")", 4, "+ ") == [
+        "+ f(", "    " + "a" * 60 + ",", "    " + "b" * 60 + ",", ")",
+    ]  # fmt: skip
+    assert docstring("One.", []) == ['"""One."""']
+    assert docstring("One.", ["`a` two", "`b` three"]) == ['"""One.', "", "`a` two; `b` three.", '"""']
