@@ -14,7 +14,7 @@ class ReceiveBuffer:
     `consumed` is how many octets of the stream lie before `data[0]`, so `consumed + pos` is the offset in the stream.
     """
 
-    __slots__ = ("consumed", "data", "held", "need", "parts", "pos")
+    __slots__ = ("consumed", "data", "held", "need", "parts", "pos", "skipping")
 
     def __init__(self) -> None:
         self.data = b""
@@ -23,6 +23,7 @@ class ReceiveBuffer:
         self.held = 0
         self.need = 0
         self.consumed = 0
+        self.skipping = 0
 
     def __len__(self) -> int:
         return len(self.data) - self.pos + self.held
@@ -34,6 +35,13 @@ class ReceiveBuffer:
 
     def append(self, octets: bytes) -> None:
         """Take what arrived."""
+        if self.skipping:
+            dropped = min(self.skipping, len(octets))
+            self.skipping -= dropped
+            self.consumed += dropped
+            octets = octets[dropped:]
+            if not octets:
+                return
         if self.pos == len(self.data) and not self.parts:
             self.consumed += self.pos
             self.data = octets
@@ -108,6 +116,28 @@ class ReceiveBuffer:
         self.need = 0
         return b"".join(pieces)
 
+    def skip(self, count: int) -> None:
+        """Drop the next `count` octets, and those of them that haven't arrived yet when they do."""
+        left = len(self.data) - self.pos
+        if count <= left:
+            self.pos += count
+            return
+        count -= left
+        self.consumed += len(self.data)
+        self.data = b""
+        self.pos = 0
+        while self.parts and count:
+            part = self.parts.pop(0)
+            self.held -= len(part)
+            if len(part) > count:
+                self.data = bytes(part)
+                self.pos = count
+                return
+            count -= len(part)
+            self.consumed += len(part)
+        self.need = 0
+        self.skipping = count
+
     def clear(self) -> None:
         """Drop everything, counting it as read."""
         self.consumed += self.pos + len(self)
@@ -116,12 +146,14 @@ class ReceiveBuffer:
         self.parts.clear()
         self.held = 0
         self.need = 0
+        self.skipping = 0
 
     def __getstate__(self) -> tuple[object, ...]:
-        return self.consumed + self.pos, b"".join((self.data[self.pos :], *self.parts)), self.need
+        octets = b"".join((self.data[self.pos :], *self.parts))
+        return self.consumed + self.pos, octets, self.need, self.skipping
 
-    def __setstate__(self, state: tuple[int, bytes, int]) -> None:
-        self.consumed, self.data, self.need = state
+    def __setstate__(self, state: tuple[int, bytes, int, int]) -> None:
+        self.consumed, self.data, self.need, self.skipping = state
         self.pos = 0
         self.parts = []
         self.held = 0

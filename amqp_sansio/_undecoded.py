@@ -124,6 +124,11 @@ class UndecodedMachine:
             )
             direction.skipped_from = direction.offset
 
+    @property
+    def held(self) -> int:
+        """Octets held: none but the first eight of each side."""
+        return sum([len(direction.head) for direction in self._directions])
+
     def next(self) -> ObserverEvent | None:
         """The next event."""
         return self._events.popleft() if self._events else None

@@ -90,7 +90,8 @@ class Acceptor:
             raise LimitExceeded("the acceptor has its result; give further octets to the connection")
         self._data += bytes(data)
         self._now = now
-        if len(self._data) >= HEADER_SIZE:
+        # Who doesn't begin with these four octets isn't waited for.
+        if len(self._data) >= (HEADER_SIZE if self._data.startswith(b"AMQP") else 4):
             self._decide()
 
     def result(self) -> Accepted | Refused | Signal:

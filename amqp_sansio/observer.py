@@ -111,9 +111,10 @@ class Skipped(Event):
 class Identified(Event):
     """What is spoken, and who is who; the first event, and again when more becomes known.
 
-    `version` is None when it wasn't recognised; `dialect` is its dialect's name, or "". `client` and `server` are senders as
-    `receive_data` names them, None while that one was silent. `by` says how the sides were told apart: "told", "header" (the
-    first protocol header is the client's), "frame" (a unit that only one side may send) or "guess" (nothing said it).
+    `version` is None when it wasn't recognised; `dialect` is its dialect's name, or "". `client` and `server` are
+    senders as `receive_data` names them, None while that one was silent. `by` says how the sides were told apart:
+    "told", "header" (the first protocol header is the client's), "frame" (a unit that only one side may send) or
+    "guess" (nothing said it).
     """
 
     version: Version | None
@@ -145,6 +146,11 @@ class Machine(Protocol):
 
     def next(self) -> ObserverEvent | None:
         """Take one step through what came; None when more is needed."""
+        ...
+
+    @property
+    def held(self) -> int:
+        """Octets that are held."""
         ...
 
 
@@ -188,18 +194,18 @@ class Observer:
     """Observes one connection of any version: octets of both sides in, events out.
 
     The senders are named by any two labels ("10.0.0.1:40000"). `client` tells which of them is the client, where it's
-    known; `from_start` whether the first octets are the connection's (None: they are when `client` is told, as a seen TCP
-    handshake tells both). `body` is what happens to message bodies: "keep" them, "hash" them (SHA-256, not kept), do
-    both ("all"), or just count their "size". Bodies above `limits.message` are only counted.
+    known; `from_start` whether the first octets are the connection's (None: they are when `client` is told, as a seen
+    TCP handshake tells both). `body` is what happens to message bodies: "keep" them, "hash" them (SHA-256, not kept),
+    do both ("all"), or just count their "size". Bodies above `limits.message` are only counted.
 
-    What arrives is parsed in order, over both directions, and only when an event is taken. Causally ordered input is the
-    caller's part: `capture.Reassembler` does it. Times are nanoseconds. Picklable at any point.
+    What arrives is parsed in order, over both directions, and only when an event is taken. Causally ordered input is
+    the caller's part: `capture.Reassembler` does it. Times are nanoseconds. Picklable at any point.
 
     >>> from amqp_sansio import NEED_DATA
     >>> observer = Observer(client="c")
     >>> observer.receive_data(b"AMQP\\x00\\x00\\x09\\x01", "c", 1_000)
     >>> while (event := observer.next_event()) is not NEED_DATA:
-    ...     print(type(event).__name__, getattr(event, "event", ""))
+    ...     print(type(event).__name__, *([event.event] if isinstance(event, Observed) else []))
     Identified
     Observed protocol-header
     """
@@ -300,8 +306,12 @@ class Observer:
 
     @property
     def held(self) -> int:
-        """Octets that wait to be recognised or parsed, without what the version's machine holds."""
-        return self._held_size + sum([len(arrival[1]) for arrival in self._arrivals])
+        """Octets that are held: waiting to be recognised or parsed, and message bodies under way.
+
+        When all events were taken, at most what `limits` allows for unparsed octets of each side and for bodies.
+        """
+        held = self._held_size + sum([len(arrival[1]) for arrival in self._arrivals])
+        return held + (self._machine.held if self._machine is not None else 0)
 
     def _check(self, sender: str) -> None:
         if self._finished:

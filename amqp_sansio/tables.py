@@ -141,9 +141,9 @@ BODIES: Final = ("none", "size", "base64")
 class FlowReplay:
     """Rows from the segments of one flow (all connections of one 4-tuple, one after the other).
 
-    Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `body` is what the events' fields say
-    of bodies: "none", their "size", or also their octets ("base64"). With `secrets` the fields show the responses of
-    the login, which else are only counted. Picklable at any point.
+    Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `body` is what the events' fields
+    say of bodies: "none", their "size", or also their octets ("base64"). With `secrets` the fields show the responses
+    of the login, which else are only counted. Picklable at any point.
 
     >>> from amqp_sansio.capture import Segment
     >>> syn = Segment(1_000, "a.pcap", 0, "10.0.0.1", 40000, "10.0.0.2", 5672, 100, 0, 2, 0, b"")

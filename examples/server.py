@@ -216,7 +216,7 @@ class Client:
         """Tell the client that a consumer's queue is gone."""
         subscription.end()
         del self.subscriptions[subscription.channel.number, subscription.tag]
-        subscription.channel.send(BasicCancel(subscription.tag, no_wait=True))
+        subscription.channel.call(BasicCancel(subscription.tag, no_wait=True))
         self.connection.flush()
 
     def publish(self, message: Published, channel: Channel) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from amqp_sansio._classic.table import RABBIT
 from tools.codegen import classic
 from tools.codegen.__main__ import ROOT, main
-from tools.codegen.model import Field, Method, read
 from tools.codegen.methods import emit_methods
+from tools.codegen.model import Field, Method, read
 from tools.codegen.module import Module, call, docstring
 
 SPECS = Path(os.environ.get("AMQP_SANSIO_SPECS", ROOT.parent / "shared" / "specs"))
@@ -130,19 +132,19 @@ def test_generated_code_does_what_its_fields_say() -> None:
     out.typing("Final")
     method = Method("basic.ack", 7, 9, tuple(fields), frozenset({"client"}))
     emit_methods(out, {"basic.ack": method})
-    namespace: dict[str, object] = {}
+    namespace: dict[str, Any] = {}
     exec(compile(out.text(), "made-up", "exec"), namespace)
     made = namespace["BasicAck"]
-    rules = __import__("amqp_sansio._classic.table", fromlist=["RABBIT"]).RABBIT
+    rules = RABBIT
     bits = {f"bit_{n}": True for n in (0, 2, 8)}
-    record = made(a=5, b=b"\xff", c="x", d={"t": True}, **bits)  # type: ignore[operator]
+    record = made(a=5, b=b"\xff", c="x", d={"t": True}, **bits)
     payload = (
         b"\x00\x07\x00\x09\x05\0\0\0\0\0\0\0\x01\xff\x05\x01\x01x\x00\0\0\0\x04\x01tt\x01"
     )
     assert record.encode(rules) == payload
-    assert made.decode(payload, 4, len(payload), rules) == record  # type: ignore[attr-defined]
+    assert made.decode(payload, 4, len(payload), rules) == record
     odd = payload.replace(b"\x01x\x00", b"\x01x\x01y")
-    kept = made.decode(odd, 4, len(odd), rules)  # type: ignore[attr-defined]
+    kept = made.decode(odd, 4, len(odd), rules)
     assert kept.spare == odd[4:]
     assert kept.encode(rules) == odd
 

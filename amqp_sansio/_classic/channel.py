@@ -276,11 +276,15 @@ class Channel(ChannelState):
             self._content_sent(content.method, content.size, content.crc)
 
     def accept(self, delivery_tag: int, multiple: bool = False) -> None:
-        """Acknowledge one delivery, or all up to it (section 1.8.3.13; tag 0 with `multiple`: all)."""
+        """Acknowledge one delivery, or all up to it (section 1.8.3.13).
+
+        Tag 0 with `multiple` stands for all that have come so far; those on the way aren't meant.
+        """
         unsettled = self.unsettled
         if (
             multiple
             or delivery_tag not in unsettled
+            or self.client_calls is not None
             or self.state is not State.OPEN
             or self.connection._joint.state is not ConnectionState.OPEN
             or self.connection.role is not Side.CLIENT
@@ -288,6 +292,11 @@ class Channel(ChannelState):
             or self.client_content is not None
             or self.connection._lost
         ):
+            if multiple and not delivery_tag:
+                self._check()
+                if not unsettled:
+                    return
+                delivery_tag = next(reversed(unsettled))
             self._settle("basic.ack", delivery_tag, multiple)
             return
         del unsettled[delivery_tag]
@@ -349,6 +358,9 @@ class Channel(ChannelState):
     def _settle(self, name: str, delivery_tag: int, option: bool) -> None:
         if self.connection.role is not Side.CLIENT:
             raise LocalProtocolError("only a client settles deliveries; a server confirms publishes")
+        if any([call.request.NAME == "basic.recover" for call in self.client_calls or ()]):
+            self._check()
+            raise LocalProtocolError("basic.recover is under way, the deliveries come again; wait for its end")
         method = self.connection.dialect.named[name](delivery_tag, option)
         self._transmit(method, None, None, None)
 

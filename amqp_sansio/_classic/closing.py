@@ -14,7 +14,7 @@ from ..errors import CodecError, EndpointClosed, LocalProtocolError, RemoteProto
 from ..events import Abandoned, By, Closed, CloseReport, Failed, Handle, Settled
 from . import hints
 from .events import ContentAborted
-from .frames import method_frame
+from .frames import OVERSIZE, method_frame
 from .rule_ids import rule_id
 from .states import Channel as ChannelStates
 from .states import Connection as State
@@ -235,6 +235,8 @@ def end_connection(connection: Connection, report: CloseReport, hint: CloseHint)
 
 def fail(connection: Connection, violation: Violation) -> None:
     """The peer broke a rule: queue the reply the specification demands and the event that says so."""
+    if connection._report_later is not None and violation.rule == OVERSIZE:
+        return
     if connection._report_later is not None:
         # It is closing anyway, and what comes can't be read any more.
         end_connection(connection, connection._report_later, CloseHint.CLOSE_WHEN_SENT)
@@ -243,10 +245,11 @@ def fail(connection: Connection, violation: Violation) -> None:
     in_channel = violation.scope is Scope.CHANNEL and channel is not None and channel.state in _LIVE
     class_id, method_id = connection._unit_method >> 16, connection._unit_method & 0xFFFF
     rule = rule_id(connection.dialect.version, violation.rule) if violation.rule else None
+    code = violation.code if connection._joint.state in _CLOSABLE else SILENT
     error = RemoteProtocolError(
         violation.text,
         scope=Scope.CHANNEL if in_channel else Scope.CONNECTION,
-        code=violation.code,
+        code=code,
         channel=connection._unit_channel,
         class_id=class_id,
         method_id=method_id,
@@ -257,7 +260,7 @@ def fail(connection: Connection, violation: Violation) -> None:
     connection._events.append(Failed(error.scope, number, error, By.LOCAL))
     report = CloseReport(
         By.LOCAL,
-        violation.code,
+        code,
         violation.text,
         class_id,
         method_id,
@@ -266,7 +269,7 @@ def fail(connection: Connection, violation: Violation) -> None:
     )
     if in_channel and channel is not None:
         _send_channel_close(channel, report)
-    elif violation.code == SILENT or connection._joint.state not in _CLOSABLE:
+    elif code == SILENT:
         end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
     else:
         send_close(connection, report)
@@ -293,9 +296,9 @@ def finish(connection: Connection, kind: str, text: str) -> None:
     """Everything queued is parsed, and the transport or a timer ended the connection."""
     later = connection._report_later
     if later is not None:
-        hint = later.hint or ("" if kind in _TRANSPORT_ENDS else text)
+        cause = later.hint or ("" if kind in _TRANSPORT_ENDS else text)
         report = CloseReport(
-            later.by, later.code, later.text, later.class_id, later.method_id, hint=hint, rule=later.rule
+            later.by, later.code, later.text, later.class_id, later.method_id, hint=cause, rule=later.rule
         )
     elif kind in _TRANSPORT_ENDS or kind == "silent":
         rule = _SILENT_RULES.get(kind)

@@ -33,6 +33,9 @@ _KNOWN_0_8: Final = (METHOD, HEADER, BODY, OOB_METHOD, OOB_HEADER, OOB_BODY, TRA
 Frame = tuple[int, int, bytes, int, int]
 """Type, channel, and the octets in which the payload begins and ends at two offsets."""
 
+OVERSIZE: Final = "wire/frame-oversize-receive"
+"""The rule that frames above the agreed size break; they are dropped unread."""
+
 GATHERED: Final = 1024
 """Body frames above this many octets that straddle arrivals are put together from them, not joined with what follows."""
 
@@ -41,7 +44,7 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
     """Take the next whole frame, or return None while octets are missing.
 
     `body_max` and `other_max` bound the payload of body frames and of all others, in octets; they are checked
-    before a payload is waited for. Raises Violation, with the frame left where it is.
+    before a payload is waited for. Raises Violation, with a frame that is too large dropped, others left where they are.
     """
     if not buffer.want(7):
         return None
@@ -51,10 +54,12 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
     if kind not in (_KNOWN_0_8 if version is AMQP_0_8 else _KNOWN_0_9_1):
         raise Violation(SILENT, f"frame of unknown type {kind}", rule="wire/frame-type-unknown")
     if size > (body_max if kind == BODY else other_max):
+        # What follows it can still be read, above all the answer to the close.
+        buffer.skip(size + OVERHEAD)
         raise Violation(
             FRAME_ERROR,
             f"frame of {size + OVERHEAD} octets, {(body_max if kind == BODY else other_max) + OVERHEAD} are agreed",
-            rule="wire/frame-oversize-receive",
+            rule=OVERSIZE,
         )
     start = pos + 7
     end = start + size

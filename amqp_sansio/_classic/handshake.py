@@ -133,7 +133,7 @@ def peer_properties(connection: Connection) -> Table:
         "copyright": "MIT licence",
         "information": "a sans-I/O AMQP core",
     }
-    if connection.dialect.version is not AMQP_0_8:
+    if connection.dialect.version is not AMQP_0_8 and not connection.dialect.strict:
         properties["capabilities"] = dict(CAPABILITIES)
     properties.update(connection.config.properties)
     return Table(properties, rules=connection._tables)

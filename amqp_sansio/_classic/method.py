@@ -262,6 +262,7 @@ def encode_slowly(method: Method, tables: TableRules) -> bytes:
 def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules) -> bytes:
     """The octets of one field. Raises CodecError that names the owner and the field."""
     layout = INTEGERS.get(kind)
+    data: bytes
     try:
         if layout is not None:
             return layout.pack(value)

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .method import Method
 
 _HEADER_BEGIN: Final = 0x41
+_FRAMES: Final = (METHOD, BODY, HEADER, HEARTBEAT)
 _RARE_FRAMES: Final = {
     OOB_METHOD: "oob-method",
     OOB_HEADER: "oob-header",
@@ -130,18 +131,26 @@ class ClassicMachine:
     def gap(self, client: bool, octets: int, at_ns: int) -> None:
         """Octets are missing: end what was under way, and look for a frame behind the hole."""
         direction = self.directions[client]
+        frame_end = direction.frame_end()
         cut_body(self, direction, octets)
         end_octets(self, direction, at_ns)
         self.joint.missed(client)
         self.events.append(Skipped(direction.side, direction.end, octets, at_ns, "gap"))
         direction.buffer.consumed += octets
         direction.end += octets
-        direction.search(direction.end, direction.end)
+        # Behind the hole the frame it began in goes on, whose octets may look like frames themselves.
+        prefer = frame_end if frame_end > direction.end else 0
+        direction.search(direction.end, direction.end, prefer)
 
     def finish(self, at_ns: int) -> None:
         """End both directions."""
         for direction in reversed(self.directions):
             end_octets(self, direction, at_ns)
+
+    @property
+    def held(self) -> int:
+        """Octets held: unparsed ones, and bodies under way."""
+        return sum([len(direction.buffer) for direction in self.directions]) + self.bodies
 
     def next(self) -> ObserverEvent | None:
         """The next event of what has come so far."""
@@ -182,6 +191,10 @@ class ClassicMachine:
             return False
         offset = buffer.offset
         header = buffer.data[buffer.pos : buffer.pos + HEADER_SIZE]
+        if not header.startswith(b"AMQP"):
+            text = f"neither a protocol header nor a frame, but {header!r}"
+            damage(self, direction, "wire/frame-type-unknown", text)
+            return True
         buffer.pos += HEADER_SIZE
         direction.mode = IN_FRAMES
         try:
@@ -200,7 +213,7 @@ class ClassicMachine:
             return False
         kind, number, size = FRAME.unpack_from(buffer.data, buffer.pos)
         rare = kind in _RARE_FRAMES and self.dialect.version is AMQP_0_8
-        if not (kind == METHOD or kind == BODY or kind == HEADER or kind == HEARTBEAT or rare):
+        if kind not in _FRAMES and not rare:
             damage(self, direction, "wire/frame-type-unknown", f"frame of unknown type {kind}")
             return True
         most = self.body_max if kind == BODY else self.other_max

@@ -68,6 +68,15 @@ class Direction:
             self.mark_end, self.at_ns = self.marks.popleft()
         return self.at_ns
 
+    def frame_end(self) -> int:
+        """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""
+        buffer = self.buffer
+        if self.mode != IN_FRAMES or not buffer.want(7):
+            return 0
+        size: int
+        _, _, size = FRAME.unpack_from(buffer.data, buffer.pos)
+        return buffer.offset + size + OVERHEAD if size <= LIKELY_MAX else 0
+
     def search(self, skip_from: int, scan: int, prefer: int = 0) -> None:
         """From now on look for the next proven frame."""
         self.mode = IN_DAMAGE

@@ -58,7 +58,7 @@ _CHANNEL_AFTER: Final[dict[Ch, Channel]] = {
 class ObservingJoint(Joint):
     """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure."""
 
-    __slots__ = ("bounds", "recovered")
+    __slots__ = ("bounds", "doubtful")
 
     def __init__(self, dialect: Dialect, limits: Limits) -> None:
         # What an endpoint must refuse is no broken rule here; `forget` bounds what is kept.
@@ -68,7 +68,7 @@ class ObservingJoint(Joint):
         )  # fmt: skip
         super().__init__(dialect, unbounded)
         self.bounds = limits
-        self.recovered: dict[int, int] = {}
+        self.doubtful: dict[int, int] = {}
 
     def discards(self, channel: ChannelState | None, client: bool) -> bool:
         """Never: what the other side ignores still counts for who sent it."""
@@ -88,13 +88,13 @@ class ObservingJoint(Joint):
             known = self.channels.get(number)
             if known is not None and known.assumed:
                 del self.channels[number]
-        elif method.NAME == "basic.recover-ok" and number in self.channels:
-            self.recovered[number] = self.channels[number].last_tag
+        elif _settles_all(side, method) and number in self.channels:
+            self.doubtful[number] = self.channels[number].last_tag
         step = super().step(side, number, method, token, whole, size)
         if step is not None:
             self._bound(step.channel)
         if number not in self.channels:
-            self.recovered.pop(number, None)
+            self.doubtful.pop(number, None)
         return step
 
     def step_anyway(self, side: Side, number: int, method: Method, token: Any) -> Step | None:
@@ -137,11 +137,11 @@ class ObservingJoint(Joint):
 
     def is_race(self, side: Side, number: int, method: Any, violation: Violation) -> bool:
         """Whether the sender may not have known better: a state that it could have known allows what it did."""
-        # Deliveries are the client's until recover-ok has reached it, and nobody can tell when that was.
+        # Deliveries that were on their way when all were settled at once: the client may not have known of them.
         return (
             violation.rule == "basic.ack/unknown-tag"
             and side is Side.CLIENT
-            and method.delivery_tag <= self.recovered.get(number, 0)
+            and method.delivery_tag <= self.doubtful.get(number, 0)
         )
 
     def _next(self, given: On, what: str) -> Connection:
@@ -172,6 +172,15 @@ class ObservingJoint(Joint):
         if channel.tx_settled and len(channel.tx_settled) > bounds.unsettled:
             channel.tx_settled = None
             channel.assumed = True
+
+
+def _settles_all(side: Side, method: Any) -> bool:
+    """Whether a method settles whatever the server has delivered so far, by recover or as "all up to now"."""
+    if side is Side.SERVER:
+        return bool(method.NAME == "basic.recover-ok")
+    if method.NAME in ("basic.ack", "basic.nack"):
+        return bool(method.multiple and not method.delivery_tag)
+    return method.NAME in ("basic.recover", "basic.recover-async")
 
 
 __all__ = ["ObservingJoint"]

@@ -139,28 +139,29 @@ def load_slowly(
     for place, (name, kind) in enumerate(cls.FIELDS):
         value = None
         if flags & 0x8000 >> place:
-            layout = INTEGERS.get(kind) or INTEGERS["octet" if kind == "shortstr" else "long"]
-            stop = pos + layout.size
-            if stop <= len(raw):
-                (value,) = layout.unpack_from(raw, pos)
-                pos = stop
-                if kind not in INTEGERS:
-                    stop += value
-                    data = raw[pos:stop]
-                    pos = stop
-                    value = (
-                        data.decode("utf-8", "surrogateescape")
-                        if kind == "shortstr"
-                        else Table.from_wire(data, tables)
-                    )
-            if stop > len(raw):
-                raise _fault(f"{owner}: {name} goes beyond the frame", pos)
+            value, pos = _read(f"{owner}: {name}", kind, raw, pos, tables)
         values.append(value)
     if pos != len(raw):
         raise _fault(f"{owner}: {len(raw) - pos} octets are left behind the last property", pos)
     properties.__class__ = cls
     for name, value in zip(cls.__match_args__, values, strict=True):
         setattr(properties, name, value)
+
+
+def _read(what: str, kind: str, raw: bytes, pos: int, tables: TableRules) -> tuple[Any, int]:
+    layout = INTEGERS.get(kind) or INTEGERS["octet" if kind == "shortstr" else "long"]
+    start = pos + layout.size
+    if start > len(raw):
+        raise _fault(f"{what} goes beyond the frame", pos)
+    (value,) = layout.unpack_from(raw, pos)
+    if kind in INTEGERS:
+        return value, start
+    stop = start + value
+    if stop > len(raw):
+        raise _fault(f"{what} goes beyond the frame", pos)
+    if kind == "shortstr":
+        return raw[start:stop].decode("utf-8", "surrogateescape"), stop
+    return Table.from_wire(raw[start:stop], tables), stop
 
 
 def _flags(owner: str, raw: bytes) -> tuple[int, int]:

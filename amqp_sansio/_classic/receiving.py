@@ -98,7 +98,9 @@ def receive_unit(connection: Connection) -> bool:
             if number:
                 raise Violation(FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel")
         else:
-            raise Violation(NOT_IMPLEMENTED, f"out-of-band frame of type {kind}; content goes in band")
+            raise Violation(
+                NOT_IMPLEMENTED, f"out-of-band frame of type {kind}; content goes in band", rule="wire/oob-format"
+            )
     except Violation as violation:
         closing.fail(connection, violation)
     return True

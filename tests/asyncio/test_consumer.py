@@ -21,6 +21,7 @@ from amqp_sansio.amqp_0_9_1 import (
     QueueDelete,
     Request,
 )
+from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
 from amqp_sansio.events import Event
 from amqp_sansio_asyncio import (
     Channel,
@@ -355,9 +356,10 @@ def test_a_cancelled_wait_loses_no_delivery() -> None:
             one, two = asyncio.ensure_future(anext(consumer)), asyncio.ensure_future(anext(consumer))
             await asyncio.sleep(0)
             feed = ch.feeds[consumer.consumer_tag]
+            tables = ch.driver.core.dialect.tables
             # The first is woken and cancelled in the same turn: the second has to take over.
-            feed.waiters[0].add_done_callback(lambda _: one.cancel())
-            await fill(ch, "q", [b"only"])
+            feed.push(Delivered(1, "", 1, False, "", "q", b"only", b"\0\0", tables))
+            one.cancel()
             assert (await two).body == b"only"
             with pytest.raises(asyncio.CancelledError):
                 await one
@@ -434,8 +436,6 @@ def test_a_consumer_may_outlive_its_loop() -> None:
 
 def test_deliveries_of_a_consumer_that_was_made_by_hand() -> None:
     async def main() -> None:
-        from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
-
         async with channel() as ch:
             await ch.call(QueueDeclare(queue="q"))
             async with ch.events(Delivered) as events:

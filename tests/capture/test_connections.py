@@ -410,3 +410,32 @@ def test_a_state_of_another_release_is_refused() -> None:
     assert pickle.loads(pickle.dumps(reassembler)).__getstate__() == state
     with pytest.raises(LocalProtocolError, match="schema 99"):
         Reassembler().__setstate__((99, *state[1:]))
+
+
+def test_what_waits_keeps_its_place_when_a_stream_turns_out_to_begin_earlier() -> None:
+    """Seen from the middle: the client has seen 50 octets, and the server sends again from before."""
+    for first in (b"ok", b""):
+        wire = Wire()
+        wire.sent[SERVER] = 100
+        segments = [wire.segment(CLIENT, b"start")]
+        wire.segment(SERVER, bytes(50))
+        lost = wire.segment(CLIENT, first)
+        segments += [wire.segment(CLIENT, b"done", acked=150)]
+        segments += [wire.segment(SERVER, b"a" * 10, offset=90, acked=5)]
+        segments += [wire.segment(SERVER, b"b" * 50, offset=100, acked=5), lost]
+        entries = content(run(segments))
+        assert entries == [
+            ("c", b"start"),
+            ("s", b"a" * 10),
+            ("s", b"b" * 50),
+            *([("c", first)] if first else []),
+            ("c", b"done"),
+        ]
+
+
+def test_the_answer_to_a_lost_syn_says_where_the_client_begins() -> None:
+    wire = Wire()
+    segments = wire.handshake()[1:2]
+    wire.segment(CLIENT, b"lost")
+    segments += [wire.segment(CLIENT, b"one")]
+    assert content(run(segments)) == [("gap", "c", 4, "end-of-capture"), ("c", b"one")]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pickle
 import struct
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import IntEnum
 from time import process_time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -70,7 +70,7 @@ def accepted(raw: bytes, rules: TableRules) -> bool:
 
 # What each type is on the wire, in each dialect.
 
-EVERYWHERE = [
+EVERYWHERE: list[tuple[bytes, Any, str | None]] = [
     (b"S\0\0\0\x03\xc3\xa9x", "éx", "S"),
     (b"I\xff\xff\xff\xfe", -2, "I"),
     (b"D\x02\xff\xff\xff\x85", Decimal("-1.23"), "D"),
@@ -96,12 +96,12 @@ EVERYWHERE = [
     (b"z\0", None, None),
     (b"\0", None, None),
 ]
-LIKE_RABBIT = [
+LIKE_RABBIT: list[tuple[bytes, Any, str | None]] = [
     (b"s\xff\xff", -1, "s"),
     (b"s\x02ab", None, None),
     (b"l" + b"\xff" * 8, -1, "l"),
 ]
-LIKE_0_9_1 = [
+LIKE_0_9_1: list[tuple[bytes, Any, str | None]] = [
     (b"s\x02ab", "ab", "s"),
     (b"s\x00", "", "s"),
     (b"s\x02a", None, None),
@@ -239,7 +239,7 @@ class Row(list[int]):
 
 def test_subclasses_are_what_their_bases_are() -> None:
     same = {"a": 3, "b": "n", "c": 5, "d": {"x": 1}, "e": {"y": 2}, "f": [1], "g": 2**40}
-    values = {
+    values: dict[str, Any] = {
         "a": Colour.RED,
         "b": Name("n"),
         "c": Number(5),
@@ -415,7 +415,7 @@ ANY = TableRules("any", "tbBsUuIilLfdDSATFVx", "l")
 def holds_array(value: Any) -> bool:
     """Whether there is an array within, whose items don't say their types when they are read."""
     if isinstance(value, dict):
-        return any(holds_array(inner) for inner in value.values())
+        return any(holds_array(inner) for inner in cast("dict[str, Any]", value).values())
     return isinstance(value, list)
 
 
@@ -424,7 +424,7 @@ def again(value: Any) -> Any:
     if isinstance(value, Table):
         return {name: Typed(tag, again(inner)) for name, tag, inner in value.entries()}
     if isinstance(value, list):
-        return [again(inner) for inner in value]
+        return [again(inner) for inner in cast("list[object]", value)]
     return value
 
 
@@ -510,10 +510,11 @@ def test_nesting_is_bounded(rules: TableRules) -> None:
         assert accepted(nested(31, tag), rules)
         assert not accepted(nested(32, tag), rules)
         assert not accepted(nested(3000, tag), rules)
-    for values, depth in (({"a": {"a": {"a": {}}}}, 4), ({"a": {"a": Other({"a": {}})}}, 4)):
-        assert encode_table(values, rules.limited(depth, 10))
+    four: list[dict[str, Any]] = [{"a": {"a": {"a": {}}}}, {"a": {"a": Other({"a": {}})}}]
+    for values in four:
+        assert encode_table(values, rules.limited(4, 10))
         with pytest.raises(CodecError, match="deeper than 3 levels"):
-            encode_table(values, rules.limited(depth - 1, 10))
+            encode_table(values, rules.limited(3, 10))
     if "A" in rules.writes:
         assert encode_table({"a": [[[]]]}, rules.limited(4, 10))
         with pytest.raises(CodecError, match="deeper than 3 levels"):
@@ -560,7 +561,7 @@ def test_the_deepest_nesting_that_rules_may_allow_can_be_read() -> None:
         assert encode_table(table.to_dict(), deep)[4:] == table.raw
 
 
-HOSTILE = {
+HOSTILE: dict[str, Callable[[int], bytes]] = {
     "nested tables": lambda size: nested(31, b"F")[:-7] + b"\x01nF" + struct.pack(">I", size) + b"\0V" * (size // 2),
     "one name again and again": lambda size: b"\x01aV" * (size // 3),
     "names": lambda size: b"".join([b"\x06%06dV" % number for number in range(size // 8)]),
@@ -603,7 +604,7 @@ def test_a_table_is_a_mapping() -> None:
     assert isinstance(table, Mapping)
     assert table["a"] == 1
     assert table.get("a") == 1 and table.get("z") is None and table.get("z", 5) == 5
-    assert "a" in table and "z" not in table and 1 not in table
+    assert "a" in table and "z" not in table and cast("Any", 1) not in table
     assert len(table) == 3 and bool(table) and not EMPTY
     assert list(table) == list(table.keys()) == ["a", "b", "e"]
     assert list(table.values()) == [1, [True, {"c": "d"}], {"f": None}]

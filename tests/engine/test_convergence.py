@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from amqp_sansio import CloseHint, Version
+from amqp_sansio import By, CloseHint, Failed, Version
 from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
 from tests.support.pair import SIDES
 
@@ -23,3 +23,5 @@ def test_both_ends_come_to_rest(version: Version, operations: list[Operation]) -
         assert end.unanswered == ()
         assert end.close_hint is not CloseHint.KEEP
         assert end.state.name == "END"
+        failures = [event for event in driver.pair.events[side] if isinstance(event, Failed)]
+        assert not [event for event in failures if event.by is By.LOCAL], failures

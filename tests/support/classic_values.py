@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
@@ -19,7 +20,9 @@ from amqp_sansio._classic.table import (
     TableRules,
     Timestamp,
     Typed,
+    encode_table,
 )
+from amqp_sansio.errors import CodecError
 
 RULES = (RABBIT, RABBIT_0_8, SPEC_0_9_1, SPEC_0_8, QPID, QPID_0_8)
 
@@ -74,11 +77,7 @@ def tagged(rules: TableRules, tag: str) -> st.SearchStrategy[Any]:
         "t": st.booleans(),
         "f": st.floats(width=32, allow_nan=False),
         "d": st.floats(allow_nan=False),
-        "D": st.builds(
-            lambda number, scale: Decimal(number).scaleb(-scale),
-            st.integers(-(2**31), 2**31 - 1),
-            st.integers(0, 20),
-        ),
+        "D": st.builds(_decimal, st.integers(-(2**31), 2**31 - 1), st.integers(0, 20)),
         "S": st.text(max_size=300),
         "T": st.integers(0, 2**64 - 1).map(Timestamp),
         "V": st.none(),
@@ -86,16 +85,24 @@ def tagged(rules: TableRules, tag: str) -> st.SearchStrategy[Any]:
     }[tag]
 
 
+def _decimal(number: int, scale: int) -> Decimal:
+    return Decimal(number).scaleb(-scale)
+
+
+def _typed(tag: str) -> Callable[[Any], Typed]:
+    return lambda value: Typed(tag, value)
+
+
 def table_values(rules: TableRules) -> st.SearchStrategy[dict[str, Any]]:
     """Mappings that the rules can say; every value of every type they may send, nested ones too."""
     plain = st.one_of(
         [
-            tagged(rules, tag).map(lambda value, tag=tag: Typed(tag, value))
+            tagged(rules, tag).map(_typed(tag))
             for tag in rules.writes
             if tag not in "FA"
         ]
     )
-    own = st.text(max_size=20) | st.integers(-(2**31), 2**31 - 1)
+    own: st.SearchStrategy[Any] = st.text(max_size=20) | st.integers(-(2**31), 2**31 - 1)
     if rules.has_bool:
         own |= st.booleans() | st.floats(allow_nan=False) | st.none() | st.integers(-(2**63), -1)
     values = st.recursive(
@@ -112,9 +119,10 @@ def untyped(value: Any) -> Any:
     if isinstance(value, Typed):
         return untyped(value.value)
     if isinstance(value, dict):
-        return {name: untyped(inner) for name, inner in value.items()}
+        inside = cast("dict[str, Any]", value)
+        return {name: untyped(inner) for name, inner in inside.items()}
     if isinstance(value, list):
-        return [untyped(inner) for inner in value]
+        return [untyped(inner) for inner in cast("list[object]", value)]
     return value
 
 
@@ -135,9 +143,6 @@ def field_values(kind: str, rules: TableRules) -> st.SearchStrategy[Any]:
 
 
 def _sayable(value: Any, rules: TableRules) -> bool:
-    from amqp_sansio._classic.table import encode_table
-    from amqp_sansio.errors import CodecError
-
     try:
         encode_table(value, rules)
     except CodecError:

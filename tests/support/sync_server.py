@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -26,17 +26,21 @@ from amqp_sansio import (
     Closed,
     CloseHint,
     Event,
-    Handle,
     OpenRequested,
     Refused,
-    Released,
     ScramKeysRequested,
-    Settled,
     Signal,
     amqp_0_8,
     amqp_0_9_1,
 )
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Method, Published, Request
+from amqp_sansio.amqp_0_9_1 import (
+    BasicProperties,
+    Config,
+    Method,
+    MethodReceived,
+    Published,
+    Request,
+)
 from amqp_sansio.sasl import scram_keys
 
 _T = TypeVar("_T")
@@ -58,14 +62,23 @@ class Item:
 
 @dataclass
 class Subscription:
-    """A consumer and the deliveries it hasn't settled."""
+    """A consumer and how many of its deliveries aren't settled."""
 
     channel: int
     tag: str
     queue: str
     no_ack: bool
     prefetch: int
-    unsettled: dict[Handle[Any], Item] = field(default_factory=dict[Handle[Any], Item])
+    unsettled: int = 0
+
+
+@dataclass
+class Unsettled:
+    """A message that was sent to the client."""
+
+    queue: str
+    item: Item
+    subscription: Subscription | None
 
 
 Script = Callable[["Session", Event], bool]
@@ -87,6 +100,7 @@ class Session:
         self.longest_silence = 0.0
         self._subscriptions: list[Subscription] = []
         self._prefetch: dict[int, int] = {}
+        self._unsettled: dict[tuple[int, int], Unsettled] = {}
         self._tasks: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._wakes, self._waker = socket.socketpair()
         self._unsent = b""
@@ -235,7 +249,7 @@ class Session:
         elif isinstance(event, ScramKeysRequested):
             password = self.server.users.get(event.user)
             salt = b"0123456789abcdef"
-            keys = None if password is None else scram_keys(password, salt, 4096, event.mechanism)
+            keys = None if password is None else scram_keys(password, salt)
             core.provide_scram_keys(keys)
         elif isinstance(event, OpenRequested):
             if event.vhost == "/":
@@ -246,13 +260,15 @@ class Session:
             self._answer(event.channel, event.method)
         elif isinstance(event, Published):
             self._published(event)
-        elif isinstance(event, Settled):
-            self._settled(event)
+        elif isinstance(event, MethodReceived):
+            self._settle(event.channel, event.method)
         elif isinstance(event, Closed):
-            gone = [each for each in self._subscriptions if event.channel in (0, each.channel)]
-            for each in gone:
+            for each in [
+                each for each in self._subscriptions if event.channel in (0, each.channel)
+            ]:
                 self._subscriptions.remove(each)
-                self._requeue(each.queue, each.unsettled.values())
+            gone = [key for key in self._unsettled if event.channel in (0, key[0])]
+            self._requeue([self._unsettled.pop(key) for key in gone])
 
     def _answer(self, number: int, method: Any) -> None:
         channel = self.core.channel(number) if number else self.core
@@ -291,10 +307,6 @@ class Session:
         """Forget a consumer."""
         self._subscriptions = [
             each for each in self._subscriptions if (each.channel, each.tag) != (number, tag)
-        ] + [
-            Subscription(0, "", each.queue, False, 1, each.unsettled)
-            for each in self._subscriptions
-            if (each.channel, each.tag) == (number, tag)
         ]
 
     def _get(self, channel: Any, method: Any, held: deque[Item] | None) -> None:
@@ -308,6 +320,8 @@ class Session:
             tag, item.redelivered, item.exchange, item.routing_key, len(held)
         )
         channel.reply(ok, self._properties(item), item.body)
+        if not method.no_ack:
+            self._unsettled[channel.number, tag] = Unsettled(method.queue, item, None)
 
     def _published(self, event: Published) -> None:
         channel = self.core.channel(event.channel)
@@ -333,11 +347,12 @@ class Session:
     def _pump(self, name: str) -> None:
         held = self.server.queues[name]
         for each in self._subscriptions:
-            while held and each.queue == name and each.channel:
-                if each.prefetch and not each.no_ack and len(each.unsettled) >= each.prefetch:
+            while held and each.queue == name:
+                if each.prefetch and not each.no_ack and each.unsettled >= each.prefetch:
                     break
                 item = held.popleft()
-                handle = self.core.channel(each.channel).deliver(
+                channel = self.core.channel(each.channel)
+                channel.deliver(
                     item.body,
                     consumer_tag=each.tag,
                     exchange=item.exchange,
@@ -346,25 +361,32 @@ class Session:
                     properties=self._properties(item),
                 )
                 if not each.no_ack:
-                    each.unsettled[handle] = item
+                    each.unsettled += 1
+                    self._unsettled[each.channel, channel.last_tag] = Unsettled(name, item, each)
 
-    def _settled(self, event: Settled) -> None:
-        queues: set[str] = set()
-        for each in self._subscriptions:
-            back = [
-                each.unsettled.pop(handle) for handle in event.handles if handle in each.unsettled
-            ]
-            if back:
-                queues.add(each.queue)
-                if isinstance(event.state, Released):
-                    self._requeue(each.queue, back)
-        for name in queues:
+    def _settle(self, number: int, method: Any) -> None:
+        if method.NAME not in ("basic.ack", "basic.nack", "basic.reject"):
+            return
+        last = method.delivery_tag
+        multiple = getattr(method, "multiple", False)
+        keys = [
+            key
+            for key in self._unsettled
+            if key[0] == number and (key[1] == last or (multiple and key[1] <= last))
+        ]
+        settled = [self._unsettled.pop(key) for key in keys]
+        for each in settled:
+            if each.subscription is not None:
+                each.subscription.unsettled -= 1
+        if getattr(method, "requeue", False):
+            self._requeue(settled)
+        for name in {each.queue for each in settled}:
             self._pump(name)
 
-    def _requeue(self, name: str, items: Any) -> None:
-        for item in reversed(list(items)):
-            item.redelivered = True
-            self.server.queues[name].appendleft(item)
+    def _requeue(self, back: list[Unsettled]) -> None:
+        for each in reversed(back):
+            each.item.redelivered = True
+            self.server.queues[each.queue].appendleft(each.item)
 
     def _properties(self, item: Item) -> BasicProperties:
         return BasicProperties.from_wire(item.raw_properties, self.core.dialect.tables)

@@ -134,6 +134,11 @@ def _told(method: Method, order: list[Field]) -> list[str]:
     return told
 
 
+def bits_name(number: int) -> str:
+    """The variable for an octet of bits, counted from 1."""
+    return "bits" if number == 1 else f"bits_{number}"
+
+
 class _Writer:
     """The body of one encoder."""
 
@@ -144,6 +149,7 @@ class _Writer:
         self._pieces: list[str] = []
         self._setup: list[str] = []
         self._run = [("I", f"0x{method.id:08X}")]
+        self._octets = 0
         self.lines = ["if self.spare is not None:", f"    return {self._constant} + self.spare"]
         fields = method.fields
         if not fields:
@@ -201,14 +207,16 @@ class _Writer:
         if len(tests) <= 1:
             self._run.append(("B", tests[0][1:-1] if tests else "0"))
             return index
-        line = f"bits = {' | '.join(tests)}"
+        self._octets += 1
+        bits = bits_name(self._octets)
+        line = f"{bits} = {' | '.join(tests)}"
         if len(line) + 12 <= WIDTH:
             self._setup.append(line)
         else:
-            self._setup.append("bits = (")
+            self._setup.append(f"{bits} = (")
             self._setup += [f"    {'| ' if n else ''}{test}" for n, test in enumerate(tests)]
             self._setup.append(")")
-        self._run.append(("B", "bits"))
+        self._run.append(("B", bits))
         return index
 
     def _flush(self) -> None:
@@ -242,6 +250,7 @@ class _Reader:
         self._offset = 0
         self._marks = iter("abcdefgh")
         self._zeros = 0
+        self._octets = 0
         self._steps: list[str] = []
         self._conditions: list[str] = []
         self._flags: list[str] = []
@@ -300,12 +309,15 @@ class _Reader:
         while index < len(fields) and fields[index].type == "bit" and len(names) < 8:
             names.append(fields[index].name)
             index += 1
-        self._run.append(("B", "bits"))
+        self._octets += 1
+        bits = bits_name(self._octets)
+        self._run.append(("B", bits))
         highest = max([place + 1 for place, name in enumerate(names) if name], default=0)
-        self._conditions.append(f"bits < {1 << highest}" if highest < 8 else "True")
+        if highest < 8:
+            self._conditions.append(f"{bits} < {1 << highest}")
         for place, name in enumerate(names):
             if name:
-                test = "bits == 1" if highest == 1 else f"bits & {1 << place} != 0"
+                test = f"{bits} == 1" if highest == 1 else f"{bits} & {1 << place} != 0"
                 self._flags.append(f"slot.{name} = {test}")
         return index
 

@@ -259,7 +259,6 @@ class Channel:
         """A message came for a caller that was cancelled."""
         if isinstance(answer, Message) and self.core.is_open:
             self.core.release(answer.method.delivery_tag)
-            self.driver.schedule_flush()
 
 
 __all__ = ["Channel", "PublishOutcome"]

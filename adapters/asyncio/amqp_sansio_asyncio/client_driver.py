@@ -135,9 +135,9 @@ class ClientDriver(Driver):
         except asyncio.CancelledError:
             if late is not None:
                 if not handle.done:
-                    self.hooks[handle.key] = lambda ended: _call_late(ended, late)
+                    self.hooks[handle.key] = lambda ended: self._call_late(ended, late)
                 else:
-                    _call_late(handle, late)
+                    self._call_late(handle, late)
             raise
 
     def expect(self, handle: Handle[Any], hook: Callable[[Handle[Any]], None]) -> None:
@@ -185,6 +185,11 @@ class ClientDriver(Driver):
             waiter = self._gate.popleft()
             if not waiter.done():
                 waiter.set_result(None)
+
+    def _call_late(self, handle: Handle[Any], late: Callable[[Any], None]) -> None:
+        if handle.error is None:
+            late(handle.result)
+            self.schedule_flush()
 
     def _publicise(self, event: Event) -> None:
         """Give an event to the streams that want it; a message nobody takes is worth a line in the
@@ -302,11 +307,6 @@ class ClientDriver(Driver):
         SendPaused: _nothing,
         SendResumed: _nothing,
     }
-
-
-def _call_late(handle: Handle[Any], late: Callable[[Any], None]) -> None:
-    if handle.error is None:
-        late(handle.result)
 
 
 __all__ = ["ClientDriver"]

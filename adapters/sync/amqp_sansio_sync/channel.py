@@ -128,7 +128,7 @@ class Channel:
         """Why it ended, once it has."""
         report = self.core.report
         if report is not None:
-            self.link.unseen = None
+            self.link.seen(report)
         return report
 
     @overload

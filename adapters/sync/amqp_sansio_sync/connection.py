@@ -59,6 +59,7 @@ class Connection:
         "_blocked",
         "_channels",
         "_closing",
+        "_failed",
         "hooks",
         "link",
         "streams",
@@ -73,6 +74,7 @@ class Connection:
         self._channels: dict[int, Channel] = {}
         self._blocked: str | None = None
         self._closing = False
+        self._failed: set[int] = set()
 
     @property
     def core(self) -> Core:
@@ -89,7 +91,7 @@ class Connection:
         """Why it ended, once it has."""
         report = self.link.core.report
         if report is not None:
-            self.link.unseen = None
+            self.link.seen(report)
         return report
 
     @property
@@ -178,9 +180,9 @@ class Connection:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-        unseen, self.link.unseen = self.link.unseen, None
-        if unseen is not None and error is None:
-            raise unseen
+        unseen, self.link.unseen = list(self.link.unseen.values()), {}
+        if unseen and error is None:
+            raise unseen[0]
 
     def __repr__(self) -> str:
         report = self.link.core.report
@@ -204,9 +206,11 @@ class Connection:
                 if late is not None and not self.link.ended:
                     self.link.run(lambda: self._when_late(handle, late))
                 raise
-        if handle.error is not None:
-            self.link.unseen = None
-            raise copy.copy(handle.error)
+        error = handle.error
+        if error is not None:
+            if isinstance(error, EndpointClosed):
+                self.link.seen(error.report)
+            raise copy.copy(error)
         return handle.result
 
     # Inside.
@@ -229,7 +233,7 @@ class Connection:
             for handle in event.handles if self.hooks else ():
                 self.hooks.pop(handle, None)
             if isinstance(event, Failed):
-                self.link.unseen = event.error
+                self._failed.add(event.channel)
         elif isinstance(event, (Replied, Opened)):
             hook = self.hooks.pop(event.handle, None) if self.hooks and event.handle else None
             if hook is not None and event.handle is not None and event.handle.error is None:
@@ -250,14 +254,17 @@ class Connection:
                 publicise(self.streams, event)
 
     def _ended(self, event: Closed) -> None:
+        number, report = event.channel, event.report
+        what = f"channel {number}" if number else "the connection"
+        error = EndpointClosed(f"{what} is closed: {report}", report)
+        if number in self._failed or (not number and report.by is By.TRANSPORT):
+            self._failed.discard(number)
+            self.link.unseen[number] = error
         if event.scope is Scope.CHANNEL:
-            channel = self._channels.pop(event.channel, None)
+            channel = self._channels.pop(number, None)
             if channel is not None:
-                channel.end(event.report)
+                channel.end(error)
             return
-        error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
-        if event.report.by is By.TRANSPORT:
-            self.link.unseen = error
         for _, stream in self.streams:
             stream.finish(copy.copy(error))
         self.hooks.clear()

@@ -69,7 +69,7 @@ class Feed(Generic[_E]):
                 if self.over:
                     if self.error is None:
                         raise StopIteration
-                    link.unseen = None
+                    link.seen(self.error.report)
                     raise copy.copy(self.error)
             link.wait(self._has_news, timeout, what)
 

@@ -21,7 +21,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from amqp_sansio import AmqpError, CloseHint, EndpointClosed, Event, Signal
+from amqp_sansio import AmqpError, CloseHint, CloseReport, EndpointClosed, Event, Signal
 
 from .keeper import Keeper
 from .waiting import Waiter, Waiters
@@ -55,7 +55,7 @@ class Link:
 
     `full` counts the feeds in which too much waits to be taken: the keeper reads on then only into the engine's
     own buffer, until TCP stops the server. `chores` are done by the keeper; anybody may append one, also
-    without the lock. `unseen` is a failure that no caller has learnt.
+    without the lock. `unseen` has the failures, by channel number, that no caller has learnt.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Link:
         self.look_at = 0.0
         self.unsent: bytes | memoryview = b""
         self.failure: EndpointClosed | None = None
-        self.unseen: AmqpError | None = None
+        self.unseen: dict[int, EndpointClosed] = {}
         self._changed = False
         self._dispatch = dispatch
         self._waiters = Waiters()
@@ -159,13 +159,22 @@ class Link:
 
     def closed(self) -> EndpointClosed:
         """The error of a call on a connection that has ended."""
-        self.unseen = None
+        report = self.core.report
+        self.seen(report)
         if self.failure is None:
-            report = self.core.report
             return EndpointClosed(f"the connection is closed: {report}", report)
         error = copy.copy(self.failure)
         error.__cause__ = self.failure.__cause__
         return error
+
+    def seen(self, report: CloseReport | None) -> None:
+        """A caller learns of this failure."""
+        if self.unseen:
+            self.unseen = {
+                number: error
+                for number, error in self.unseen.items()
+                if number and error.report != report
+            }
 
     # For those who hold the lock.
 
@@ -181,7 +190,7 @@ class Link:
         """End the work with the engine, which left it in order, and wake those who wait for what came of it."""
         self.busy = False
         if isinstance(error, EndpointClosed):
-            self.unseen = None
+            self.seen(error.report)
         if not self._changed:
             return
         self._changed = False

@@ -1,0 +1,335 @@
+"""Bounded buffers: a slow server stops publishers, a slow consumer stops the reading, and neither stops the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from amqp_sansio.amqp_0_9_1 import (
+    BasicCancel,
+    BasicCancelOk,
+    BasicConsume,
+    BasicConsumeOk,
+    BasicQos,
+    BasicQosOk,
+    BasicReturn,
+    Config,
+    MessageReturned,
+    Published,
+    QueueDeclare,
+    QueueDeclareOk,
+    Request,
+)
+from amqp_sansio.events import Event
+from amqp_sansio.limits import Limits
+from amqp_sansio_asyncio import ConsumerEnded, ServerConnection, connect, serve
+from tests.support.asyncio_broker import until, url_of
+from tests.support.asyncio_loops import run, run_fast
+
+SMALL = Limits(unparsed=64 * 1024, backlog_high=128 * 1024, backlog_low=32 * 1024)
+
+
+async def connect_small(factory: Callable[[], asyncio.Protocol], port: int) -> object:
+    """A transport whose kernel buffers are small."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    sock.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(sock, ("127.0.0.1", port))
+    return await loop.create_connection(factory, sock=sock)
+
+
+class Floods:
+    """A server that answers, and on a consumer pushes deliveries as fast as they are taken."""
+
+    def __init__(self, count: int, size: int = 1000) -> None:
+        self.count = count
+        self.size = size
+        self.sent = 0
+        self.published = 0
+        self.cancelled = False
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.connection: ServerConnection | None = None
+        self.flood: asyncio.Task[None] | None = None
+
+    async def handle(self, connection: ServerConnection) -> None:
+        self.connection = connection
+        async for event in connection:
+            await self.gate.wait()
+            self.answer(connection, event)
+            await connection.drain()
+
+    def answer(self, connection: ServerConnection, event: Event) -> None:
+        if isinstance(event, Published):
+            self.published += 1
+        if not isinstance(event, Request):
+            return
+        channel = connection.channel(event.channel)
+        match event.method:
+            case BasicQos():
+                channel.reply(BasicQosOk())
+            case BasicConsume():
+                channel.reply(BasicConsumeOk("c"))
+                self.flood = asyncio.create_task(self.push(connection, event.channel))
+            case QueueDeclare(queue=name):
+                channel.reply(QueueDeclareOk(name, 0, 0))
+            case BasicCancel(consumer_tag=tag):
+                self.cancelled = True
+                channel.reply(BasicCancelOk(tag))
+
+    async def push(self, connection: ServerConnection, number: int) -> None:
+        while self.sent < self.count and not self.cancelled and connection.is_open:
+            body = self.sent.to_bytes(4) + bytes(self.size - 4)
+            connection.channel(number).deliver(body, consumer_tag="c")
+            self.sent += 1
+            await connection.drain()
+            await asyncio.sleep(0)
+
+
+async def at_rest(count: Callable[[], int]) -> int:
+    """What `count` is when it has stopped growing."""
+    last = -1
+    while (now := count()) != last:
+        last = now
+        await asyncio.sleep(0.05)
+    return last
+
+
+def test_a_publisher_waits_for_a_server_that_does_not_read() -> None:
+    async def main() -> None:
+        floods = Floods(0)
+        async with (
+            serve(floods.handle, config=Config(limits=SMALL)) as server,
+            connect(
+                url_of(server),
+                limits=SMALL,
+                connector=lambda factory: connect_small(factory, server.port),
+            ) as connection,
+        ):
+            ch = await connection.open_channel()
+            floods.gate.clear()
+            published = 0
+
+            async def publish() -> None:
+                nonlocal published
+                for _ in range(500):
+                    await ch.publish(bytes(4000), routing_key="q")
+                    published += 1
+
+            tasks = [asyncio.create_task(publish()) for _ in range(4)]
+            assert await at_rest(lambda: published) < 2000
+            # Each of four publishers may add one message to a backlog that is nearly full.
+            assert connection.core.send_backlog <= SMALL.backlog_high + 4 * 5000
+            tasks[3].cancel()
+            floods.gate.set()
+            await asyncio.gather(*tasks[:3])
+            # The cancelled one had queued its message, or not: it was told neither.
+            assert await at_rest(lambda: floods.published) in (published, published + 1)
+
+    run(main())
+
+
+def test_a_publisher_lets_others_have_their_turn() -> None:
+    async def main() -> None:
+        floods = Floods(0)
+        async with serve(floods.handle) as server, connect(url_of(server)) as connection:
+            ch = await connection.open_channel()
+            turns = 0
+
+            async def count() -> None:
+                nonlocal turns
+                while True:
+                    turns += 1
+                    await asyncio.sleep(0)
+
+            counting = asyncio.create_task(count())
+            for _ in range(1000):
+                await ch.publish(bytes(1000), routing_key="q")
+            assert turns >= 10
+            counting.cancel()
+            await until(lambda: floods.published == 1000)
+
+    run(main())
+
+
+def test_a_consumer_without_bound_stops_the_reading() -> None:
+    async def main() -> None:
+        floods = Floods(3000, 4000)
+        async with (
+            serve(floods.handle) as server,
+            connect(
+                url_of(server), connector=lambda factory: connect_small(factory, server.port)
+            ) as connection,
+        ):
+            ch = await connection.open_channel()
+            async with ch.consume("q", no_ack=True, buffer=50) as deliveries:
+                feed = ch.feeds["c"]
+                await until(lambda: ch.driver.reading_paused)
+                assert await at_rest(lambda: floods.sent) < 3000
+                assert 50 <= len(feed.items) <= 50 + 300
+                seen = 0
+                async for delivery in deliveries:
+                    assert delivery.body[:4] == seen.to_bytes(4)
+                    seen += 1
+                    if seen == 3000:
+                        break
+
+    run(main())
+
+
+def test_big_bodies_count_by_their_octets() -> None:
+    async def main() -> None:
+        floods = Floods(40, 1024 * 1024)
+        async with serve(floods.handle) as server, connect(url_of(server)) as connection:
+            ch = await connection.open_channel()
+            async with ch.consume("q", no_ack=True) as deliveries:
+                feed = ch.feeds["c"]
+                await until(lambda: feed.full)
+                await asyncio.sleep(0.02)
+                assert 16 <= len(feed.items) <= 18
+                for _ in range(40):
+                    await anext(deliveries)
+                assert feed.octets == 0
+
+    run(main())
+
+
+def test_calls_are_answered_while_a_consumer_is_slow() -> None:
+    """A call of the consuming task itself, too: its reply is behind deliveries that nobody takes meanwhile."""
+
+    async def main() -> None:
+        floods = Floods(2000)
+        async with serve(floods.handle) as server, connect(url_of(server)) as connection:
+            ch, other = await connection.open_channel(), await connection.open_channel()
+            async with ch.consume("q", no_ack=True, buffer=10) as deliveries:
+                await until(lambda: ch.feeds["c"].full)
+                for _ in range(5):
+                    await anext(deliveries)
+                    assert (await ch.call(QueueDeclare(queue="a"))).queue == "a"
+                    assert (await other.call(QueueDeclare(queue="b"))).queue == "b"
+                await other.close()
+
+    run(main())
+
+
+def test_a_consumer_that_falls_far_behind_is_cancelled_and_loses_nothing() -> None:
+    async def main() -> None:
+        floods = Floods(10_000, 100)
+        async with serve(floods.handle) as server, connect(url_of(server)) as connection:
+            ch = await connection.open_channel()
+            consumer = ch.consume("q", no_ack=True, buffer=10)
+            await consumer.start()
+            while not floods.cancelled:
+                # Somebody always waits for an answer, so the reading never stops.
+                await ch.call(QueueDeclare(queue="a"))
+            seen = 0
+            with pytest.raises(ConsumerEnded, match="fell behind"):
+                async for delivery in consumer:
+                    assert delivery.body[:4] == seen.to_bytes(4)
+                    seen += 1
+            assert 640 <= seen == floods.sent < 10_000
+            assert ch.is_open
+
+    run(main())
+
+
+def test_no_deadlock_with_both_sockets_full() -> None:
+    """The consumer publishes what it gets to a server that reads only when its own writes get through."""
+
+    async def main() -> None:
+        floods = Floods(2000, 2000)
+        async with (
+            serve(floods.handle, config=Config(limits=SMALL)) as server,
+            connect(
+                url_of(server),
+                limits=SMALL,
+                connector=lambda factory: connect_small(factory, server.port),
+            ) as connection,
+        ):
+            ch = await connection.open_channel()
+            async with ch.consume("q", no_ack=True, buffer=20) as deliveries:
+                for _ in range(2000):
+                    delivery = await anext(deliveries)
+                    await ch.publish(delivery.body, routing_key="there")
+                await until(lambda: floods.published == 2000)
+
+    run(main())
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_heartbeats_go_on_while_reading_is_paused(busy: bool) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        floods = Floods(3000)
+        async with (
+            serve(floods.handle) as server,
+            connect(
+                url_of(server),
+                heartbeat=2,
+                connector=lambda factory: connect_small(factory, server.port),
+            ) as connection,
+        ):
+            ch = await connection.open_channel()
+            async with ch.consume("q", no_ack=True, buffer=50) as deliveries:
+                await until(lambda: ch.feeds["c"].full)
+                end = loop.time() + 15
+                while loop.time() < end:
+                    if busy:
+                        # The task hogs the loop for a while, longer than a heartbeat.
+                        busy_end = loop.time() + 2.5
+                        while loop.time() < busy_end:
+                            pass
+                    await asyncio.sleep(0.5)
+                assert connection.is_open
+                assert floods.connection is not None
+                assert floods.connection.is_open
+                for _ in range(3000):
+                    await anext(deliveries)
+            assert (await connection.close()).code == 200
+
+    run_fast(main())
+
+
+def test_a_small_budget_is_never_passed() -> None:
+    async def main() -> None:
+        limits = Limits(unparsed=32 * 1024)
+        floods = Floods(500, 900)
+        async with (
+            serve(floods.handle, config=Config(limits=limits, frame_max=8192)) as server,
+            connect(url_of(server), limits=limits, frame_max=8192) as connection,
+        ):
+            ch = await connection.open_channel()
+            for _ in range(100):
+                await ch.publish(bytes(5000), routing_key="q")
+            async with ch.consume("q", prefetch=0) as deliveries:
+                for _ in range(500):
+                    await anext(deliveries)
+            await until(lambda: floods.published == 100)
+
+    run(main())
+
+
+def test_an_event_stream_that_is_not_read_is_bounded() -> None:
+    async def main() -> None:
+        async def handle(connection: ServerConnection) -> None:
+            async for event in connection:
+                if isinstance(event, Published):
+                    returned = BasicReturn(312, "NO_ROUTE", "", "q")
+                    connection.channel(1).send(returned, event.properties, event.body)
+                await connection.drain()
+
+        async with serve(handle) as server, connect(url_of(server)) as connection:
+            ch = await connection.open_channel()
+            async with ch.events(MessageReturned, limit=10) as returns:
+                for _ in range(100):
+                    await ch.publish(b"x", mandatory=True)
+                await until(lambda: ch.driver.reading_paused)
+                for _ in range(100):
+                    assert (await anext(returns)).body == b"x"
+
+    run(main())

@@ -1,0 +1,532 @@
+"""The opening of a connection: start, secure, tune, open (0-9-1 sections 1.4.2, 2.2.4; class connection of 0-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    AuthenticationRequested,
+    By,
+    Closed,
+    CloseHint,
+    Failed,
+    LocalProtocolError,
+    Opened,
+    OpenRequested,
+    RemoteProtocolError,
+    Scope,
+    Version,
+)
+from amqp_sansio.amqp_0_9_1 import Config, Connection
+from amqp_sansio.endpoint import Side
+from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
+from tests.support.facing import (
+    BOTH_SIDES,
+    BOTH_VERSIONS,
+    CLIENT,
+    HEARTBEAT,
+    METHOD,
+    SERVER,
+    STRICT,
+    Facing,
+    body,
+    frame,
+    header,
+)
+from tests.support.pair import Pair, Server, client_config, server_config
+
+
+def start(facing: Facing, **changes: Any) -> bytes:
+    """A server's connection.start."""
+    fields = {"mechanisms": b"PLAIN AMQPLAIN", "locales": b"en_US", **changes}
+    numbers = (8, 0) if facing.version is AMQP_0_8 else (0, 9)
+    return facing.method(
+        "connection.start", 0, version_major=numbers[0], version_minor=numbers[1], **fields
+    )
+
+
+def start_ok(facing: Facing, **changes: Any) -> bytes:
+    """A client's connection.start-ok."""
+    fields = {"mechanism": "PLAIN", "response": b"\0guest\0guest", "locale": "en_US", **changes}
+    return facing.method("connection.start-ok", 0, **fields)
+
+
+def stages(version: Version, side: Side) -> Iterator[tuple[str, Facing]]:
+    """An endpoint in every state between the accepted header and open."""
+    if side is CLIENT:
+        facing = Facing(version, CLIENT).forget()
+        yield "header sent", facing
+        facing = Facing(version, CLIENT)
+        facing.feed(start(facing))
+        yield "start-ok sent", facing.forget()
+        facing = Facing(version, CLIENT)
+        facing.feed(start(facing), facing.method("connection.secure", 0, challenge=b""))
+        return
+    facing = Facing(version, SERVER)
+    facing.feed(version.header)
+    yield "start sent", facing.forget()
+    facing = Facing(version, SERVER, server_config(mechanisms=("SCRAM-SHA-256",), nonce="x" * 24))
+    facing.feed(version.header)
+    facing.feed(start_ok(facing, mechanism="SCRAM-SHA-256", response=b"n,,n=guest,r=abcdefgh"))
+    facing.end.provide_scram_keys(scram_keys("guest", b"salt" * 4))
+    yield "secure sent", facing.forget()
+    facing = Facing(version, SERVER)
+    facing.feed(version.header, start_ok(facing))
+    facing.end.accept_authentication()
+    yield "tune sent", facing.forget()
+    facing = Facing(version, SERVER)
+    facing.feed(version.header, start_ok(facing))
+    facing.end.accept_authentication()
+    tuned = facing.method("connection.tune-ok", 0, channel_max=9, frame_max=4096, heartbeat=0)
+    facing.feed(tuned)
+    yield "tune-ok received", facing.forget()
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("a method of the wrong moment", None),
+        ("no such method", frame(METHOD, 0, b"\x00\x63\x00\x01")),
+        ("a method that doesn't decode", frame(METHOD, 0, b"\x00\x0a\x00\x0a\x00")),
+        ("too short a method", frame(METHOD, 0, b"\x00")),
+        ("content", header(1, 60, 0)),
+        ("a body", body(1, b"x")),
+        ("a heartbeat on a channel", frame(HEARTBEAT, 1)),
+        ("an unknown frame", frame(9, 0)),
+        ("a bad end", frame(METHOD, 0, b"\x00\x0a\x00\x0a", end=0)),
+        ("too large a frame", frame(METHOD, 0, b"x" * 70_000)[:9]),
+    ],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
+)
+@pytest.mark.rule("0-9-1/connection/pre-open-error", "0-8/connection/grammar")
+def test_before_open_an_error_closes_the_socket_without_a_word(
+    version: Version, side: Side, name: str, unit: bytes | None
+) -> None:
+    for stage, facing in stages(version, side):
+        facing.feed(unit if unit is not None else facing.method("connection.open-ok", 0))
+        (failed,) = facing.of(Failed)
+        error = failed.error
+        assert isinstance(error, RemoteProtocolError), stage
+        assert (error.scope, error.code) == (Scope.CONNECTION, 0), (stage, error)
+        assert facing.out == b"", (stage, facing.names())
+        assert facing.end.close_hint is not CloseHint.KEEP
+        assert isinstance(facing.events[-1], Closed)
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/connection/grammar",
+    "0-9-1/connection/life-cycle",
+    "0-8/connection.open/first",
+    "0-8/connection.tune-ok/lower",
+    "0-9-1/connection.tune-ok/lower",
+)
+def test_the_opening_goes_header_start_tune_open(version: Version) -> None:
+    pair = Pair(version).open()
+    octets = bytes(pair.sent[CLIENT])
+    assert octets.startswith(version.header)
+    reader = Facing(version, CLIENT)
+    reader.out = octets[8:]
+    assert reader.names() == ["connection.start-ok", "connection.tune-ok", "connection.open"]
+    reader.out = bytes(pair.sent[SERVER])
+    assert reader.names() == ["connection.start", "connection.tune", "connection.open-ok"]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/connection/grammar", "0-9-1/connection/life-cycle")
+def test_challenges_come_between_start_ok_and_tune(version: Version) -> None:
+    keys = scram_keys("guest", b"salt" * 4)
+
+    class Keyed(Server):
+        def __call__(self, connection: Connection, event: Any) -> None:
+            if type(event).__name__ == "ScramKeysRequested":
+                connection.provide_scram_keys(keys)
+            else:
+                super().__call__(connection, event)
+
+    pair = Pair(
+        version,
+        client=client_config(sasl=ScramSha256("guest", "guest", nonce="c" * 24)),
+        server=server_config(mechanisms=("SCRAM-SHA-256",), nonce="s" * 24),
+        applications={SERVER: Keyed()},
+    ).open()
+    reader = Facing(version, CLIENT)
+    reader.out = bytes(pair.sent[CLIENT])[8:]
+    names = reader.names()
+    assert names[0] == "connection.start-ok"
+    assert set(names[1:-2]) == {"connection.secure-ok"}
+    assert names[-2:] == ["connection.tune-ok", "connection.open"]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/connection.open/first")
+def test_a_client_can_do_nothing_before_its_connection_is_open(version: Version) -> None:
+    facing = Facing(version, CLIENT)
+    facing.feed(start(facing))
+    facing.misuse(facing.end.open_channel, None)
+    server = Facing(version, SERVER)
+    server.feed(version.header, start_ok(server))
+    server.end.accept_authentication()
+    server.feed(server.method("connection.tune-ok", 0, channel_max=9, frame_max=4096))
+    server.refuses(server.method("channel.open"), code=0, rule="connection/life-cycle")
+
+
+# What each side says of itself.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/domain/peer-properties.fields",
+    "0-9-1/connection.start-ok/client-properties",
+)
+def test_both_sides_say_who_they_are(version: Version) -> None:
+    pair = Pair(version).open()
+    for end in pair.ends.values():
+        named = {"product", "version", "platform", "copyright", "information"}
+        assert named <= set(end.peer_properties)
+        assert all(isinstance(end.peer_properties[name], str) for name in named)
+        assert all(end.peer_properties[name] for name in named)
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/connection.start/mechanisms-notnull",
+    "0-9-1/connection.start/mechanisms-notnull",
+    "0-8/connection.start/locales-notnull",
+    "0-9-1/connection.start/locales-notnull",
+    "0-8/connection.start/locale-en_US",
+    "0-9-1/connection.start/locale-en_us",
+)
+def test_a_server_offers_mechanisms_and_the_locale_en_us(version: Version) -> None:
+    facing = Facing(version, SERVER, server_config(locale="de_DE en_US", mechanisms=("PLAIN",)))
+    facing.feed(version.header)
+    sent = facing.sent()[0].method
+    assert (sent.mechanisms, sent.locales) == (b"PLAIN", b"de_DE en_US")
+    plain = Facing(version, SERVER)
+    plain.feed(version.header)
+    assert plain.sent()[0].method.locales == b"en_US"
+    for wrong in ({"mechanisms": ()}, {"locale": "de_DE"}, {"locale": ""}):
+        with pytest.raises(ValueError, match="mechanisms|en_US"):
+            Facing(version, SERVER, server_config(**wrong))
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("missing", ["mechanisms", "locales"])
+@pytest.mark.rule(
+    "0-8/connection.start/mechanisms-notnull",
+    "0-9-1/connection.start/mechanisms-notnull",
+    "0-8/connection.start/locales-notnull",
+    "0-9-1/connection.start/locales-notnull",
+)
+def test_a_strict_client_hangs_up_on_a_start_without_mechanisms_or_locales(
+    version: Version, missing: str
+) -> None:
+    facing = Facing(version, CLIENT, client_config(dialect=STRICT[version]))
+    facing.refuses(
+        start(facing, **{missing: b" "}), code=0, rule=f"connection.start/{missing}-notnull"
+    )
+
+
+# Which mechanism and locale.
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [
+        (b"PLAIN AMQPLAIN EXTERNAL SCRAM-SHA-256", "EXTERNAL"),
+        (b"AMQPLAIN PLAIN SCRAM-SHA-256", "SCRAM-SHA-256"),
+        (b"AMQPLAIN PLAIN", "PLAIN"),
+        (b"AMQPLAIN", "AMQPLAIN"),
+    ],
+)
+@pytest.mark.rule(
+    "0-8/connection.start-ok/best-mechanism",
+    "0-9-1/connection.start-ok/best-mechanism",
+    "0-8/connection.start-ok/mechanism-notnull",
+    "0-9-1/connection.start-ok/mechanism-notnull",
+)
+def test_a_client_takes_the_strongest_mechanism_that_is_offered(
+    version: Version, offered: bytes, chosen: str
+) -> None:
+    every = (
+        AmqPlain("guest", "guest"),
+        Plain("guest", "guest"),
+        ScramSha256("guest", "guest", nonce="n" * 24),
+        External(),
+    )
+    facing = Facing(version, CLIENT, client_config(sasl=every)).forget()
+    facing.feed(start(facing, mechanisms=offered))
+    assert facing.sent()[0].method.mechanism == chosen
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("offered", [b"", b"EXTERNAL", b"plain", b"PLAINER"])
+@pytest.mark.rule(
+    "0-8/connection.start-ok/mechanism-not-offered",
+    "0-8/connection.start-ok/mechanism-notnull",
+    "0-9-1/connection.start-ok/mechanism-notnull",
+)
+def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(
+    version: Version, offered: bytes
+) -> None:
+    facing = Facing(version, CLIENT).forget()
+    facing.feed(start(facing, mechanisms=offered))
+    (failed,) = facing.of(Failed)
+    assert failed.by is By.LOCAL
+    assert facing.out == b""
+    assert facing.end.close_hint is not CloseHint.KEEP
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("mechanism", ["", "EXTERNAL", "plain", "GSSAPI", "PLAIN AMQPLAIN"])
+@pytest.mark.rule(
+    "0-8/connection.start-ok/mechanism-not-offered",
+    "0-9-1/connection.start-ok/mechanism-not-offered",
+    "0-8/connection.start-ok/mechanism-notnull",
+    "0-9-1/connection.start-ok/mechanism-notnull",
+)
+def test_a_server_hangs_up_on_a_mechanism_it_did_not_offer(
+    version: Version, mechanism: str
+) -> None:
+    facing = Facing(version, SERVER)
+    facing.feed(version.header)
+    facing.refuses(
+        start_ok(facing, mechanism=mechanism),
+        code=0,
+        rule="connection.start-ok/mechanism-not-offered",
+    )
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/connection.start-ok/locale-notnull",
+    "0-9-1/connection.start-ok/locale-notnull",
+    "0-8/connection.start-ok/locale-offered",
+    "0-9-1/connection.start-ok/locale-offered",
+)
+def test_a_client_names_a_locale_that_is_offered(version: Version) -> None:
+    for wanted, offered, used in (
+        ("de_DE", b"en_US de_DE", "de_DE"),
+        ("de_DE", b"en_US", "en_US"),
+        ("en_US", b"en_US", "en_US"),
+        ("en_US", b"", "en_US"),
+    ):
+        facing = Facing(version, CLIENT, client_config(locale=wanted)).forget()
+        facing.feed(start(facing, locales=offered))
+        assert facing.sent()[0].method.locale == used
+    with pytest.raises(ValueError, match="locale"):
+        Facing(version, CLIENT, client_config(locale=""))
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/connection.start-ok/locale-notnull", "0-9-1/connection.start-ok/locale-notnull"
+)
+def test_a_strict_server_hangs_up_on_a_client_without_a_locale(version: Version) -> None:
+    facing = Facing(version, SERVER, server_config(dialect=STRICT[version]))
+    facing.feed(version.header)
+    facing.refuses(start_ok(facing, locale=""), code=0, rule="connection.start-ok/locale-notnull")
+
+
+# The virtual host.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/connection.open/vhost-permission",
+    "0-9-1/connection.open/vhost-permission",
+)
+def test_nobody_is_let_into_a_virtual_host_unasked(version: Version) -> None:
+    for refuse in (False, True):
+        pair = Pair(version, client=client_config(vhost="v"), applications={SERVER: Server(vhost=False)})
+        pair.pump()
+        assert [event.vhost for event in pair.take(SERVER, OpenRequested)] == ["v"]
+        assert not pair.client.is_open
+        if refuse:
+            pair.server.refuse_open(403, "not for you")
+        else:
+            pair.server.accept_open()
+        pair.pump()
+        assert bool(pair.take(CLIENT, Opened)) is not refuse
+        report = pair.client.report
+        assert (report.code if report else 0) == (403 if refuse else 0)
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-8/connection.open/one-vhost", "0-9-1/connection.open/one-vhost")
+def test_a_connection_has_one_virtual_host(version: Version, side: Side) -> None:
+    facing = Facing.opened(version, side)
+    if side is SERVER:
+        facing.refuses(
+            facing.method("connection.open", 0, virtual_host="other"),
+            code=503,
+            rule="connection/life-cycle",
+            blames="connection.open",
+        )
+        return
+    again = facing.make("connection.open", virtual_host="other")
+    facing.misuse(lambda: facing.end.call(again), None)
+    facing.misuse(lambda: facing.channel.call(again), None)
+
+
+BAD_VHOSTS_0_8 = {
+    "nohost": "domain/path.syntax",
+    "/": None,
+    "//": "domain/path.syntax",
+    "/a/": "domain/path.syntax",
+    "/-": "domain/path.syntax",
+    "/a b": "domain/path.syntax",
+    "/a-b": "connection.open/vhost-regexp",
+    "/a.b": "connection.open/vhost-regexp",
+    "/a+b": "connection.open/vhost-regexp",
+    "/data_1/part=2": None,
+}
+
+
+@pytest.mark.parametrize(("vhost", "rule"), BAD_VHOSTS_0_8.items())
+@pytest.mark.rule("0-8/domain/path.syntax", "0-8/connection.open/vhost-regexp")
+def test_strict_0_8_checks_the_path_of_a_virtual_host(vhost: str, rule: str | None) -> None:
+    dialect = STRICT[AMQP_0_8]
+    if rule is None:
+        Facing.opened(AMQP_0_8, CLIENT, vhost=vhost, dialect=dialect)
+        return
+    with pytest.raises(ValueError, match="vhost"):
+        Facing(AMQP_0_8, CLIENT, client_config(vhost=vhost, dialect=dialect))
+    server_refuses_vhost(AMQP_0_8, vhost, rule)
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/domain/path.notnull",
+    "0-9-1/domain/path.notnull",
+    "0-8/domain/path.length",
+    "0-9-1/domain/path.length",
+)
+def test_strict_dialects_want_a_virtual_host_of_1_to_127_octets(version: Version) -> None:
+    for vhost, rule in (("", "notnull"), ("/" + "x" * 127, "length"), ("/" + "é" * 64, "length")):
+        config: dict[str, Any] = {"vhost": vhost, "dialect": STRICT[version]}
+        with pytest.raises(ValueError, match="vhost"):
+            Facing(version, CLIENT, client_config(**config))
+        server_refuses_vhost(version, vhost, f"domain/path.{rule}")
+    Facing.opened(version, CLIENT, vhost="/" + "x" * 126, dialect=STRICT[version])
+
+
+@BOTH_VERSIONS
+def test_other_dialects_take_any_virtual_host(version: Version) -> None:
+    for vhost in ("", "x" * 255, "a vhost/with-anything"):
+        assert Facing.opened(version, SERVER, vhost=vhost).end.vhost == vhost
+
+
+def server_refuses_vhost(version: Version, vhost: str, rule: str) -> None:
+    """A strict server hangs up on connection.open for `vhost`."""
+    server = Facing(version, SERVER, server_config(dialect=STRICT[version]))
+    server.feed(version.header, start_ok(server))
+    server.end.accept_authentication()
+    server.feed(server.method("connection.tune-ok", 0, channel_max=9, frame_max=4096))
+    server.refuses(server.method("connection.open", 0, virtual_host=vhost), code=0, rule=rule)
+
+
+# Redirect (0-8).
+
+
+@pytest.mark.rule("0-8/connection.redirect/host-notnull")
+def test_a_redirect_names_a_host() -> None:
+    server = Facing(AMQP_0_8, SERVER)
+    server.feed(AMQP_0_8.header, start_ok(server))
+    server.end.accept_authentication()
+    server.feed(
+        server.method("connection.tune-ok", 0, channel_max=9, frame_max=4096),
+        server.method("connection.open", 0, virtual_host="/"),
+    )
+    server.forget()
+    server.misuse(lambda: server.end.redirect(""), "connection.redirect/host-notnull")
+    server.end.redirect("other:5672", "third:5672")
+    server.settle()
+    assert server.sent()[0].method.host == "other:5672"
+    assert server.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+
+
+@pytest.mark.rule("0-8/connection.redirect/host-notnull", "0-8/connection/grammar")
+def test_a_client_refuses_a_redirect_to_nowhere() -> None:
+    client = opening_client(AMQP_0_8)
+    client.refuses(
+        client.method("connection.redirect", 0),
+        code=502,
+        rule="connection.redirect/host-notnull",
+        blames="connection.redirect",
+    )
+
+
+@pytest.mark.rule("0-8/connection/grammar")
+def test_a_redirected_client_hangs_up_and_tells_where_to_go() -> None:
+    client = opening_client(AMQP_0_8)
+    client.feed(client.method("connection.redirect", 0, host="other:1", known_hosts="third:2"))
+    redirected, closed = client.events
+    assert (redirected.host, redirected.known_hosts) == ("other:1", "third:2")  # type: ignore[attr-defined]
+    assert isinstance(closed, Closed)
+    assert client.end.close_hint is not CloseHint.KEEP
+
+
+def opening_client(version: Version) -> Facing:
+    """A client that has sent connection.open."""
+    client = Facing(version, CLIENT)
+    client.feed(
+        start(client),
+        client.method("connection.tune", 0, channel_max=9, frame_max=4096, heartbeat=0),
+    )
+    return client.forget()
+
+
+@pytest.mark.rule("0-8/domain/known-hosts.may-empty")
+def test_known_hosts_may_be_empty() -> None:
+    for hosts in ("", "a:1,b:2"):
+        pair = Pair(AMQP_0_8, server=server_config(known_hosts=hosts)).open()
+        reader = Facing(AMQP_0_8, CLIENT)
+        reader.out = bytes(pair.sent[SERVER])
+        assert reader.sent()[-1].method.known_hosts == hosts
+
+
+# Answers of the server's application.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-9-1/connection/pre-open-error")
+def test_a_refused_login_closes_the_socket_without_a_word(version: Version) -> None:
+    """Unless the client announced that it takes a close then, as RabbitMQ's clients do."""
+    facing = Facing(version, SERVER)
+    facing.feed(version.header, start_ok(facing))
+    assert facing.of(AuthenticationRequested)
+    facing.forget()
+    facing.end.refuse_authentication()
+    facing.settle()
+    assert facing.out == b""
+    assert facing.end.close_hint is not CloseHint.KEEP
+    with pytest.raises(EndpointClosed):
+        facing.end.accept_authentication()
+
+
+@BOTH_VERSIONS
+def test_decisions_are_wanted_only_when_asked_for(version: Version) -> None:
+    facing = Facing(version, SERVER)
+    for decide in (
+        facing.end.accept_authentication,
+        facing.end.accept_open,
+        facing.end.refuse_open,
+        lambda: facing.end.provide_scram_keys(None),
+    ):
+        with pytest.raises(LocalProtocolError):
+            decide()
+
+
+def test_the_dialect_decides_which_strictness_holds() -> None:
+    assert Facing(AMQP_0_9_1, CLIENT, Config(sasl=External(), vhost="x" * 200)).end.vhost == "x" * 200
