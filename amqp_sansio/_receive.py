@@ -17,12 +17,12 @@ class ReceiveBuffer:
     __slots__ = ("consumed", "data", "held", "need", "parts", "pos", "skipping")
 
     def __init__(self) -> None:
-        self.data = b""
-        self.pos = 0
+        self.data: bytes = b""
+        self.pos: int = 0
         self.parts: list[bytes | bytearray] = []
-        self.held = 0
-        self.need = 0
-        self.consumed = 0
+        self.held: int = 0
+        self.need: int = 0
+        self.consumed: int = 0
         self.skipping = 0
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def _equal(self: Any, other: object) -> Any:
+def _equal(self: Any, other: Any) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
     return all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
@@ -47,8 +47,8 @@ def _build(cls: type[Any]) -> type[Any]:
     for base in reversed(cls.__mro__[1:]):
         hidden.update(base.__dict__.get("__record_hidden__", ()))
         if "__record_defaults__" in base.__dict__:
-            names += [name for name in base.__match_args__ if name not in names]  # type: ignore[attr-defined]
-            defaults.update(base.__record_defaults__)  # type: ignore[attr-defined]
+            names += [name for name in base.__dict__["__match_args__"] if name not in names]
+            defaults.update(base.__dict__["__record_defaults__"])
     inherited = len(names)
     body = dict(cls.__dict__)
     annotations: dict[str, str] = vars(cls).get("__annotations__", {})
@@ -83,7 +83,9 @@ def _build(cls: type[Any]) -> type[Any]:
     ):
         if body.get(name) is None:
             body[name] = function
-    return type(cls)(cls.__name__, cls.__bases__, body)
+    metaclass: Any = type(cls)
+    built: type[Any] = metaclass(cls.__name__, cls.__bases__, body)
+    return built
 
 
 if TYPE_CHECKING:

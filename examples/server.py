@@ -69,7 +69,9 @@ class Queue:
 class Subscription:
     """One consumer: a task that delivers while there are messages and the prefetch has room."""
 
-    def __init__(self, client: Client, channel: Channel, queue: Queue, consume: BasicConsume) -> None:
+    def __init__(
+        self, client: Client, channel: Channel, queue: Queue, consume: BasicConsume
+    ) -> None:
         self.client = client
         self.channel = channel
         self.queue = queue
@@ -195,10 +197,10 @@ class Client:
                 channel.reply(QueuePurgeOk(len(queue.messages)))
                 queue.messages.clear()
             case BasicConsume():
-                tag = method.consumer_tag or f"amq.ctag-{next(self.names)}"
-                channel.reply(BasicConsumeOk(tag))
-                consume = BasicConsume(queue.name, tag, no_ack=method.no_ack)
-                self.subscriptions[channel.number, tag] = Subscription(
+                name = method.consumer_tag or f"amq.ctag-{next(self.names)}"
+                channel.reply(BasicConsumeOk(name))
+                consume = BasicConsume(queue.name, name, no_ack=method.no_ack)
+                self.subscriptions[channel.number, name] = Subscription(
                     self, channel, queue, consume
                 )
             case BasicGet():
@@ -236,7 +238,9 @@ class Client:
     def settle(self, number: int, tag: int, multiple: bool, *, requeue: bool) -> None:
         """The client has settled one delivery, or all up to it."""
         delivered = self.unsettled.get(number, {})
-        tags = [each for each in delivered if each == tag or multiple and (each <= tag or not tag)]
+        tags = [
+            each for each in delivered if each == tag or (multiple and (each <= tag or not tag))
+        ]
         for each in reversed(tags):
             message, queue, subscription = delivered.pop(each)
             if subscription is not None:

@@ -16,9 +16,9 @@ from . import closing
 from ._methods import BasicDeliver, BasicProperties, BasicPublish
 from .bookkeeping import ChannelState
 from .frames import OVERHEAD, body_frames, header_frame, method_frame
+from .states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
 from .states import Channel as State
 from .states import Connection as ConnectionState
-from .states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
 from .violation import RESOURCE_ERROR, Violation
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ class Channel(ChannelState):
         return self.state is State.OPEN and self.connection.is_open
 
     @overload
-    def call(self, method: BasicGet) -> Handle[Message[BasicGetOk] | BasicGetEmpty]: ...
+    def call(  # type: ignore[overload-overlap]
+        self, method: BasicGet  # pyright: ignore[reportOverlappingOverload]
+    ) -> Handle[Message[BasicGetOk] | BasicGetEmpty]: ...
     @overload
     def call(
         self,

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """The layout of a pickled connection; a snapshot of another layout is refused."""
 
+_KEEP: Final = CloseHint.KEEP
 _TIMER_ORDER: Final = ("handshake", "close")
 
 
@@ -102,6 +103,7 @@ class Connection:
         "_unit_channel",
         "_unit_method",
         "_unit_offset",
+        "_unparsed",
         "_unusual",
         "_validate",
         "_waiting_for",
@@ -152,13 +154,14 @@ class Connection:
         if self._validate is None:
             self._validate = role is Side.SERVER
         self._paused_sending = False
+        self._unparsed = config.limits.unparsed
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
         self._names: dict[bytes, Any] = {}
         self._unit_offset = self._unit_channel = self._unit_method = 0
         self._started = self._was_full = self._lost = False
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
-        self._unusual |= role is Side.CLIENT and self._validate or self.dialect.strict
+        self._unusual |= (role is Side.CLIENT and self._validate) or self.dialect.strict
         self._offered: tuple[int, int] = (0, 0)
         self._report_later: CloseReport | None = None
         self._full_channel: ChannelState | None = None
@@ -184,8 +187,10 @@ class Connection:
         No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence counts anew.
         """
         octets = data if type(data) is bytes else bytes(data)
-        ended = self._close_hint is not CloseHint.KEEP or self._ending is not None
-        if not ended and len(octets) > self.config.limits.unparsed - len(self._buffer):
+        buffer = self._buffer
+        after = len(buffer.data) - buffer.pos + buffer.held + len(octets)
+        ended = self._close_hint is not _KEEP or self._ending is not None
+        if after > self._unparsed and not ended and octets:
             raise LimitExceeded(
                 f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; "
                 "take events first"
@@ -195,8 +200,8 @@ class Connection:
             return
         self._last_received = now
         if octets:
-            self._buffer.append(octets)
-            if not self.receive_budget:
+            buffer.append(octets)
+            if after == self._unparsed:
                 self._was_full = True
 
     def receive_eof(self, now: float) -> None:

@@ -25,13 +25,8 @@ class LazyProperties:
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"raw_properties", "tables"})
 
     _properties: BasicProperties | None
-
-    if TYPE_CHECKING:
-
-        @property
-        def raw_properties(self) -> bytes: ...
-        @property
-        def tables(self) -> TableRules: ...
+    raw_properties: bytes
+    tables: TableRules
 
     @property
     def properties(self) -> BasicProperties:

@@ -83,9 +83,11 @@ def fast_event(connection: Connection) -> Event | Signal | None:
             if body_size:
                 last = header_end + 8 + body_size
                 if last >= len(data):
-                    return _long_delivery(
-                        connection, number, pos, stop, end, header_end, tag, redelivered, body_size
-                    )
+                    if data[header_end] != 0xCE or body_size <= GATHERED:
+                        return None
+                    method = BasicDeliver(consumer_tag, tag, redelivered == 1, route[0], route[1])
+                    raw = data[end + 20 : header_end]
+                    return _long_delivery(connection, number, method, raw, body_size, header_end)
                 follows, size_3 = _BODY(data, header_end)
                 if (
                     follows != _BODY_FOLLOWS | number
@@ -157,16 +159,12 @@ def _remember_names(
 
 
 def _long_delivery(
-    connection: Connection, number: int, pos: int, stop: int, end: int, header_end: int, tag: int, redelivered: int, size: int
+    connection: Connection, number: int, method: BasicDeliver, raw: bytes, size: int, header_end: int
 ) -> Event | Signal | None:
     """A delivery whose method and header are there, and its body is not, or not in one frame."""
     data = connection._buffer.data
-    if data[header_end] != 0xCE or size <= GATHERED:
-        return None
-    consumer_tag, route = _remember_names({}, data, pos + 11, stop, end)
-    method = BasicDeliver(consumer_tag, tag, redelivered == 1, *route)
     if (
-        _begin_delivery(connection, number, method, data[end + 20 : header_end], size, header_end + 1)
+        _begin_delivery(connection, number, method, raw, size, header_end + 1)
         and _BODY(data, header_end) == (_BODY_FOLLOWS | number, size)
     ):  # fmt: skip
         return _rest_of_body(connection, number, size)

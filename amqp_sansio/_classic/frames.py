@@ -50,6 +50,9 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
         return None
     data = buffer.data
     pos = buffer.pos
+    kind: int
+    channel: int
+    size: int
     kind, channel, size = FRAME.unpack_from(data, pos)
     if kind not in (_KNOWN_0_8 if version is AMQP_0_8 else _KNOWN_0_9_1):
         raise Violation(SILENT, f"frame of unknown type {kind}", rule="wire/frame-type-unknown")
@@ -68,12 +71,12 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
             buffer.need = size + OVERHEAD
             return None
         if size > GATHERED:
-            data, start, end = buffer.gather(7, size), 0, size
+            payload = buffer.gather(7, size)
             octet = buffer.data[buffer.pos]
             buffer.pos += 1
             if octet != END:
                 raise _bad_end(octet)
-            return kind, channel, data, start, end
+            return kind, channel, payload, 0, size
         buffer.want(size + OVERHEAD)
         data = buffer.data
         start = buffer.pos + 7

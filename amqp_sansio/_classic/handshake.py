@@ -22,9 +22,9 @@ from ..events import (
 )
 from ..versions import AMQP_0_8
 from . import closing, hints
+from .channel import send_frames
 from .config import CAPABILITIES
 from .events import Redirected
-from .channel import send_frames
 from .frames import OVERHEAD
 from .joint import CHANNEL_MAX, MIN_FRAME_MAX
 from .states import Connection as State

@@ -24,7 +24,14 @@ OCTET: Final = tuple([bytes((n,)) for n in range(256)])
 """Every octet as bytes, by its number."""
 READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError)
 """What straight-line decoding of octets that aren't as expected raises."""
-WRITE_FAULTS: Final = (AttributeError, IndexError, StructError, TypeError, UnicodeEncodeError)
+WRITE_FAULTS: Final = (
+    AttributeError,
+    CodecError,
+    IndexError,
+    StructError,
+    TypeError,
+    UnicodeEncodeError,
+)
 """What straight-line encoding of values that aren't as expected raises."""
 
 
@@ -274,6 +281,8 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
             return INTEGERS["long"].pack(len(data)) + data
         if isinstance(value, Mapping):
             return encode_table(cast("Mapping[str, Any]", value), tables)
+    except CodecError as error:
+        raise CodecError(f"{owner}: {name}: {error}", code=error.code, rule=error.rule) from None
     except IndexError:
         raise CodecError(
             f"{owner}: {name} is above 255 octets: {value!r:.60}...", code=SYNTAX_ERROR

@@ -291,7 +291,7 @@ def _receive_return(connection: Connection, number: int, method: Any, raw: bytes
     The server routes the publishes of a channel in order and returns before it confirms, so what comes back is in the
     order of the publishes; other publishes may be confirmed between.
     """
-    channel: Any = connection._channels[number]
+    channel = connection._channels[number]
     handle = None
     if channel.mandatory:
         wanted = return_key(method.exchange, method.routing_key, len(body), crc32(body))

@@ -24,6 +24,7 @@ _IN_0_8: Final = {
     "tx.commit/not-transacted": "tx.select/required",
     "tx.rollback/not-transacted": "tx.select/required",
     "wire/channel-zero": "wire/channel-range",
+    "wire/heartbeat-timeout": "wire/heartbeat-no-timing",
 }
 _IN_0_9_1: Final = {
     "basic.consume/no-current-queue": "queue.declare/current-queue",

@@ -8,7 +8,7 @@ from struct import error as StructError
 from typing import Any, Final, cast
 
 from ..errors import CodecError
-from .table_encode import encode_table
+from .table_encode import check_names, encode_table
 from .table_rules import (
     QPID,
     QPID_0_8,
@@ -22,7 +22,6 @@ from .table_rules import (
     TableRules,
     Timestamp,
     Typed,
-    name_fault,
 )
 
 _new: Final = object.__new__
@@ -183,8 +182,8 @@ def decode_table(raw: bytes, rules: TableRules) -> Table:
 def check_table(buf: bytes, pos: int, end: int, rules: TableRules) -> None:
     """Skim a table's structure without building values, from behind its length to its end.
 
-    Rules with `strict_names` have the names checked as well. Raises CodecError (code 502) with the
-    offset in `buf`.
+    Rules with `strict_names` have the names checked as well, in 0-9-1 also that none is there
+    twice. Raises CodecError (code 502) with the offset in `buf`.
     """
     if not rules.strict_names:
         try:
@@ -194,23 +193,7 @@ def check_table(buf: bytes, pos: int, end: int, rules: TableRules) -> None:
             pass
     _entries(buf, pos, end, rules, 1)
     if rules.strict_names:
-        _check_names(Table.from_wire(buf[pos:end], rules))
-
-
-def _check_names(value: FieldValue) -> None:
-    if isinstance(value, Table):
-        for name, _, inner in value.entries():
-            fault = name_fault(name)
-            if fault is not None:
-                raise CodecError(
-                    f"the table's name {name!r:.60} {fault}",
-                    code=SYNTAX_ERROR,
-                    rule="wire/table-name-check",
-                )
-            _check_names(inner)
-    elif isinstance(value, list):
-        for inner in value:  # pyright: ignore[reportUnknownVariableType]
-            _check_names(inner)
+        check_names(Table.from_wire(buf[pos:end], rules), rules)
 
 
 def _plain(value: FieldValue) -> FieldValue:

@@ -48,6 +48,34 @@ def encode_table(values: Mapping[str, FieldValue], rules: TableRules) -> bytes:
     return _LENGTH(len(body)) + body
 
 
+def check_names(value: FieldValue, rules: TableRules) -> None:
+    """Refuse a received table with a name that the specifications forbid, or with one name twice.
+
+    In 0-8 a name may come twice, and the first counts. Raises CodecError.
+    """
+    if isinstance(value, TableOctets):
+        seen: set[str] = set()
+        for name, _, inner in value.entries():
+            fault = name_fault(name)
+            if fault is not None:
+                raise CodecError(
+                    f"the table's name {name!r:.60} {fault}",
+                    code=SYNTAX_ERROR,
+                    rule="wire/table-name-check",
+                )
+            if name in seen and not rules.first_wins:
+                raise CodecError(
+                    f"the table's name {name!r:.60} is there twice",
+                    code=SYNTAX_ERROR,
+                    rule="wire/table-duplicates",
+                )
+            seen.add(name)
+            check_names(inner, rules)
+    elif isinstance(value, list):
+        for inner in value:  # pyright: ignore[reportUnknownVariableType]
+            check_names(inner, rules)
+
+
 def _encode(values: Mapping[str, FieldValue], rules: TableRules, depth: int) -> bytes:
     if isinstance(values, dict) and rules.has_bool and not rules.strict_names:
         try:
@@ -230,4 +258,4 @@ def _refusal(text: str) -> CodecError:
     return CodecError(text, code=SYNTAX_ERROR)
 
 
-__all__ = ["encode_table"]
+__all__ = ["check_names", "encode_table"]

@@ -81,6 +81,8 @@ class Floods:
             case BasicCancel(consumer_tag=tag):
                 self.cancelled = True
                 channel.reply(BasicCancelOk(tag))
+            case _:
+                raise AssertionError(event.method)
 
     async def push(self, connection: ServerConnection, number: int) -> None:
         while self.sent < self.count and not self.cancelled and connection.is_open:

@@ -12,8 +12,9 @@ import pytest
 from amqp_sansio.amqp_0_9_1 import BasicQos, QueueDeclare
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import Connection, connect
+from amqp_sansio_asyncio.client_driver import ClientDriver
 from examples.server import Broker
-from tests.support.asyncio_broker import broker, until, url_of
+from tests.support.asyncio_broker import broker, driver_of, until, url_of
 from tests.support.asyncio_loops import Problems, run
 
 Suspend = Callable[["asyncio.Future[Any]", "asyncio.Task[Any]"], None]
@@ -80,7 +81,9 @@ async def check(connection: Connection, made: Broker, published: int) -> None:
     queue = made.queues["q"]
     await until(lambda: not queue.subscriptions)
     await until(lambda: len(queue.messages) in (published, published + 1))
-    assert not connection._driver.channels  # type: ignore[attr-defined]  # pyright: ignore
+    driver = driver_of(connection)
+    assert isinstance(driver, ClientDriver)
+    assert not driver.channels
     async with connection.open_channel(confirm=True) as ch:
         assert (await ch.call(QueueDeclare(queue="q"))).message_count == len(queue.messages)
         assert await ch.publish(b"check", routing_key="check") == Accepted()
@@ -104,7 +107,7 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
                 finished = not task.cancelled() and task.result() < number
                 await check(connection, made, before)
             assert number > 10
-            driver = connection._driver  # type: ignore[attr-defined]  # pyright: ignore
+            driver = ch.driver
             assert driver.waiting == {}
             assert driver.hooks == {}
         assert problems.contexts == []

@@ -50,6 +50,7 @@ from tests.support.asyncio_broker import (
     broker,
     channel,
     client,
+    driver_of,
     fill,
     scripted,
     until,
@@ -93,7 +94,9 @@ def test_a_refused_call_ends_its_channel_and_no_other() -> None:
             two = await connection.open_channel()
             waiting = asyncio.ensure_future(one.call(QueueDeclare(queue="nowhere", passive=True)))
             behind = asyncio.ensure_future(one.call(QueueDeclare(queue="other")))
-            with pytest.raises(EndpointClosed, match="404 NOT_FOUND - no queue 'nowhere'") as caught:
+            with pytest.raises(
+                EndpointClosed, match="404 NOT_FOUND - no queue 'nowhere'"
+            ) as caught:
                 await waiting
             report = caught.value.report
             assert report is not None
@@ -186,7 +189,8 @@ def test_outcomes_in_confirm_mode() -> None:
                 ch.publish(b"3", routing_key="nowhere"),
                 ch.publish(b"4", routing_key="q", mandatory=True),
             )
-            assert outcomes == [Accepted(), Returned(312, "NO_ROUTE"), Accepted(), Accepted()]
+            expected = [Accepted(), Returned(312, "NO_ROUTE"), Accepted(), Accepted()]
+            assert list(outcomes) == expected
 
     run(main())
 
@@ -507,7 +511,7 @@ def test_everything_of_a_violation_reaches_the_caller() -> None:
     def answer(connection: ServerConnection, event: Event) -> None:
         if asks(event, QueueDelete):
             # A reply to something else: the answer to a request that was never made.
-            transport = connection._driver.transport  # type: ignore[attr-defined]  # pyright: ignore
+            transport = driver_of(connection).transport
             assert transport is not None
             transport.write(b"\x01\0\x01\0\0\0\x04\0\x3c\0\x0b\xce")
 

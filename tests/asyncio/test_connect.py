@@ -295,7 +295,7 @@ def test_a_transport_that_does_not_come_about_times_out() -> None:
         async def never(factory: Callable[[], asyncio.Protocol]) -> None:
             await asyncio.get_running_loop().create_future()
 
-        with pytest.raises(TimeoutError, match="within 2.5 seconds"):
+        with pytest.raises(TimeoutError, match=r"within 2\.5 seconds"):
             await connect("amqp://localhost?connection_timeout=2500", connector=never)
 
     run_fast(main())

@@ -56,8 +56,10 @@ def test_deliveries_come_in_order_and_are_settled() -> None:
             for body in BODIES:
                 await ch.publish(body, routing_key="q", properties=properties)
             seen: list[bytes] = []
+            last: list[Delivery] = []
             async for delivery in ch.consume("q", prefetch=3):
                 seen.append(delivery.body)
+                last = [delivery]
                 assert delivery.properties.message_id == "m"
                 assert delivery.consumer_tag.startswith("amq.ctag-")
                 assert delivery.delivery_tag == len(seen)
@@ -66,7 +68,7 @@ def test_deliveries_come_in_order_and_are_settled() -> None:
                     break
             assert seen == BODIES
             with pytest.raises(LocalProtocolError, match="no delivery with tag"):
-                await delivery.accept()
+                await last[0].accept()
 
     run(main())
 
@@ -353,7 +355,10 @@ def test_a_cancelled_wait_loses_no_delivery() -> None:
             await ch.call(QueueDeclare(queue="q"))
             consumer = ch.consume("q", prefetch=10)
             await consumer.start()
-            one, two = asyncio.ensure_future(anext(consumer)), asyncio.ensure_future(anext(consumer))
+            one, two = (
+                asyncio.ensure_future(anext(consumer)),
+                asyncio.ensure_future(anext(consumer)),
+            )
             await asyncio.sleep(0)
             feed = ch.feeds[consumer.consumer_tag]
             tables = ch.driver.core.dialect.tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import pickle
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 import pytest
@@ -192,6 +192,15 @@ def test_a_cut_ipv6_packet_is_reported_or_has_less_payload() -> None:
         else:
             assert isinstance(row, Segment)
             assert (row.payload, row.wire_len) == (b"abc"[: length - headers], 3)
+
+
+@pytest.mark.parametrize(("link", "lengths"), [(0, range(4)), (108, range(4)), (101, [0])])
+def test_a_cut_link_layer_is_reported(link: int, lengths: Iterable[int]) -> None:
+    frame = struct.pack(">I", 2) + V4
+    for length in lengths:
+        (row,) = rows(link, frame[:length], wire=len(frame))
+        assert isinstance(row, CaptureDamage)
+        assert row.kind == "truncated-packet"
 
 
 def test_tags_cut_by_the_snap_length_are_reported() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from amqp_sansio.capture import CaptureDamage, CaptureReader, NotACapture, Segment, read_segments
 from tests.support.captures import carried
-from tests.support.packets import ethernet, ipv4, pcap, tcp
+from tests.support.packets import ethernet, ipv4, ipv6, pcap, tcp
 
 FRAME = ethernet(ipv4(tcp(5, 6, b"abc")))
 
@@ -119,6 +119,14 @@ def test_a_packet_as_long_as_the_snap_length_is_read() -> None:
     assert row.wire_len == len(row.payload) == 300_000
 
 
+def test_a_snap_length_without_bound_does_not_make_any_record_believable() -> None:
+    good = pcap([(1, 0, FRAME)], snaplen=0x7FFFFFFF)
+    bad = struct.pack("<IIII", 3, 0, 0x1000001, 0x1000001) + bytes(100)
+    _, damage = rows(good + bad)
+    assert isinstance(damage, CaptureDamage)
+    assert damage.kind == "bad-block"
+
+
 def test_an_unknown_link_type_is_reported_once() -> None:
     (row,) = rows(pcap([(1, 0, FRAME), (2, 0, FRAME)], link=147))
     assert isinstance(row, CaptureDamage)
@@ -209,10 +217,29 @@ def test_a_file_can_be_read_in_parts(name: str) -> None:
     assert walker.packet == 173
 
 
-def test_fragments_that_lie_in_two_parts_still_come_together() -> None:
-    payload = tcp(1, 1, bytes(range(64)))
-    pieces = [(0, payload[:40], True), (40, payload[40:], False)]
-    frames = [ethernet(ipv4(part, offset=at, more=more)) for at, part, more in pieces]
+V4_BODY = tcp(1, 1, bytes(range(64)))
+V6_BODY = bytes([6, 0]) + bytes(6) + V4_BODY
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [
+            ethernet(ipv4(V4_BODY[:40], more=True)),
+            ethernet(ipv4(V4_BODY[40:], offset=40)),
+        ],
+        [
+            ethernet(ipv6(b"\x3c\0\0\x01\0\0\0\x09" + V6_BODY[:40], following=44), kind=0x86DD),
+            ethernet(ipv6(b"\x3c\0\0\x28\0\0\0\x09" + V6_BODY[40:], following=44), kind=0x86DD),
+        ],
+        [
+            ethernet(ipv4(V4_BODY[:40], more=True), tags=[(0x8100, 3)]),
+            ethernet(ipv4(V4_BODY[40:], offset=40), tags=[(0x8100, 3)]),
+        ],
+    ],
+    ids=["IPv4", "IPv6", "VLAN"],
+)
+def test_fragments_that_lie_in_two_parts_still_come_together(frames: list[bytes]) -> None:
     data = pcap([(1, 0, frames[0]), (2, 0, frames[1])])
     walker = CaptureReader(file="f")
     cut = 24 + 16 + len(frames[0])

@@ -223,6 +223,24 @@ def test_a_section_of_another_version_is_left_out() -> None:
     assert (first.ts_ns, second.ts_ns) == (1000, 1000)
 
 
+def test_an_empty_packet_is_counted() -> None:
+    data = section() + interface() + enhanced(b"", 1) + old(b"", 2) + simple(b"")
+    (row,) = rows(data + enhanced(FRAME, 3))
+    assert isinstance(row, Segment)
+    assert row.packet == 3
+
+
+def test_a_later_section_with_an_unknown_byte_order_is_left_out() -> None:
+    data = section() + interface() + enhanced(FRAME, 1)
+    other = bytearray(data)
+    other[8] ^= 0xFF
+    first, damage, second = rows(data + bytes(other) + data)
+    assert isinstance(damage, CaptureDamage)
+    assert (damage.kind, damage.offset) == ("bad-block", len(data))
+    assert f"{len(data)} octets are not read" in damage.text
+    assert (first.ts_ns, second.ts_ns) == (1000, 1000)
+
+
 def test_a_section_with_an_unknown_byte_order_is_no_capture() -> None:
     data = bytearray(section() + interface())
     data[8] ^= 0xFF

@@ -25,6 +25,10 @@ EVERY = [
     pytest.param(dialect, kind, id=f"{dialect.name}-{kind.__name__}")
     for dialect, kind in every_properties()
 ]
+KINDS = [
+    pytest.param(dialect, kind, id=kind.__name__)
+    for kind, dialect in {kind: dialect for dialect, kind in every_properties()}.items()
+]
 
 FULL = BasicProperties(
     content_type="text/plain",
@@ -91,7 +95,7 @@ def test_properties_survive(dialect: Dialect, kind: type[Any], data: st.DataObje
     assert present == [name for place, (name, _) in enumerate(kind.FIELDS) if flags & 0x8000 >> place]
 
 
-@pytest.mark.parametrize(("dialect", "kind"), EVERY)
+@pytest.mark.parametrize(("dialect", "kind"), KINDS)
 @given(raw=st.binary(max_size=60))
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_any_octets_are_properties_or_refused(
@@ -100,7 +104,7 @@ def test_any_octets_are_properties_or_refused(
     _properties_or_refused(dialect, kind, raw)
 
 
-@pytest.mark.parametrize(("dialect", "kind"), EVERY)
+@pytest.mark.parametrize(("dialect", "kind"), KINDS)
 @given(data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_damaged_octets_are_properties_or_refused(
@@ -254,8 +258,8 @@ def test_octets_that_are_no_utf8_survive() -> None:
         ("priority", -1, "priority can't be -1"),
         ("timestamp", -1, "timestamp can't be -1; it's an int of 64 bits without sign, POSIX"),
         ("timestamp", 1.5, "timestamp can't be 1.5"),
-        ("headers", [1], "a table can't be made of [1], which isn't a mapping"),
-        ("headers", {"a": object()}, "a table can't hold a object"),
+        ("headers", [1], "headers can't be [1]; it's a mapping"),
+        ("headers", {"a": object()}, "BasicProperties: headers: a table can't hold a object"),
         ("user_id", "\ud800", "user_id can't be"),
     ],
 )

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,7 +31,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @contextmanager
-def upstream(handler: Handler) -> Iterator[int]:
+def upstream(handler: Handler) -> Generator[int]:
     """A server that hands every connection to `handler`, each in a thread; gives its port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         threads: list[threading.Thread] = []

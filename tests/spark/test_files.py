@@ -80,5 +80,5 @@ def test_what_isnt_there_is_named(folder: Path, given: str) -> None:
 
 
 def test_other_file_systems_are_refused() -> None:
-    with pytest.raises(ValueError, match="s3://bucket/a.pcap: only files"):
+    with pytest.raises(ValueError, match=r"s3://bucket/a\.pcap: only files"):
         find_captures(["s3://bucket/a.pcap"])

@@ -58,7 +58,18 @@ def test_a_folder_is_read_whole_with_its_damage(
     rows = [back(row) for row in frame.orderBy("file", "packet").collect()]
     assert rows == segments_of(sorted(folder.iterdir()))
     assert [row.kind for row in rows if isinstance(row, CaptureDamage)] == ["truncated-file"]
-    assert frame.rdd.getNumPartitions() == 5
+
+
+def test_small_files_share_a_task_and_large_ones_do_not(spark: SparkSession, folder: Path) -> None:
+    from amqp_sansio_spark import register
+
+    register(spark)
+    read = spark.read.format("amqp-capture")
+    tasks = {
+        size: read.option("maxBytesPerTask", size).load(str(folder)).rdd.getNumPartitions()
+        for size in ("1", "2050k", "32m")
+    }
+    assert tasks == {"1": 5, "2050k": 3, "32m": 1}
 
 
 def test_the_format_is_known_without_registering(spark: SparkSession, folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from amqp_sansio.amqp_0_9_1 import Method, QueueDeclare, Request
 from amqp_sansio.events import Event
 from amqp_sansio_asyncio import Channel, Connection, Server, ServerConnection, connect, serve
+from amqp_sansio_asyncio.driver import Driver
 from examples.server import Broker
 
 
@@ -66,6 +67,11 @@ def asks(event: Event, kind: type[Method]) -> bool:
     return isinstance(event, Request) and isinstance(event.method, kind)
 
 
+def driver_of(connection: Connection | ServerConnection) -> Driver:
+    """What is below a connection."""
+    return connection._driver  # pyright: ignore[reportPrivateUsage]
+
+
 async def until(condition: Callable[[], object], seconds: float = 10) -> None:
     """Let the event loop turn until something is so."""
     async with asyncio.timeout(seconds):
@@ -85,6 +91,7 @@ __all__ = [
     "broker",
     "channel",
     "client",
+    "driver_of",
     "fill",
     "scripted",
     "until",

@@ -22,9 +22,7 @@ def run(main: Coroutine[Any, Any, _T], seconds: float = 30) -> _T:
 class _FastSelector(selectors.DefaultSelector):
     speed = 1.0
 
-    def select(
-        self, timeout: float | None = None
-    ) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         return super().select(timeout if timeout is None else timeout / self.speed)
 
 

@@ -24,11 +24,11 @@ from amqp_sansio import (
     Settled,
     Version,
 )
+from amqp_sansio._classic.connection import Connection
 from amqp_sansio.amqp_0_9_1 import (
     BasicProperties,
     Channel,
     Config,
-    Connection,
     ContentReceived,
     Request,
 )

@@ -317,3 +317,54 @@ class Facing:
         assert pickle.dumps(self.end) == before
         assert self.end.data_to_send(self.now) == b""
         return error
+
+
+# The opening, step by step.
+
+
+def start(facing: Facing, **changes: Any) -> bytes:
+    """A server's connection.start."""
+    fields = {"mechanisms": b"PLAIN AMQPLAIN", "locales": b"en_US", **changes}
+    numbers = (8, 0) if facing.version is AMQP_0_8 else (0, 9)
+    return facing.method(
+        "connection.start", 0, **{"version_major": numbers[0], "version_minor": numbers[1], **fields}
+    )
+
+
+def start_ok(facing: Facing, **changes: Any) -> bytes:
+    """A client's connection.start-ok."""
+    fields = {"mechanism": "PLAIN", "response": b"\0guest\0guest", "locale": "en_US", **changes}
+    return facing.method("connection.start-ok", 0, **fields)
+
+
+def tune(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
+    """A server's connection.tune."""
+    return facing.method(
+        "connection.tune", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat
+    )
+
+
+def tune_ok(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
+    """A client's connection.tune-ok."""
+    return facing.method(
+        "connection.tune-ok", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat
+    )
+
+
+def tuned_client(version: Version, offer: tuple[int, ...], **config: Any) -> Facing:
+    """A client that got a server's tune with channel-max, frame-max and perhaps heartbeat."""
+    facing = Facing(version, CLIENT, client_config(**config))
+    facing.feed(start(facing))
+    facing.forget()
+    facing.feed(tune(facing, *offer))
+    return facing
+
+
+def tuning_server(version: Version, **config: Any) -> Facing:
+    """A server that has sent its tune."""
+    facing = Facing(version, SERVER, server_config(**config))
+    facing.feed(version.header, start_ok(facing))
+    facing.forget()
+    facing.end.accept_authentication()
+    facing.settle()
+    return facing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from amqp_sansio import (
     AMQP_0_8,
@@ -19,14 +19,8 @@ from amqp_sansio import (
     amqp_0_8,
     amqp_0_9_1,
 )
-from amqp_sansio.amqp_0_9_1 import (
-    Config,
-    Connection,
-    ContentReceived,
-    Method,
-    Published,
-    Request,
-)
+from amqp_sansio._classic.connection import Connection
+from amqp_sansio.amqp_0_9_1 import Config, ContentReceived, Method, Published, Request
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 
@@ -34,7 +28,7 @@ VERSIONS = (AMQP_0_9_1, AMQP_0_8)
 SIDES = (Side.CLIENT, Side.SERVER)
 ENDPOINTS: dict[Version, type[Connection]] = {
     AMQP_0_9_1: amqp_0_9_1.Connection,
-    AMQP_0_8: amqp_0_8.Connection,  # type: ignore[dict-item]
+    AMQP_0_8: amqp_0_8.Connection,
 }
 STEPS = 10_000
 """More deliveries in a row than any test needs: beyond it the two sides are in a loop."""
@@ -344,8 +338,7 @@ def _plain(value: Any) -> str:
         state: tuple[Any, ...] = value.__getstate__()
         return f"<{', '.join([repr(each) for each in state])}>"
     if isinstance(value, tuple):
-        items: tuple[Any, ...] = value
-        return f"({', '.join([_plain(each) for each in items])})"
+        return f"({', '.join([_plain(each) for each in cast('tuple[Any, ...]', value)])})"
     return repr(value)
 
 

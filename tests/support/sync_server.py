@@ -85,7 +85,11 @@ Script = Callable[["Session", Event], bool]
 
 
 class Session:
-    """One connection of the server. `events` has everything that happened, `core` is the engine's end."""
+    """One connection of the server. `events` has everything that happened, `core` is the engine's end.
+
+    It doesn't read while `reading` is false, doesn't write while `writing` is, and when it's `stubborn` it doesn't read
+    before all that it has to say is written.
+    """
 
     def __init__(self, server: Server, connected: socket.socket) -> None:
         self.server = server
@@ -94,8 +98,9 @@ class Session:
         self.events: list[Event] = []
         self.reading = True
         self.writing = True
+        self.stubborn = False
         self.ended = threading.Event()
-        self.received = 0
+        self.received = self.sent = 0
         self.last_received = monotonic()
         self.longest_silence = 0.0
         self._subscriptions: list[Subscription] = []
@@ -120,8 +125,12 @@ class Session:
                 results.put((False, error))
 
         self._tasks.put(run)
-        self._waker.send(b"\0")
-        good, result = results.get(timeout=WAIT)
+        with suppress(OSError):  # when the connection has ended
+            self._waker.send(b"\0")
+        wait_until(lambda: not results.empty() or self.ended.is_set())
+        if results.empty():
+            raise OSError("the connection has ended")
+        good, result = results.get()
         if not good:
             raise result
         return result  # type: ignore[no-any-return]
@@ -130,10 +139,11 @@ class Session:
         """The events of a kind so far."""
         return [event for event in list(self.events) if isinstance(event, kind)]
 
-    def drop(self) -> None:
-        """Reset the connection."""
+    def drop(self, reset: bool = True) -> None:
+        """Close the socket without a word; with `reset` what is under way is lost."""
         linger = (1).to_bytes(4, "little") + bytes(4)
-        self.do(lambda: self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger))
+        if reset:
+            self.do(lambda: self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger))
         self.do(self._stop)
 
     # The loop.
@@ -177,12 +187,14 @@ class Session:
             except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
                 return
             self._unsent = self._unsent[count:]
+            self.sent += count
 
     def _wait(self) -> None:
         core = self.core
         budget = 1 << 16 if core is None else core.receive_budget
         readers: list[socket.socket] = [self._wakes]
-        if self.reading and budget > 0:
+        mute = self.stubborn and core is not None and bool(self._unsent or core.send_backlog)
+        if self.reading and budget > 0 and not mute:
             readers.append(self.socket)
         deadline = None if core is None else core.next_deadline
         pause = None if deadline is None else max(0.0, deadline - monotonic())
@@ -444,9 +456,8 @@ class Server:
         self._listener.close()
         self._thread.join(WAIT)
         for session in self.sessions:
-            with suppress(OSError, queue.Empty):
-                if not session.ended.is_set():
-                    session.drop()
+            with suppress(OSError):
+                session.drop()
             session.thread.join(WAIT)
 
     def _accept(self) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amqp_sansio.capture import CaptureDamage, Segment, read_segments
 from amqp_sansio.tables import COLUMNS, replay_segments
@@ -26,7 +26,11 @@ def segments_of(paths: Iterable[Path], *, apart: bool = False) -> list[Segment |
     for path in paths:
         for row in read_segments(path.read_bytes(), file=path.name):
             if apart and isinstance(row, Segment):
-                row = Segment(*[getattr(row, name) for name in _PLAIN], point=path.name)
+                values: dict[str, Any] = {
+                    name: getattr(row, name) for name in Segment.__match_args__
+                }
+                values["point"] = path.name
+                row = Segment(**values)
             found.append(row)
     return found
 
@@ -71,9 +75,3 @@ def normal(table: str, rows: Iterable[Sequence[object]]) -> list[str]:
 def digest(rows: Rows) -> str:
     """One digest of all tables."""
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
-
-
-_PLAIN = (
-    *("ts_ns", "file", "packet", "src", "sport", "dst", "dport", "seq", "ack", "flags"),
-    *("wire_len", "payload"),
-)

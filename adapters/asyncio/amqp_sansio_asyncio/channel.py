@@ -115,7 +115,7 @@ class Channel:
 
         Without confirms it returns None when the message is queued, after waiting where the server
         reads too slowly or has stopped the flow; what comes back can be read with
-        `events(MessageReturned)`.
+        `events(MessageReturned)`. A publish that is cancelled while it waits may have been sent.
         """
         driver = self.driver
         if driver.gated or self._stopped is not None:
@@ -186,11 +186,15 @@ class Channel:
         )  # fmt: skip
         return Delivery(self, event)
 
-    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]:
+    @overload
+    def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
+    @overload
+    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
         """What else happens on the channel: MessageReturned, FlowChanged, ContentReceived; only
         `kinds`, when given.
         """
-        feed: Feed[_E] = Feed(self.driver, limit, True)
+        feed: Feed[Any] = Feed(self.driver, limit, True)
         if not self.core.is_open:
             report = self.core.report
             feed.end(EndpointClosed(f"channel {self.number}: {report}", report))

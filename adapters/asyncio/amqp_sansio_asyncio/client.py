@@ -125,11 +125,15 @@ class Connection:
         """
         return await self._driver.wait(self._driver.core.call(method))
 
-    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]:
+    @overload
+    def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
+    @overload
+    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
         """What happens to the connection as a whole: Blocked, Unblocked, HeartbeatReceived; only
         `kinds`, when given.
         """
-        feed: Feed[_E] = Feed(self._driver, limit, True)
+        feed: Feed[Any] = Feed(self._driver, limit, True)
         report = self.report
         if report is not None:
             feed.end(EndpointClosed(f"the connection is closed: {report}", report))

@@ -7,7 +7,7 @@ import copy
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from amqp_sansio.amqp_0_9_1 import (
     Blocked,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
+
 
 class ClientDriver(Driver):
     """The registers of a client connection: who waits for which handle, which channel is which.

@@ -161,9 +161,7 @@ class ServerConnection:
 
     @property
     def peer_certificate(self) -> Mapping[str, object] | None:
-        """The client's certificate, as `ssl.SSLSocket.getpeercert` has it; None without TLS, empty
-        when there is none.
-        """
+        """The client's certificate, as `ssl.SSLSocket.getpeercert` has it; None when there is none."""
         certificate = self._extra("peercert")
         return cast("Mapping[str, object]", certificate) if isinstance(certificate, dict) else None
 

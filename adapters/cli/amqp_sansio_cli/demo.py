@@ -125,9 +125,8 @@ def _rows(tables: Replay, table: str, limit: int) -> list[Sequence[object]]:
 
 def _answer(spark: SparkSession, sql: str) -> Iterator[str]:
     frame = spark.sql(sql)
-    rows = [
-        ["" if value is None else printable(str(value)) for value in row] for row in frame.collect()
-    ]
+    found: list[tuple[object, ...]] = [tuple(row) for row in frame.collect()]
+    rows = [["" if value is None else printable(str(value)) for value in row] for row in found]
     if not rows:
         return iter(["nothing"])
     headings = [

@@ -59,8 +59,7 @@ def read_inputs(
 
 def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:
     if file is STDIN:
-        stream = sys.stdin.buffer
-        while piece := stream.read1(READ_SIZE):
+        while piece := os.read(sys.stdin.fileno(), READ_SIZE):
             yield piece
         return
     with open(file.path, "rb") as opened:

@@ -25,9 +25,9 @@ def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
 
     JSON columns are values within it, timestamps texts of ISO 8601 in UTC to the microsecond.
     """
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    writers = {"json": _json, "timestamp": _moment}
-    columns = [(f'"{name}":', writers.get(kind, encode)) for name, kind in COLUMNS[table]]
+    write_plain: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
+    writers: dict[str, Callable[[object], str]] = {"json": _json, "timestamp": _moment}
+    columns = [(f'"{name}":', writers.get(kind, write_plain)) for name, kind in COLUMNS[table]]
     for row in rows:
         parts = [
             label + ("null" if value is None else write(value))
@@ -186,7 +186,8 @@ def _line(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 def _fit(text: str, size: int, align_right: bool) -> str:
     wide = _width(text)
     if wide > size:
-        kept, used = [], 0
+        kept: list[str] = []
+        used = 0
         for c in text:
             used += _width(c)
             if used > size - 1:

@@ -264,10 +264,9 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-def _name(address: object) -> str:
-    assert isinstance(address, tuple)
-    host, port = address[:2]
-    return endpoint(str(host).partition("%")[0], int(port))
+def _name(address: tuple[str, int]) -> str:
+    """An address of a socket (of IPv6 it has four parts) as the recording writes it."""
+    return endpoint(address[0].partition("%")[0], address[1])
 
 
 def _nothing() -> None:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from amqp_sansio_spark.tables import BodyMode
+
 from .errors import CommandError
 from .inputs import check_captures, find_inputs
 from .output import json_lines, table_lines, write_lines
@@ -17,7 +19,7 @@ def replay_command(
     *,
     table: str | None,
     form: str | None,
-    body: str,
+    body: BodyMode,
     engine: str,
     output: Path | None,
 ) -> int:
@@ -41,7 +43,9 @@ def replay_command(
     return 0
 
 
-def _replay_in_spark(given: Sequence[str], *, table: str | None, body: str, output: Path) -> int:
+def _replay_in_spark(
+    given: Sequence[str], *, table: str | None, body: BodyMode, output: Path
+) -> int:
     files = find_inputs(given)
     check_captures(files)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):

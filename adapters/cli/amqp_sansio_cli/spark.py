@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ def write_tables(
 
 
 @contextmanager
-def local_session(name: str) -> Iterator[SparkSession]:
+def local_session(name: str) -> Generator[SparkSession]:
     """A session on all cores of this machine, whose log goes to a file that is removed at the end.
 
     Raises CommandError when something that Spark needs isn't there, and for what goes wrong inside.
@@ -125,13 +125,15 @@ def _settings(folder: Path) -> dict[str, str]:
 
 def _hand_on_import_path() -> None:
     """Let workers import these packages from where this process did, installed or not."""
-    folders = [str(Path(module.__file__).parents[1]) for module in (amqp_sansio, amqp_sansio_spark)]
+    folders = [
+        str(Path(module.__file__ or "").parents[1]) for module in (amqp_sansio, amqp_sansio_spark)
+    ]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in [*folders, *known] if path)
 
 
 @contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
+def _stderr_to(log: Path) -> Generator[None]:
     """What is started here writes its standard error to a file, as long as it lives."""
     sys.stderr.flush()
     saved = os.dup(2)
@@ -146,7 +148,7 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _progress(spark: SparkSession) -> Iterator[None]:
+def _progress(spark: SparkSession) -> Generator[None]:
     """Show how many tasks of the running stages are done."""
     if not sys.stderr.isatty():
         yield

@@ -1,8 +1,9 @@
-"""The batch data source `amqp-capture`: one task for each file, Arrow batches of bounded size."""
+"""The batch data source `amqp-capture`: files to tasks, segments to Arrow batches of bounded size."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "amqp-capture"
-DEFAULT_BATCH_OCTETS = 4 << 20
 _HEAD = 4096
+_OPENING = 1 << 20
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -34,6 +35,8 @@ class CaptureSource(DataSource):
     Options:
 
     - `maxBytesPerBatch` (default 4m): octets of one Arrow batch; k, m and g are understood.
+    - `maxBytesPerTask` (default 32m): small files share a task up to that size, where each counts
+      1m more than it has; a larger file has a task of its own. With 1, every file has.
     - `strict` (default true): a file that is no capture is an error. With false it becomes a row
       with `damage` of the kind `not-a-capture`, as damage inside of a capture always does.
 
@@ -64,39 +67,53 @@ class CaptureSource(DataSource):
             raise ValueError(f"{FORMAT}: strict is true or false, not {strict!r}")
         return CaptureReader(
             given,
-            max_octets=_octets(options.get("maxBytesPerBatch")),
+            batch_octets=_octets("maxBytesPerBatch", options.get("maxBytesPerBatch", "4m")),
+            task_octets=_octets("maxBytesPerTask", options.get("maxBytesPerTask", "32m")),
             strict=strict == "true",
         )
 
 
 class CapturePartition(InputPartition):
-    """One file."""
+    """The files of one task."""
 
-    def __init__(self, file: CaptureFile) -> None:
-        super().__init__(file)
-        self.file = file
+    def __init__(self, files: tuple[CaptureFile, ...]) -> None:
+        super().__init__(files)
+        self.files = files
 
 
 class CaptureReader(DataSourceReader):
-    """Plans one task for each file and reads it there."""
+    """Plans which task reads which files, and reads them there."""
 
-    def __init__(self, paths: list[str], *, max_octets: int, strict: bool) -> None:
+    def __init__(
+        self, paths: list[str], *, batch_octets: int, task_octets: int, strict: bool
+    ) -> None:
         self.paths = paths
-        self.max_octets = max_octets
+        self.batch_octets = batch_octets
+        self.task_octets = task_octets
         self.strict = strict
 
     def partitions(self) -> list[CapturePartition]:
-        """The files. Raises FileNotFoundError, or NotACapture when one begins like something else."""
+        """The tasks. Raises FileNotFoundError, or NotACapture when a file begins like something else."""
         files = find_captures(self.paths)
         if self.strict:
             for file in files:
                 _check(file)
-        return [CapturePartition(file) for file in files]
+        tasks: list[list[CaptureFile]] = []
+        room = 0
+        for file in files:
+            size = os.path.getsize(file.path) + _OPENING
+            if size > room:
+                tasks.append([])
+                room = self.task_octets
+            tasks[-1].append(file)
+            room -= size
+        return [CapturePartition(tuple(task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The segments of one file."""
+        """The segments of one task's files."""
         assert isinstance(partition, CapturePartition)
-        return to_batches(self._rows(partition.file), self.max_octets)
+        rows = (row for file in partition.files for row in self._rows(file))
+        return to_batches(rows, self.batch_octets)
 
     def _rows(self, file: CaptureFile) -> Iterator[Segment | CaptureDamage]:
         try:
@@ -115,12 +132,10 @@ def _check(file: CaptureFile) -> None:
         return
 
 
-def _octets(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_BATCH_OCTETS
+def _octets(option: str, text: str) -> int:
     digits = text.strip().lower().removesuffix("b")
     unit = digits[-1:] if digits[-1:] in _UNITS else ""
     number = digits.removesuffix(unit)
     if not number.isdecimal() or not 1 <= (size := int(number) * _UNITS[unit]) <= 1 << 30:
-        raise ValueError(f"{FORMAT}: maxBytesPerBatch is 1 to 1g, not {text!r}")
+        raise ValueError(f"{FORMAT}: {option} is 1 to 1g, not {text!r}")
     return size

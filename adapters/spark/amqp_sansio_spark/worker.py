@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from amqp_sansio.tables import COLUMNS, FlowReplay, damage_row
 
 from .segments import from_batch
 
-ARROW_TYPES: Final = {
+ARROW_TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
     "json": pa.string(),
     "int64": pa.int64(),
@@ -88,37 +88,37 @@ class _Output:
         """One batch for each table that has rows."""
         self._count = self._octets = 0
         self.full = False
-        single = len(self._builders) == 1
         for name, builder in self._builders.items():
             if not builder.rows:
                 continue
-            struct = builder.take()
-            if single:
-                yield pa.RecordBatch.from_struct_array(struct)
-            else:
-                columns = [
-                    struct if other == name else pa.nulls(len(struct), there.type)
+            batch = builder.take()
+            if len(self._builders) > 1:
+                columns: dict[str, Any] = {
+                    other: pa.nulls(batch.num_rows, pa.struct(there.schema))
                     for other, there in self._builders.items()
-                ]
-                yield pa.RecordBatch.from_arrays(columns, names=list(self._builders))
+                }
+                columns[name] = batch.to_struct_array()
+                batch = pa.RecordBatch.from_pydict(columns)
+            yield batch
 
 
 class _Builder:
     """The rows of one table."""
 
     def __init__(self, table: str) -> None:
-        columns = COLUMNS[table]
+        columns = list(enumerate(COLUMNS[table]))
         self.rows: list[tuple[object, ...]] = []
-        self.heavy = [index for index, (_, kind) in enumerate(columns) if kind == "json"]
-        self._kept = [
-            (index, pa.field(name, ARROW_TYPES[kind]))
-            for index, (name, kind) in enumerate(columns)
-            if kind in ARROW_TYPES
-        ]
-        self.type = pa.struct([field for _, field in self._kept])
+        self.heavy = [index for index, (_, kind) in columns if kind == "json"]
+        self._kept = [index for index, (_, kind) in columns if kind in ARROW_TYPES]
+        self.schema = pa.schema(
+            [(name, ARROW_TYPES[kind]) for _, (name, kind) in columns if kind in ARROW_TYPES]
+        )
 
-    def take(self) -> pa.StructArray:
-        values = list(zip(*self.rows, strict=True))
-        self.rows.clear()
-        arrays = [pa.array(values[index], field.type) for index, field in self._kept]
-        return pa.StructArray.from_arrays(arrays, fields=[field for _, field in self._kept])
+    def take(self) -> pa.RecordBatch:
+        rows = self.rows
+        named = {
+            name: [row[index] for row in rows]
+            for name, index in zip(self.schema.names, self._kept, strict=True)
+        }
+        rows.clear()
+        return pa.RecordBatch.from_pydict(named, schema=self.schema)

@@ -432,14 +432,14 @@ class Channel:
         if feed is not None:
             feed.finish(error)
 
-    def end(self, report: CloseReport) -> None:
+    def end(self, error: EndpointClosed) -> None:
         """The channel has ended."""
         self.ended = True
         for feed in self.feeds.values():
-            feed.channel_ended(self._gone(report))
+            feed.channel_ended(error)
         self.feeds.clear()
         for _, stream in self.streams:
-            stream.finish(self._gone(report))
+            stream.finish(error)
 
     # Inside.
 

@@ -169,12 +169,9 @@ class Link:
 
     def seen(self, report: CloseReport | None) -> None:
         """A caller learns of this failure."""
-        if self.unseen:
-            self.unseen = {
-                number: error
-                for number, error in self.unseen.items()
-                if number and error.report != report
-            }
+        for number, error in list(self.unseen.items()):
+            if not number or error.report == report:
+                self.unseen.pop(number, None)
 
     # For those who hold the lock.
 

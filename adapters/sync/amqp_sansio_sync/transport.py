@@ -98,31 +98,29 @@ class Transport:
             each.close()
 
 
-if hasattr(select, "poll"):
+def ready_by_poll(
+    main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
+) -> bool:
+    """Wait until `main` is ready for `read` or `write` or `wakes` for reading; whether the latter is."""
+    poll = select.poll()
+    poll.register(wakes, select.POLLIN)
+    if read or write:
+        poll.register(main, read * select.POLLIN | write * select.POLLOUT)
+    # Rounded up: a deadline is waited for once, not polled for in its last millisecond.
+    ready = poll.poll(None if seconds is None else ceil(min(seconds, _LONGEST) * 1000))
+    return any(descriptor == wakes.fileno() for descriptor, _ in ready)
 
-    def _ready(
-        main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
-    ) -> bool:
-        """Wait; whether `wakes` has something to read."""
-        poll = select.poll()
-        poll.register(wakes, select.POLLIN)
-        if read or write:
-            poll.register(main, read * select.POLLIN | write * select.POLLOUT)
-        # Rounded up: a deadline is waited for once, not polled for in its last millisecond.
-        ready = poll.poll(None if seconds is None else ceil(min(seconds, _LONGEST) * 1000))
-        return any(descriptor == wakes.fileno() for descriptor, _ in ready)
 
-else:
-
-    def _ready(
-        main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
-    ) -> bool:
-        """Wait; whether `wakes` has something to read."""
-        pause = None if seconds is None else min(seconds, _LONGEST)
-        readers = [main, wakes] if read else [wakes]
-        return wakes in select.select(readers, [main] if write else [], [], pause)[0]
+def ready_by_select(
+    main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
+) -> bool:
+    """The same where there is no poll; it takes descriptors below 1,024 only, except on Windows."""
+    pause = None if seconds is None else min(seconds, _LONGEST)
+    readers = [main, wakes] if read else [wakes]
+    return wakes in select.select(readers, [main] if write else [], [], pause)[0]
 
 
 _LONGEST: Final = 3600.0
+_ready = ready_by_poll if hasattr(select, "poll") else ready_by_select
 
-__all__ = ["CHUNK", "Transport"]
+__all__ = ["CHUNK", "Transport", "ready_by_poll", "ready_by_select"]

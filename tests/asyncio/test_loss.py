@@ -1,0 +1,242 @@
+"""Connections that break: lost mid-call, silent peers, heartbeats, closes that nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from amqp_sansio import By, EndpointClosed
+from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, Published, QueueDeclare
+from amqp_sansio.events import Closed, Event
+from amqp_sansio_asyncio import Connection, ServerConnection, connect, serve
+from tests.support.asyncio_broker import asks, broker, client, driver_of, scripted, until, url_of
+from tests.support.asyncio_loops import Problems, run, run_fast
+
+
+def abort(connection: ServerConnection) -> None:
+    """Cut the connection without a word."""
+    transport = driver_of(connection).transport
+    assert transport is not None
+    transport.abort()
+
+
+def test_lost_in_the_middle_of_everything() -> None:
+    def answer(connection: ServerConnection, event: Event) -> None:
+        if asks(event, QueueDeclare):
+            abort(connection)
+
+    async def main() -> None:
+        problems = Problems()
+        problems.watch()
+        async with client(scripted(answer)) as connection:
+            ch = await connection.open_channel()
+            tasks = [
+                asyncio.ensure_future(ch.get("q")),
+                asyncio.ensure_future(anext(ch.consume("q"))),
+                asyncio.ensure_future(anext(ch.events())),
+                asyncio.ensure_future(anext(connection.events())),
+                asyncio.ensure_future(ch.call(QueueDeclare(queue="q"))),
+            ]
+            for task in tasks:
+                with pytest.raises(EndpointClosed, match="transport lost") as caught:
+                    await task
+                assert caught.value.report is not None
+                assert caught.value.report.by is By.TRANSPORT
+            report = await connection.wait_closed()
+            assert report.by is By.TRANSPORT
+            assert await connection.close() == report
+            with pytest.raises(EndpointClosed, match="transport lost"):
+                await connection.open_channel()
+            with pytest.raises(EndpointClosed, match="transport lost"):
+                await ch.publish(b"")
+            assert (await ch.close()).by is By.TRANSPORT
+        assert problems.contexts == []
+
+    run(main())
+
+
+def test_an_end_of_the_stream_in_the_middle() -> None:
+    def answer(connection: ServerConnection, event: Event) -> None:
+        if asks(event, QueueDeclare):
+            transport = driver_of(connection).transport
+            assert transport is not None
+            transport.write(b"\x01\0\x01")
+            transport.close()
+
+    async def main() -> None:
+        async with client(scripted(answer)) as connection:
+            ch = await connection.open_channel()
+            with pytest.raises(EndpointClosed, match="transport lost: the peer ended the stream"):
+                await ch.call(QueueDeclare(queue="q"))
+
+    run(main())
+
+
+def test_idle_connections_stay_alive_by_heartbeats() -> None:
+    async def main() -> None:
+        beats = 0
+        seen: list[ServerConnection] = []
+
+        async def handle(connection: ServerConnection) -> None:
+            nonlocal beats
+            seen.append(connection)
+            async for event in connection:
+                beats += isinstance(event, HeartbeatReceived)
+
+        config = Config(heartbeat=1, report_heartbeats=True)
+        async with (
+            serve(handle, config=config) as server,
+            connect(url_of(server), heartbeat=1) as connection,
+        ):
+            await asyncio.sleep(6)
+            assert connection.is_open
+            assert seen[0].is_open
+            assert beats >= 6
+        assert connection.report is not None
+        assert connection.report.code == 200
+
+    run_fast(main())
+
+
+class Silent:
+    """A relay that forwards until it is told to be silent; it keeps the sockets open."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.silent = False
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.tasks += [
+            asyncio.create_task(self.copy(reader, up_writer)),
+            asyncio.create_task(self.copy(up_reader, writer)),
+        ]
+
+    async def copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                if not self.silent:
+                    writer.write(data)
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+
+async def silent_relay(port: int) -> tuple[Silent, asyncio.Server, str]:
+    relay = Silent(port)
+    server = await asyncio.start_server(relay.serve, "127.0.0.1", 0)
+    return relay, server, f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def test_a_peer_that_goes_silent_is_noticed_on_both_sides() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        ended: list[Event] = []
+
+        async def handle(connection: ServerConnection) -> None:
+            async for event in connection:
+                if isinstance(event, Closed):
+                    ended.append(event)
+
+        async with serve(handle) as server:
+            relay, listener, url = await silent_relay(server.port)
+            async with listener:
+                connection = await connect(url, heartbeat=2)
+                ch = await connection.open_channel()
+                consuming = asyncio.ensure_future(anext(ch.consume("q")))
+                await asyncio.sleep(3)
+                relay.silent = True
+                started = loop.time()
+                with pytest.raises(EndpointClosed, match="nothing arrived for 4 seconds"):
+                    await consuming
+                assert loop.time() - started < 8
+                report = await connection.wait_closed()
+                assert report.rule is not None
+                assert report.rule.endswith("wire/heartbeat-timeout")
+                await until(lambda: not server.connections, 60)
+                assert isinstance(ended[-1], Closed)
+                for task in relay.tasks:
+                    task.cancel()
+                await asyncio.wait(relay.tasks)
+
+    run_fast(main())
+
+
+def test_a_close_that_nobody_answers_ends_in_time() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        async with broker() as (server, _):
+            relay, listener, url = await silent_relay(server.port)
+            async with listener:
+                connection = await connect(url, heartbeat=0, close_timeout=2.0)
+                relay.silent = True
+                started = loop.time()
+                report = await connection.close()
+                assert 2.0 <= loop.time() - started < 6.0
+                assert report.by is By.LOCAL
+                for task in relay.tasks:
+                    task.cancel()
+                await asyncio.wait(relay.tasks)
+
+    run_fast(main())
+
+
+def test_close_ends_in_time_while_the_socket_is_full() -> None:
+    """Nothing is read at the other end: neither the messages nor the close get through."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        async def deaf(connection: ServerConnection) -> None:
+            event = await anext(connection)
+            assert event is not None
+            transport = driver_of(connection).transport
+            assert transport is not None
+            transport.pause_reading()
+            await ended.wait()
+            transport.abort()
+
+        ended = asyncio.Event()
+        async with serve(deaf) as server:
+            connection = await connect(url_of(server), heartbeat=0, close_timeout=2.0)
+            ch = await connection.open_channel()
+
+            async def publish() -> None:
+                while True:
+                    await ch.publish(bytes(100_000), routing_key="q")
+
+            publishing = asyncio.ensure_future(publish())
+            await until(lambda: ch.driver.gated, 60)
+            started = loop.time()
+            report = await connection.close()
+            assert loop.time() - started < 6.0
+            assert report.by is By.LOCAL
+            with pytest.raises(EndpointClosed):
+                await publishing
+            ended.set()
+
+    run_fast(main())
+
+
+def test_both_sides_close_at_once() -> None:
+    async def main() -> None:
+        async def handle(connection: ServerConnection) -> None:
+            async for event in connection:
+                if isinstance(event, Published):
+                    await connection.close(320, "going down")
+
+        async with serve(handle) as server:
+            for turns in range(8):
+                connection: Connection = await connect(url_of(server))
+                ch = await connection.open_channel()
+                await ch.publish(b"")
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                report = await connection.close()
+                assert report.by in (By.LOCAL, By.REMOTE)
+            await until(lambda: not server.connections)
+
+    run(main())

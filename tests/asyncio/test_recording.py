@@ -1,0 +1,217 @@
+"""Recordings: pcapng files that read back as what went over the connection, without the secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import ssl
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.capture import (
+    CaptureDamage,
+    ConnectionEnd,
+    ConnectionStart,
+    Item,
+    Reassembler,
+    Segment,
+    StreamData,
+    read_segments,
+)
+from amqp_sansio_asyncio import Recorder, connect
+from tests.support.asyncio_broker import broker, until, url_of
+from tests.support.asyncio_loops import run
+from tests.support.certificates import make_certificates
+
+SECRET = "open sesame"
+
+
+def items_of(octets: bytes) -> list[Item]:
+    """What a recording has, flow by flow."""
+    flows: dict[str, Reassembler] = {}
+    items: list[Item] = []
+    for segment in read_segments(octets):
+        assert isinstance(segment, Segment), segment
+        assert not isinstance(segment, CaptureDamage)
+        items += flows.setdefault(segment.flow, Reassembler()).push(segment)
+    for reassembler in flows.values():
+        items += reassembler.finish()
+    return items
+
+
+def streams_of(octets: bytes) -> list[tuple[bytes, bytes, ConnectionEnd]]:
+    """What each recorded connection's client and server sent, and how it ended."""
+    data: dict[str, dict[str, bytes]] = defaultdict(lambda: defaultdict(bytes))
+    clients: dict[str, str] = {}
+    ends: dict[str, ConnectionEnd] = {}
+    for item in items_of(octets):
+        if isinstance(item, ConnectionStart):
+            assert item.client is not None
+            clients[item.connection] = item.client
+        elif isinstance(item, StreamData):
+            data[item.connection][item.sender] += item.data
+        elif isinstance(item, ConnectionEnd):
+            ends[item.connection] = item
+    return [
+        (
+            data[name][client],
+            b"".join([sent for sender, sent in data[name].items() if sender != client]),
+            ends[name],
+        )
+        for name, client in clients.items()
+    ]
+
+
+def test_a_client_records_what_it_sends_and_receives(tmp_path: Path) -> None:
+    path = tmp_path / "session.pcapng"
+
+    async def main() -> None:
+        async with broker(authenticate={"guest": SECRET}) as (server, _):
+            url = url_of(server, user="guest:open%20sesame@")
+            async with connect(url, record=path) as connection:
+                ch = await connection.open_channel(confirm=True)
+                await ch.call(QueueDeclare(queue="jobs"))
+                await ch.publish(bytes(300_000), routing_key="jobs")
+                await ch.get("jobs", no_ack=True)
+
+    run(main())
+    ((client, server, end),) = streams_of(path.read_bytes())
+    assert client.startswith(b"AMQP\0\0\x09\x01")
+    assert SECRET.encode() not in client
+    assert b"*" * (len(SECRET) + 7) in client
+    assert len(client) > 300_000
+    assert b"jobs" in client
+    assert len(server) > 300_000
+    assert end.how == "fin"
+    assert end.complete
+
+
+def test_secrets_only_when_asked_for(tmp_path: Path) -> None:
+    file = io.BytesIO()
+
+    async def main() -> None:
+        async with broker(authenticate={"guest": SECRET}) as (server, _):
+            url = url_of(server, user="guest:open%20sesame@")
+            async with connect(url, record=file, record_secrets=True):
+                pass
+
+    run(main())
+    ((client, _, _),) = streams_of(file.getvalue())
+    assert b"\0guest\0open sesame" in client
+
+
+def test_a_server_records_all_its_connections(tmp_path: Path) -> None:
+    path = tmp_path / "server.pcapng"
+
+    async def main() -> None:
+        async with broker(record=path) as (server, _):
+            async with connect(url_of(server)) as one, connect(url_of(server)) as two:
+                await one.open_channel()
+                await two.open_channel()
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"AMQP\0\1\0\0")
+            assert await reader.read() == b"AMQP\0\0\x09\x01"
+            writer.close()
+            await until(lambda: not server.connections)
+
+    run(main())
+    streams = streams_of(path.read_bytes())
+    assert len(streams) == 3
+    for client, server, _ in streams[:2]:
+        assert client.startswith(b"AMQP\0\0\x09\x01\x01")
+        assert b"guest\0guest" not in client
+        assert b"amqp_sansio" in server
+    assert streams[2][:2] == (b"AMQP\0\1\0\0", b"AMQP\0\0\x09\x01")
+
+
+def test_recordings_are_appended_to_and_shared(tmp_path: Path) -> None:
+    path = tmp_path / "many.pcapng"
+
+    async def main() -> None:
+        async with broker() as (server, _):
+            async with connect(url_of(server), record=str(path)):
+                pass
+            with Recorder(path) as recorder:
+                for _ in range(2):
+                    async with connect(url_of(server), record=recorder):
+                        pass
+
+    run(main())
+    assert len(streams_of(path.read_bytes())) == 3
+
+
+def test_what_is_inside_of_tls_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "tls.pcapng"
+    certificates = make_certificates(tmp_path)
+
+    async def main() -> None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificates.server, certificates.server_key)
+        async with broker(ssl=context) as (server, _):
+            url = f"amqps://localhost:{server.port}/?cacertfile={certificates.ca}"
+            async with connect(url, record=path):
+                pass
+
+    run(main())
+    ((client, server, _),) = streams_of(path.read_bytes())
+    assert client.startswith(b"AMQP")
+    assert server[:1] == b"\x01"
+
+
+def test_a_lost_connection_ends_with_a_reset_or_fin(tmp_path: Path) -> None:
+    path = tmp_path / "lost.pcapng"
+
+    async def main() -> None:
+        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readexactly(8)
+            writer.transport.abort()
+
+        listener = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+        async with listener:
+            port = listener.sockets[0].getsockname()[1]
+            with pytest.raises(Exception, match="hung up"):
+                await connect(f"amqp://127.0.0.1:{port}", record=path)
+
+    run(main())
+    ((client, _, end),) = streams_of(path.read_bytes())
+    assert client == b"AMQP\0\0\x09\x01"
+    assert end.how in ("rst", "fin")
+
+
+def test_a_connection_that_does_not_come_about_closes_its_file(tmp_path: Path) -> None:
+    async def main() -> None:
+        with pytest.raises(OSError, match=r"refused|Connect call failed"):
+            await connect("amqp://127.0.0.1:1", record=tmp_path / "none.pcapng")
+
+    run(main())
+    assert streams_of((tmp_path / "none.pcapng").read_bytes()) == []
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+
+    async def main() -> None:
+        async with broker() as (server, _), connect(url_of(server), record=full) as connection:
+            ch = await connection.open_channel()
+            await ch.publish(bytes(100_000), routing_key="q")
+            assert (await ch.call(QueueDeclare(queue="q"))).queue == "q"
+
+    with caplog.at_level(logging.ERROR, "amqp_sansio_asyncio"):
+        run(main())
+    assert "the recording ends here" in caplog.text
+
+
+def test_a_file_that_can_not_be_opened(tmp_path: Path) -> None:
+    async def main() -> None:
+        with pytest.raises(IsADirectoryError):
+            await connect("amqp://localhost", record=tmp_path)
+
+    run(main())

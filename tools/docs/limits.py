@@ -1,0 +1,59 @@
+"""docs/limits.md: every bound of the core, its default, and what happens when it is reached."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+from amqp_sansio import Limits
+from tools.docs.pages import run
+
+_OCTETS = frozenset(
+    {"unparsed", "message", "bodies", "header", "backlog_high", "backlog_low", "backlog_hard"}
+)
+
+
+def rows() -> dict[str, str]:
+    """What the docstring of Limits says of each field."""
+    found: dict[str, str] = {}
+    for line in inspect.cleandoc(Limits.__doc__ or "").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) == 2 and cells[0].startswith("`"):
+            for name in cells[0].split(","):
+                found[name.strip().strip("`")] = cells[1]
+    return found
+
+
+def page() -> str:
+    """The whole page."""
+    texts = rows()
+    limits = Limits()
+    lines = [
+        "# Limits",
+        "",
+        "Written by `python -m tools.docs.limits` from `amqp_sansio.Limits`; a test compares the two.",
+        "",
+        "An endpoint or observer never holds more than these bounds allow, whatever its peer sends. Each check comes before "
+        "the octets are kept. `Config(limits=Limits(message=1024 * 1024))` changes a bound.",
+        "",
+        "| field | default | at the limit |",
+        "|---|---|---|",
+    ]
+    for name in Limits.__match_args__:  # type: ignore[attr-defined]
+        lines.append(f"| `{name}` | {_amount(name, getattr(limits, name))} | {texts[name]} |")
+    return "\n".join(lines) + "\n"
+
+
+def _amount(name: str, value: int) -> str:
+    if name not in _OCTETS:
+        return f"{value:,}"
+    return f"{value // 1024 ** 2:,} MiB" if value % 1024**2 == 0 else f"{value // 1024:,} KiB"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; the exit status."""
+    return run("limits.md", page, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
