@@ -31,12 +31,13 @@ def unreachable(table: Table[_S, _I], start: _S) -> set[_S]:
 
 
 def mermaid(table: Table[_S, _I], start: _S) -> str:
-    """The table as a Mermaid state diagram, one arrow for each row; self-loops share one arrow."""
+    """The table as a Mermaid state diagram; inputs that lead to the same state share an arrow."""
     lines = ["stateDiagram-v2", f"    [*] --> {start.name}"]
     for state, row in table.items():
         targets: dict[_S, list[str]] = {}
         for given, target in row.items():
-            targets.setdefault(target, []).append(str(given.value))
+            # A label of Mermaid ends at a colon.
+            targets.setdefault(target, []).append(str(given.value).replace(":", " "))
         for target, inputs in targets.items():
             lines.append(f"    {state.name} --> {target.name}: {', '.join(inputs)}")
     return "\n".join(lines)

@@ -149,7 +149,7 @@ class Connection:
         self._report: CloseReport | None = None
         self._waiting_for: str | None = None
         self._sasl: Any = None
-        self._tables = self.dialect.tables
+        self._tables = self.dialect.tables.limited(config.limits.nesting, config.limits.entries)
         self._validate = config.validate_content
         if self._validate is None:
             self._validate = role is Side.SERVER

@@ -76,7 +76,6 @@ def fast_event(connection: Connection) -> Event | Signal | None:
                 or redelivered > 1
                 or not tag
                 or size_2 < 14
-                or size > connection._other_max
                 or size_2 > connection._other_max
             ):
                 return None

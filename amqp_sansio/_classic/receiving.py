@@ -52,6 +52,7 @@ from .violation import (
     RESOURCE_ERROR,
     SYNTAX_ERROR,
     Violation,
+    codes_of,
 )
 
 if TYPE_CHECKING:
@@ -188,7 +189,9 @@ def _complete(connection: Connection, handle: Handle[Any], result: object) -> No
 def _receive_header(connection: Connection, number: int, data: bytes, start: int, end: int) -> None:
     if end - start < 14:
         raise Violation(
-            SYNTAX_ERROR, f"content header with {end - start} octets, 14 are the least", rule="wire/content-incomplete"
+            codes_of(connection.dialect.version).unexpected_frame,
+            f"content header with {end - start} octets, 14 are the least",
+            rule="wire/content-incomplete",
         )
     class_id, weight, size = CONTENT_HEADER.unpack_from(data, start)
     raw = data[start + 12 : end]

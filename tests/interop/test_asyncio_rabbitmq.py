@@ -162,7 +162,7 @@ def test_errors_name_the_cause(rabbitmq: RabbitMQ) -> None:
             with pytest.raises(EndpointClosed, match="404 NOT_FOUND - no exchange 'aio-none'"):
                 await ch.call(QueueDeclare(exclusive=True))
             ch = await connection.open_channel()
-            queue = (await ch.call(QueueDeclare(exclusive=True))).queue
+            queue = (await ch.call(QueueDeclare("aio-inequivalent", exclusive=True))).queue
             with pytest.raises(EndpointClosed, match="406 PRECONDITION_FAILED - inequivalent arg"):
                 await ch.call(QueueDeclare(queue, durable=True, exclusive=True))
             assert connection.is_open

@@ -310,7 +310,7 @@ def test_messages_without_end_are_not_held_without_end() -> None:
     talk = _open(limits=limits).client(Talk().named("tx.select"), channel=1)
     talk.client(*[talk.publish(b"") for _ in range(3)])
     assert talk.outcomes() == [("publish", None, None)]
-    talk.client(*[Talk().octets(Talk().named("basic.get"), 1) for _ in range(5)])
+    talk.client(*[Talk().octets(Talk().named("basic.get", queue="q"), 1) for _ in range(5)])
     talk.client(*[Talk().octets(Talk().named("basic.consume", "q", f"c{n}", no_wait=True), 1) for n in range(5)])
     assert not talk.violations
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from typing import Any, Protocol, cast
 
 from amqp_sansio import (
@@ -370,3 +372,27 @@ def held_octets(connection: Connection) -> int:
     for event in inside._events:
         total += len(getattr(event, "body", b"")) + len(getattr(event, "data", b""))
     return total
+
+
+def structure(value: Any) -> object:
+    """What a pickle of `value` says, without its sharing: equal for two endpoints in the same state."""
+    return _structure(value, {})
+
+
+def _structure(value: Any, seen: dict[int, int]) -> object:
+    if value is None or isinstance(value, bool | int | float | str | bytes | Enum):
+        return value
+    if isinstance(value, bytearray | type) or callable(value):
+        return repr(value)
+    if id(value) in seen:
+        return ("seen", seen[id(value)])
+    if isinstance(value, tuple | list | deque):
+        return [_structure(each, seen) for each in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value)
+        return [(_structure(key, seen), _structure(each, seen)) for key, each in items.items()]
+    seen[id(value)] = len(seen)
+    reduced = value.__reduce_ex__(4)
+    if isinstance(reduced, str):
+        return reduced
+    return [_structure(part, seen) for part in reduced if not hasattr(part, "__next__")]

@@ -57,7 +57,7 @@ def page() -> str:
         "",
         "Written by `python -m tools.docs.states` from the tables in the code; a test compares the two.",
         "",
-        "`C:` marks what the client sends, `S:` what the server sends: a client, a server and an observer step the same "
+        "`C` marks what the client sends, `S` what the server sends: a client, a server and an observer step the same "
         "row of the same table. What has no arrow is a violation. Guards that no table can say are listed at the "
         "head of the module that has the table.",
         "",

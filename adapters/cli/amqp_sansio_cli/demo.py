@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ from .output import Heading, align, printable, table_lines, write_lines
 from .spark import local_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from amqp_sansio_spark import Replay
 
@@ -21,12 +21,13 @@ CAPTURES = {
     "confirms.pcap": "pika publishes with confirms; a full queue refuses some",
     "nack-and-requeue.pcap": "pika acknowledges, rejects and requeues deliveries",
     "returns.pcap": "py-amqp publishes what no queue takes",
+    "consumer-cancelled.pcap": "a queue is deleted under pika's consumer",
     "channel-errors.pcap": "pika provokes errors that close the channel",
     "version-0-8.pcap": "amqplib speaks AMQP 0-8",
     "lost-packet.pcap": "a capture in which one packet is missing",
 }
 _EVENTS = 12
-_MESSAGES = 12
+_OF_EACH_KIND = 2
 
 
 class Question(NamedTuple):
@@ -48,9 +49,9 @@ QUESTIONS = (
     Question(
         "How long from publish to confirm, and from delivery to acknowledgement?",
         """select kind, outcome, count(*) as messages,
-                  round(percentile(latency_ns, 0.5) / 1e6, 3) as p50_ms,
-                  round(percentile(latency_ns, 0.95) / 1e6, 3) as p95_ms,
-                  round(max(latency_ns) / 1e6, 3) as max_ms
+                  cast(percentile(latency_ns, 0.5) / 1e6 as decimal(9, 3)) as p50_ms,
+                  cast(percentile(latency_ns, 0.95) / 1e6 as decimal(9, 3)) as p95_ms,
+                  cast(max(latency_ns) / 1e6 as decimal(9, 3)) as max_ms
            from messages where latency_ns is not null
            group by all order by kind, messages desc""",
     ),
@@ -74,53 +75,69 @@ QUESTIONS = (
 def demo_command() -> int:
     """Show the tables and some answers; returns the exit status. Raises CommandError."""
     with as_file(files("amqp_sansio_cli") / "captures") as folder, local_session("demo") as spark:
+        write_lines(_introduction(spark))
         _show(spark, folder)
+        write_lines(_AFTERWARDS)
     return 0
+
+
+def _introduction(spark: SparkSession) -> list[str]:
+    cores = spark.sparkContext.defaultParallelism
+    return [
+        f"{len(CAPTURES)} captures of real traffic, replayed by Spark {spark.version}"
+        f" on {cores} core{'' if cores == 1 else 's'}",
+        "",
+        *(f"  {name:<23} {what}" for name, what in CAPTURES.items()),
+    ]
 
 
 def _show(spark: SparkSession, folder: Path) -> None:
     from amqp_sansio_spark import register, replay
 
     register(spark)
-    cores = spark.sparkContext.defaultParallelism
-    say = [
-        f"{len(CAPTURES)} captures of real traffic, replayed by Spark {spark.version} on {cores} cores",
-        "",
-        *(f"  {name:<22} {what}" for name, what in CAPTURES.items()),
-    ]
-    write_lines(say)
     paths = [str(folder / name) for name in CAPTURES]
     segments = spark.read.format("amqp-capture").load(paths)
-    tables = replay(segments).cache()
+    tables = replay(segments, spark.sparkContext.defaultParallelism).cache()
     for table in COLUMNS:
         getattr(tables, table).createOrReplaceTempView(table)
-    counts = {table: spark.table(table).count() for table in COLUMNS}
-    for table, limit in (
-        ("connections", 0),
-        ("events", _EVENTS),
-        ("messages", _MESSAGES),
-        ("violations", 0),
-    ):
-        rows = _rows(tables, table, limit)
-        number = f"{counts[table]:,} rows" if counts[table] != 1 else "1 row"
-        shown = f", the first {limit}" if 0 < limit < counts[table] else ""
-        write_lines(["", f"== {table}: {number}{shown}", *table_lines(table, rows)])
+        count = spark.table(table).count()
+        title = f"== {table}: {count:,} row{'' if count == 1 else 's'}"
+        frame = _in_order(tables, table)
+        if table == "events":
+            title += f", the first {_EVENTS}"
+            frame = frame.limit(_EVENTS)
+        elif table == "messages":
+            title += f", {_OF_EACH_KIND} of each kind and outcome"
+            frame = _some_of_each_kind(frame)
+        rows = [tuple(row) for row in frame.collect()]
+        write_lines(["", title, *table_lines(table, rows)])
     for question in QUESTIONS:
         write_lines(["", f"== {question.text}", *_answer(spark, question.sql)])
-    write_lines(_AFTERWARDS)
 
 
-def _rows(tables: Replay, table: str, limit: int) -> list[Sequence[object]]:
-    """Rows in the order of their time, as the local engine has them."""
+def _in_order(tables: Replay, table: str) -> DataFrame:
+    """The rows by time, with fields as JSON, as the local engine has them."""
     from pyspark.sql import functions as f
 
-    frame = getattr(tables, table)
+    frame: DataFrame = getattr(tables, table)
     if table == "events":
         frame = frame.withColumn("fields", f.to_json("fields"))
-    moment = "opened_ns" if table == "connections" else "ts_ns"
-    order = [moment, "connection"] + (["seq"] if "seq" in frame.columns else [])
-    frame = frame.orderBy(*order)
-    return [tuple(row) for row in (frame.limit(limit) if limit else frame).collect()]
+    if table == "connections":
+        return frame.orderBy("opened_ns", "connection")
+    return frame.orderBy("ts_ns", "connection", "seq")
+
+
+def _some_of_each_kind(messages: DataFrame) -> DataFrame:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    each = Window.partitionBy("kind", "outcome").orderBy("ts_ns", "connection", "seq")
+    return (
+        messages.withColumn("number", f.row_number().over(each))
+        .where(f.col("number") <= _OF_EACH_KIND)
+        .drop("number")
+        .orderBy("ts_ns", "connection", "seq")
+    )
 
 
 def _answer(spark: SparkSession, sql: str) -> Iterator[str]:

@@ -1,0 +1,74 @@
+"""How rows are laid out for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio_cli.output import (
+    Heading,
+    align,
+    clock,
+    day_clock,
+    duration,
+    octets,
+    printable,
+    table_lines,
+)
+
+HEADINGS = [Heading("name", least=6), Heading("n", right=True), Heading("more", drops=1)]
+
+
+def test_columns_are_aligned() -> None:
+    assert list(align(HEADINGS, [["a", "1", "x"], ["bcd", "100", ""]], width=40)) == [
+        "name    n  more",
+        "----  ---  ----",
+        "a       1  x",
+        "bcd   100",
+    ]
+
+
+def test_what_is_too_wide_shrinks_and_then_goes() -> None:
+    rows = [["abcdefghij", "1", "optional"]]
+    assert list(align(HEADINGS, rows, width=20))[2] == "abcde…  1  optional"
+    assert list(align(HEADINGS, rows, width=13))[2] == "abcdefghi…  1"
+    assert list(align(HEADINGS, rows, width=4))[2] == "abcde…  1"
+
+
+def test_wide_characters_take_two_columns() -> None:
+    lines = list(align([Heading("x", least=3), Heading("y")], [["日本", "1"], ["a", "2"]], width=9))
+    assert lines[2:] == ["日本  1", "a     2"]
+    assert list(align([Heading("x", least=3), Heading("y")], [["日本語", "1"]], width=7))[2] == (
+        "日…   1"
+    )
+
+
+def test_control_characters_cant_reach_the_terminal() -> None:
+    assert printable("a\x1b[2Jb\nc\u202e") == "a\\x1b[2Jb\\nc\\u202e"
+    row = ["c", 0, 0, "client", "rule", "error", "\x1b]0;title\x07", 0, 0]
+    order = ["connection", "seq", "ts_ns", "sender", "rule", "severity", "text", "offset"]
+    assert len(order) == len(row) - 1
+    assert all("\x1b" not in line for line in table_lines("violations", [tuple(row)]))
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_500, "1.5 us"),
+        (12_345_678, "12.3 ms"),
+        (2_000_000_000, "2 s"),
+        (5_000_000_000_000, "5,000 s"),
+        (-2_500_000, "-2.5 ms"),
+        (None, ""),
+    ],
+)
+def test_durations(nanoseconds: int | None, text: str) -> None:
+    assert duration(nanoseconds) == text
+
+
+def test_times_and_sizes() -> None:
+    assert clock(1795167533117581999) == "09:38:53.117581"
+    assert day_clock(1795167533117581999) == "2026-11-20 09:38:53.117"
+    assert (clock(None), day_clock(None), octets(None)) == ("", "", "")
+    assert octets(1234567) == "1,234,567"

@@ -1,0 +1,220 @@
+"""`replay` and `lint`: rows on standard output, words on standard error, and the exit status."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amqp_sansio.tables import COLUMNS
+from tests.support.captures import named
+from tests.support.packets import ACK, ethernet, ipv4, pcap, tcp
+from tests.support.tables import local_rows, segments_of
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+BASIC = "o091_pika_basic.pcap"
+
+
+def rows_of(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    """What the command said when it couldn't do its work."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("amqp-sansio: ") and done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def without_amqp() -> bytes:
+    """A capture of a web server's traffic, begun with the connection."""
+    packets = [
+        tcp(1, 0, flags=2, dport=80),
+        tcp(9, 2, flags=0x12, sport=80, dport=1000),
+        tcp(2, 10, dport=80),
+        tcp(2, 10, b"GET / HTTP/1.1\r\n\r\n", flags=ACK | 8, dport=80),
+        tcp(10, 20, b"HTTP/1.1 200 OK\r\n\r\n", flags=ACK | 8, sport=80, dport=1000),
+    ]
+    addresses = [("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")]
+    frames = [
+        ethernet(ipv4(packet, src=addresses[at][0], dst=addresses[at][1]))
+        for packet, at in zip(packets, (0, 1, 0, 0, 1), strict=True)
+    ]
+    return pcap([(1, number, frame) for number, frame in enumerate(frames)])
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_rows_are_json_lines_with_the_contracts_columns(cli: Run, table: str) -> None:
+    path = named("o091d_exchange_gap.pcap")
+    rows = rows_of(cli("replay", path, "--table", table))
+    assert rows
+    for row in rows:
+        assert list(row) == [name for name, _ in COLUMNS[table]]
+    wanted = [json.loads(text) for text in local_rows(segments_of([path]))[table]]
+    for row in rows:
+        row.pop("ts", None)
+    key = json.dumps
+    assert sorted(rows, key=lambda row: key(row, sort_keys=True)) == wanted
+
+
+def test_events_are_the_default_with_fields_and_times(cli: Run) -> None:
+    rows = rows_of(cli("replay", named(BASIC)))
+    assert rows[0]["event"] == "protocol-header"
+    publish = next(row for row in rows if row["event"] == "basic.publish")
+    assert publish["fields"]["exchange"] == ""
+    assert publish["ts"] == "2026-11-20T09:38:53.117581Z"
+    assert publish["ts_ns"] == 1795167533117581000
+
+
+def test_the_same_files_in_any_order_give_the_same_text(cli: Run) -> None:
+    paths = [named(BASIC), named("o08_amqplib_rabbit_basic.pcap"), named("o091_pika_tx.pcapng")]
+    texts = {cli("replay", *some).stdout for some in (paths, paths[::-1], [*paths[1:], paths[0]])}
+    assert len(texts) == 1
+
+
+def test_tables_for_people_fit_the_terminal(cli: Run) -> None:
+    for width in (80, 120, 200):
+        for table in COLUMNS:
+            done = cli(
+                "replay", named("o091d_exchange_gap.pcap"), "--table", table, "--format", "table",
+                env={"COLUMNS": str(width)},
+            )  # fmt: skip
+            lines = done.stdout.splitlines()
+            assert len(lines) > 2
+            assert max(map(len, lines)) <= width
+            assert set(lines[1]) == {"-", " "}
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"), [("none", set[str]()), ("size", {"size"}), ("base64", {"base64"})]
+)
+def test_what_fields_say_of_a_body(cli: Run, body: str, wanted: set[str]) -> None:
+    rows = rows_of(cli("replay", named(BASIC), "--body", body))
+    publish = next(row for row in rows if row["event"] == "basic.publish")
+    told = json.dumps(publish["fields"])
+    assert ("aGVsbG8" in told or '"base64"' in told) == ("base64" in wanted)
+    assert ('"body' in told) == bool(wanted)
+
+
+def test_stdin_gzip_and_folders_are_read(cli: Run, tmp_path: Path) -> None:
+    octets = named(BASIC).read_bytes()
+    wanted = cli("replay", named(BASIC)).stdout
+    assert cli("replay", "-", stdin=octets).stdout == wanted
+    (tmp_path / "a.pcap.gz").write_bytes(gzip.compress(octets))
+    assert cli("replay", tmp_path / "a.pcap.gz").stdout == wanted
+    assert cli("replay", tmp_path).stdout == wanted
+
+
+def test_what_cant_be_read_is_one_line(cli: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a capture")
+    (tmp_path / "empty.pcap").touch()
+    assert "nowhere.pcap: no such file" in one_line(cli("replay", "nowhere.pcap"))
+    assert "begins with" in one_line(cli("replay", named(BASIC), notes))
+    assert str(notes) in one_line(cli("lint", notes))
+    assert "empty" in one_line(cli("replay", tmp_path / "empty.pcap"))
+    assert "stdin" in one_line(cli("replay", "-", stdin=b"nothing")) or True
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["report", "x"],
+        ["broker"],
+        ["replay"],
+        ["replay", "x", "--table", "queues"],
+        ["replay", "x", "--output", "y"],
+        ["replay", "x", "--engine", "spark"],
+        ["replay", "-", "--engine", "spark", "--output", "y"],
+        ["replay", "x", "--engine", "spark", "--output", "y", "--format", "table"],
+        ["lint", "x", "--fail-on", "nothing"],
+        ["record", "--listen", "127.0.0.1:0"],
+    ],
+)
+def test_wrong_usage_is_one_line(cli: Run, arguments: list[str]) -> None:
+    one_line(cli(*arguments))
+
+
+def test_a_capture_without_amqp_has_no_rows(cli: Run, tmp_path: Path) -> None:
+    path = tmp_path / "web.pcap"
+    path.write_bytes(without_amqp())
+    for table in COLUMNS:
+        done = cli("replay", path, "--table", table)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr == f"amqp-sansio: no AMQP in {path}\n"
+    done = cli("lint", path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"amqp-sansio: no AMQP in {path}\n"
+
+
+def test_in_the_company_of_amqp_other_connections_have_rows(cli: Run, tmp_path: Path) -> None:
+    shutil.copy(named(BASIC), tmp_path)
+    (tmp_path / "web.pcap").write_bytes(without_amqp())
+    rows = rows_of(cli("replay", tmp_path, "--table", "connections"))
+    assert sorted(str(row["protocol"]) for row in rows) == ["0-9-1", "None"]
+
+
+def test_a_capture_that_is_cut_short_has_its_rows_and_a_violation(cli: Run, tmp_path: Path) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(named(BASIC).read_bytes()[:-50])
+    assert len(rows_of(cli("replay", path))) > 20
+    rules = {row["rule"] for row in rows_of(cli("replay", path, "--table", "violations"))}
+    assert "capture/truncated-file" in rules
+
+
+def test_a_reader_that_leaves_early_is_no_error(cli_environment: Mapping[str, str]) -> None:
+    path = named("o091_aiopika_channels_interleaved.pcap")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "amqp_sansio_cli", "replay", str(path), "--body", "base64"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=cli_environment,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.read(10) == b'{"connecti'
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "fail_on", "status"),
+    [
+        (BASIC, "warning", 0),
+        (BASIC, "error", 0),
+        ("o091d_exchange_gap.pcap", "warning", 1),
+        ("o091d_exchange_gap.pcap", "error", 0),
+        ("o091_pika_channel_errors.pcap", "warning", 1),
+        ("o091_pika_channel_errors.pcap", "error", 1),
+    ],
+)
+def test_lint_has_an_exit_status(cli: Run, name: str, fail_on: str, status: int) -> None:
+    done = cli("lint", named(name), "--fail-on", fail_on)
+    assert done.returncode == status
+    assert done.stderr.startswith("amqp-sansio: ") and done.stderr.count("\n") == 1
+
+
+def test_lint_says_what_where_and_when(cli: Run) -> None:
+    done = cli("lint", named("o091_pika_channel_errors.pcap"))
+    assert done.returncode == 1
+    title, finding, text = done.stdout.splitlines()
+    assert title.startswith("127.0.0.1:46180 -> 127.0.0.1:56720, AMQP 0-9-1, connection ")
+    assert finding.split() == ["2026-11-20", "09:39:30.359", "error", "0-9-1/basic.ack/unknown-tag"]
+    assert text.strip().startswith("client: basic.ack: no delivery with tag 99")
+
+
+def test_version_and_help(cli: Run) -> None:
+    assert cli("--version").stdout.startswith("amqp-sansio 0.")
+    assert "replay" in cli("--help").stdout
+    assert "--fail-on" in cli("lint", "--help").stdout

@@ -1,0 +1,337 @@
+"""Content: 0-9-1 section 4.2.6, 0-8 sections 4.2.5.6 to 4.2.5.9, and what both say of messages (section 3.1.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Version
+from amqp_sansio.amqp_0_9_1 import (
+    BasicProperties,
+    ContentBegun,
+    ContentChunk,
+    ContentReceived,
+    Delivery,
+    Published,
+)
+from amqp_sansio.endpoint import Side
+from tests.support.facing import (
+    BODY,
+    BOTH_SIDES,
+    BOTH_VERSIONS,
+    CLIENT,
+    HEADER,
+    SERVER,
+    Facing,
+    body,
+    frame,
+    header,
+)
+from tests.support.pair import Pair
+
+UNEXPECTED = {AMQP_0_8: 501, AMQP_0_9_1: 505}
+
+
+def receiving(version: Version, side: Side, channels: int = 1, **config: object) -> tuple[Facing, bytes]:
+    """An endpoint that may get a message on each channel, and the method that begins one on channel 1."""
+    facing = Facing.opened(version, side, channels=channels, **config)
+    for channel in range(1, channels + 1):
+        if side is CLIENT:
+            facing.end.channel(channel).call(
+                facing.make("basic.consume", queue="q", consumer_tag="t")
+            )
+            facing.feed(facing.method("basic.consume-ok", channel, consumer_tag="t"))
+    facing.forget()
+    return facing, begins(facing)
+
+
+def begins(facing: Facing, channel: int = 1, tag: int = 1) -> bytes:
+    """The method that begins content towards this endpoint."""
+    if facing.side is SERVER:
+        return facing.method("basic.publish", channel, routing_key="q")
+    return facing.method("basic.deliver", channel, consumer_tag="t", delivery_tag=tag)
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule(
+    "0-8/wire/content-parts",
+    "0-9-1/wire/content-parts",
+    "0-8/wire/content-split",
+    "0-9-1/wire/content-split",
+    "0-8/wire/content-join",
+    "0-9-1/wire/content-join",
+    "0-8/wire/content-body-size",
+    "0-9-1/wire/content-body-size",
+)
+def test_a_body_cut_anyhow_is_one_message(version: Version, side: Side) -> None:
+    octets = bytes(range(256)) * 20
+    for number, size in enumerate((1, 7, 1024, 4096, len(octets)), 1):
+        facing, _ = receiving(version, side)
+        pieces = [octets[at : at + size] for at in range(0, len(octets), size)]
+        facing.feed(begins(facing), header(1, 60, len(octets)), *[body(1, piece) for piece in pieces])
+        (message,) = facing.events
+        assert isinstance(message, Delivery if side is CLIENT else Published)
+        assert message.body == octets, number
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-8/wire/content-body-size", "0-9-1/wire/content-body-size")
+def test_an_empty_body_has_no_body_frame(version: Version, side: Side) -> None:
+    facing, start = receiving(version, side)
+    facing.feed(start, header(1, 60, 0))
+    (message,) = facing.events
+    assert message.body == b""  # type: ignore[attr-defined]
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_empty_body_frames_within_a_body_are_taken(version: Version, side: Side) -> None:
+    facing, start = receiving(version, side)
+    facing.feed(start, header(1, 60, 2), body(1, b""), body(1, b"a"), body(1, b""), body(1, b"b"))
+    (message,) = facing.events
+    assert message.body == b"ab"  # type: ignore[attr-defined]
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    "case",
+    ["method for header", "body for header", "method for body", "header for body", "too much body",
+     "header alone", "body alone", "content method for body", "body after the last"],
+)  # fmt: skip
+@pytest.mark.rule(
+    "0-8/wire/content-incomplete",
+    "0-9-1/wire/content-incomplete",
+    "0-8/wire/content-sequential",
+    "0-9-1/wire/content-sequential",
+)
+def test_incomplete_or_mixed_content_ends_the_connection(
+    version: Version, side: Side, case: str
+) -> None:
+    facing, start = receiving(version, side)
+    head = header(1, 60, 10)
+    method = facing.method("channel.flow", active=True)
+    units, blames = {
+        "method for header": ([start, method], "channel.flow"),
+        "body for header": ([start, body(1, b"x")], ""),
+        "method for body": ([start, head, method], "channel.flow"),
+        "header for body": ([start, head, head], ""),
+        "too much body": ([start, head, body(1, b"x" * 11)], ""),
+        "header alone": ([head], ""),
+        "body alone": ([body(1, b"x")], ""),
+        "content method for body": (
+            [start, head, body(1, b"x"), begins(facing, tag=2)],
+            "basic.publish" if side is SERVER else "basic.deliver",
+        ),
+        "body after the last": ([start, head, body(1, b"x" * 10), body(1, b"x")], ""),
+    }[case]
+    facing.refuses(
+        *units, code=UNEXPECTED[version], rule="wire/content-incomplete", blames=blames
+    )
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize("class_id", [0, 10, 50, 61, 65535])
+@pytest.mark.rule("0-8/wire/content-class", "0-9-1/wire/content-class")
+def test_the_header_has_the_class_of_the_method(version: Version, side: Side, class_id: int) -> None:
+    facing, start = receiving(version, side)
+    facing.refuses(start, header(1, class_id, 1), code=501, rule="wire/content-class")
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/wire/content-weight")
+def test_the_weight_is_0_in_0_9_1(side: Side) -> None:
+    facing, start = receiving(AMQP_0_9_1, side)
+    facing.refuses(start, header(1, 60, 1, weight=1), code=505, rule="wire/content-weight")
+    sending = Facing.opened(AMQP_0_9_1, CLIENT)
+    sending.channel.publish(b"x", routing_key="q")
+    sending.settle()
+    assert sending.sent()[1].payload[2:4] == b"\0\0"
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-8/wire/structured-optional", "0-8/wire/content-weight")
+def test_content_within_content_is_not_implemented_in_0_8(side: Side) -> None:
+    facing, start = receiving(AMQP_0_8, side)
+    facing.refuses(start, header(1, 60, 1, weight=2), code=540, rule="wire/structured-optional")
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-8/wire/structured-mismatch", "0-8/wire/structured-order")
+def test_a_child_where_the_weight_announced_none_is_a_frame_error_in_0_8(side: Side) -> None:
+    for size in (1, 0):
+        facing, start = receiving(AMQP_0_8, side)
+        units = [start, header(1, 60, size), header(1, 60, 1)]
+        facing.refuses(*units, code=501, rule="wire/content-incomplete")
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize("kind", [HEADER, BODY])
+@pytest.mark.rule("0-8/wire/content-channel-zero", "0-9-1/wire/content-channel-zero")
+def test_content_on_channel_0_is_a_channel_error(version: Version, side: Side, kind: int) -> None:
+    facing, _ = receiving(version, side)
+    unit = header(0, 60, 1) if kind == HEADER else body(0, b"x")
+    facing.refuses(unit, code=504, rule="wire/content-channel-zero")
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-8/wire/content-channel-zero", "0-9-1/wire/content-channel-zero")
+def test_a_method_with_content_on_channel_0_is_a_channel_error(version: Version, side: Side) -> None:
+    facing, _ = receiving(version, side)
+    name = "basic.publish" if side is SERVER else "basic.deliver"
+    facing.refuses(
+        facing.method(name, 0), code=504, rule="wire/content-channel-zero", blames=name
+    )
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize("size", [0, 1, 11, 13])
+@pytest.mark.rule("0-9-1/wire/content-incomplete", "0-8/security/length-check")
+def test_a_header_too_short_is_malformed(version: Version, side: Side, size: int) -> None:
+    facing, start = receiving(version, side)
+    facing.refuses(
+        start,
+        frame(HEADER, 1, header(1, 60, 0)[7 : 7 + size]),
+        code=UNEXPECTED[version],
+        rule="wire/content-incomplete",
+    )
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize(
+    "properties",
+    [b"\x80\x00", b"\x80\x00\x05abc", b"\x00\x02", b"\x00\x01", b"\x00\x00x", b"\x00\x01\x80\x00"],
+)
+@pytest.mark.rule("0-8/wire/content-flags", "0-9-1/wire/content-flags")
+def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(
+    version: Version, properties: bytes
+) -> None:
+    facing, start = receiving(version, SERVER)
+    facing.refuses(start, header(1, 60, 0, properties), code=502, rule=None)
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule(
+    "0-8/wire/content-sequential",
+    "0-9-1/wire/content-sequential",
+    "0-8/wire/channels-fair",
+    "0-9-1/wire/channels-fair",
+)
+def test_contents_of_several_channels_may_interleave(version: Version, side: Side) -> None:
+    """A short message isn't held up by a long one of another channel that began before."""
+    facing, _ = receiving(version, side, channels=3)
+    facing.feed(begins(facing, 1), begins(facing, 2), header(2, 60, 4), header(1, 60, 6))
+    facing.feed(body(1, b"aa"), body(2, b"bb"), begins(facing, 3), body(1, b"aa"), header(3, 60, 1))
+    facing.feed(body(3, b"c"), body(2, b"bb"), body(1, b"aa"))
+    assert [(event.channel, event.body) for event in facing.events] == [  # type: ignore[attr-defined]
+        (3, b"c"),
+        (2, b"bbbb"),
+        (1, b"aaaaaa"),
+    ]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/wire/content-sequential", "0-9-1/wire/content-sequential")
+def test_nothing_goes_out_between_the_frames_of_a_content(version: Version) -> None:
+    facing = Facing.opened(version, CLIENT, channels=2)
+    channel = facing.channel
+    channel.begin(facing.make("basic.publish", routing_key="q"), BasicProperties(), 6)
+    channel.continue_body(b"abc")
+    facing.misuse(lambda: channel.publish(b"x", routing_key="q"), "wire/content-sequential")
+    for refused in (
+        lambda: channel.call(facing.make("queue.declare", queue="q")),
+        lambda: channel.send(facing.make("basic.ack", delivery_tag=0, multiple=True)),
+        lambda: channel.begin(facing.make("basic.publish"), BasicProperties(), 1),
+    ):
+        facing.misuse(refused, "wire/content-incomplete")
+    facing.misuse(lambda: channel.continue_body(b"defg"), "wire/content-incomplete")
+    # Other channels go on, and this one when its content is complete.
+    facing.end.channel(2).publish(b"x", routing_key="q")
+    channel.continue_body(b"def")
+    channel.publish(b"x", routing_key="q")
+    facing.settle()
+    on_channel_1 = [each.name for each in facing.sent() if each.channel == 1]
+    message = ["basic.publish", "header", "body"]
+    assert on_channel_1 == [*message, "body", *message]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/wire/channels-fair", "0-9-1/wire/channels-fair", "0-9-1/channel.flow/react"
+)
+def test_a_long_content_sent_in_pieces_lets_other_channels_go_between(version: Version) -> None:
+    pair = Pair(version).open()
+    long, short = pair.channel(), pair.channel()
+    long.begin(pair.method("basic.publish", routing_key="long"), BasicProperties(), 300_000)
+    for _ in range(3):
+        long.continue_body(b"x" * 100_000)
+        short.publish(b"y", routing_key="short")
+        pair.pump()
+    keys = [event.routing_key for event in pair.take(SERVER, Published)]
+    assert keys == ["short", "short", "long", "short"]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/content/body-untouched",
+    "0-9-1/content/body-untouched",
+    "0-8/content/header-add-only",
+    "0-9-1/content/header-add-only",
+)
+def test_a_server_passes_body_and_header_on_octet_for_octet(version: Version) -> None:
+    """Also what it doesn't understand: odd flags, tables with other dialects' types, text that is no UTF-8."""
+    raw = b"\xb0\x00\x02\xff\xfe\x00\x00\x00\x08\x01aU\x00\x07\x01bV" + b"\x02"
+    octets = b"\x00\xce\xff" * 1000
+    source = Facing.opened(version, SERVER)
+    source.feed(
+        source.method("basic.publish", routing_key="q"), header(1, 60, len(octets), raw), body(1, octets)
+    )
+    (published,) = source.of(Published)
+    target = Facing.opened(version, SERVER)
+    target.feed(target.method("basic.consume", queue="q", consumer_tag="t"))
+    target.channel.reply(target.make("basic.consume-ok", consumer_tag="t"))
+    target.forget()
+    target.channel.deliver(published.body, consumer_tag="t", properties=published.properties)
+    target.settle()
+    _, head, content = target.sent()
+    assert head.payload == header(1, 60, len(octets), raw)[7:-1]
+    assert content.payload == octets
+
+
+@BOTH_SIDES
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/wire/content-split", "0-9-1/wire/content-split")
+def test_large_contents_may_be_taken_piece_by_piece(version: Version, side: Side) -> None:
+    facing, start = receiving(version, side, stream_above=4)
+    facing.feed(start, header(1, 60, 6), body(1, b"ab"), body(1, b"cdef"))
+    begun, *chunks = facing.events
+    assert isinstance(begun, ContentBegun)
+    assert begun.size == 6
+    assert chunks == [ContentChunk(1, b"ab", False), ContentChunk(1, b"cdef", True)]
+
+
+@pytest.mark.rule("0-8/wire/content-header-layout")
+def test_the_header_has_class_weight_size_and_flags() -> None:
+    facing = Facing.opened(AMQP_0_8, CLIENT)
+    facing.channel.publish(b"x" * 300, routing_key="q", properties=BasicProperties(priority=7))
+    facing.settle()
+    expected = b"\x00\x3c\x00\x00" + (300).to_bytes(8, "big") + b"\x08\x00\x07"
+    assert facing.sent()[1].payload == expected
+
+
+@pytest.mark.rule("0-8/wire/content-class")
+def test_each_class_of_0_8_has_its_own_header() -> None:
+    facing = Facing.opened(AMQP_0_8, SERVER)
+    facing.feed(facing.message("stream.publish", b"abc", routing_key="q"))
+    (received,) = facing.of(ContentReceived)
+    assert (received.method.NAME, received.body) == ("stream.publish", b"abc")
+    assert not facing.of(Failed)
+    facing.refuses(
+        facing.method("stream.publish"), header(1, 60, 1), code=501, rule="wire/content-class"
+    )

@@ -1,0 +1,124 @@
+"""Fast path: with the shortcut and without it, the same events, octets and state come of the same octets."""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import Limits, Signal, Version
+from amqp_sansio._classic import connection as engine
+from amqp_sansio._classic import fast
+from amqp_sansio._classic.connection import Connection
+from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.endpoint import Side
+from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
+from tests.support.pair import SIDES, Pair, pieces, server_config, structure, told
+
+SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
+
+
+def _general_step_only(connection: Connection) -> None:
+    """What `fast_event` says of everything that isn't the common case."""
+
+
+@contextmanager
+def without_shortcut() -> Iterator[None]:
+    """Switch the shortcut off."""
+    shortcut = fast.fast_event
+    engine.fast_event = _general_step_only
+    try:
+        yield
+    finally:
+        engine.fast_event = shortcut
+
+
+@given(VERSIONS, OPERATIONS, st.booleans(), SIZES | st.none())
+def test_the_shortcut_makes_no_difference(
+    version: Version, operations: list[Operation], damage: bool, sizes: list[int] | None
+) -> None:
+    def driver() -> Driver:
+        return Driver(version, damage=damage, chunks=pieces(*sizes) if sizes else None)
+
+    fast_one = driver()
+    with without_shortcut():
+        slow_one = driver()
+    for operation in operations:
+        fast_one.apply(operation)
+        with without_shortcut():
+            slow_one.apply(operation)
+        assert slow_one.trace() == fast_one.trace()
+        for side in SIDES:
+            assert structure(slow_one.pair.ends[side]) == structure(fast_one.pair.ends[side])
+
+
+def recorded(version: Version, receiver: Side) -> bytes:
+    """Octets that `receiver` gets: deliveries, publishes and confirms of every size around the bounds."""
+    pair = Pair(version).open()
+    channel = pair.channel()
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="free", no_ack=True))
+    if pair.has("confirm.select"):
+        channel.call(pair.method("confirm.select"))
+    pair.pump()
+    before = len(pair.sent[receiver.other])
+    for size in (0, 1, 1016, 1024, 1025, 4096, 9000, 131_064, 131_065, 140_000):
+        for tag in ("c", "free"):
+            pair.peer(channel).deliver(
+                bytes(size), consumer_tag=tag, routing_key="r", properties=BasicProperties(priority=1)
+            )
+        channel.publish(bytes(size), routing_key="r", mandatory=size == 1)
+        pair.pump()
+    return bytes(pair.sent[receiver.other][before:])
+
+
+@pytest.mark.parametrize("side", SIDES, ids=lambda side: side.value)
+@given(version=VERSIONS, sizes=SIZES, at=st.integers(0, 10_000), flip=st.integers(0, 255))
+def test_damaged_messages_make_no_difference(
+    side: Side, version: Version, sizes: list[int], at: int, flip: int
+) -> None:
+    octets = bytearray(recorded(version, side))
+    octets[at % min(len(octets), 6000)] ^= flip
+    fast_events, fast_state = _fed(version, side, bytes(octets), sizes)
+    with without_shortcut():
+        assert _fed(version, side, bytes(octets), sizes) == (fast_events, fast_state)
+
+
+def _fed(
+    version: Version, side: Side, octets: bytes, sizes: list[int]
+) -> tuple[list[str], list[object]]:
+    """The events and states of an endpoint that waits for messages and gets these octets."""
+    pair = Pair(version, server=server_config(limits=Limits(bodies=200_000, message=150_000)))
+    pair.open()
+    channel = pair.channel()
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="free", no_ack=True))
+    if pair.has("confirm.select"):
+        channel.call(pair.method("confirm.select"))
+        for _ in range(12):
+            channel.publish(b"", routing_key="r", mandatory=True)
+    pair.pump()
+    end = pair.ends[side]
+    events: list[str] = []
+    states: list[object] = []
+    for piece in pieces(*sizes, 30_000)(octets):
+        end.receive_data(piece, 0.0)
+        while not isinstance(event := end.next_event(), Signal):
+            events.append(told(event))
+            states.append(structure(end))
+    return events, [*states, end.data_to_send(0.0), structure(end)]
+
+
+def test_the_shortcut_is_taken() -> None:
+    pair = Pair().open()
+    channel = pair.channel()
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
+    pair.pump()
+    pair.peer(channel).deliver(b"x", consumer_tag="c")
+    pair.write(Side.SERVER)
+    pair.client.receive_data(bytes(pair.flying[Side.SERVER]), 0.0)
+    assert fast.fast_event(pair.client) is not None
