@@ -99,11 +99,16 @@ def _properties(properties: Any) -> str:
 
 def _mapping(mapping: Mapping[Any, Any]) -> str:
     try:
-        parts = [f"{_key(name)}:{encode(value)}" for name, value in mapping.items()]
+        found: dict[str, str] = {}
+        for name, value in mapping.items():
+            key = _key(name)
+            while key in found:  # names that differ in octets only, which look alike as text
+                key = f"{key[:-1]}'\""
+            found[key] = encode(value)
     except CodecError:
         raw = getattr(mapping, "raw", b"")
         return f'{{"invalid":{encode(raw)}}}'
-    return f"{{{','.join(parts)}}}"
+    return f"{{{','.join([f'{key}:{value}' for key, value in found.items()])}}}"
 
 
 def _base64(octets: bytes | bytearray) -> str:

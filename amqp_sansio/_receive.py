@@ -90,7 +90,8 @@ class ReceiveBuffer:
         raise IndexError(index)
 
     def gather(self, skip: int, count: int) -> bytes:
-        """Skip `skip` octets of `data`, then take `count` octets that straddle arrivals; what follows them isn't copied.
+        """Skip `skip` octets of `data`, then take `count` octets that straddle arrivals; what follows them
+        isn't copied.
 
         `skip + count + 1` octets must have arrived, `skip` of them in `data`.
         """

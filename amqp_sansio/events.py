@@ -47,7 +47,8 @@ class CloseReport:
     """Why a channel or connection ended, and what was open then.
 
     `code` and `text` are those of the close, `class_id`/`method_id` the method that the closing side blames or 0.
-    `unsettled` are the delivery tags received (or, on a server, sent) and not yet settled, `unconfirmed` the publish numbers without a
+    `unsettled` are the delivery tags received (or, on a server, sent) and not yet settled, `unconfirmed` the
+    publish numbers without a
     confirm, `hint` a sentence on the likely cause when the pattern is known, else "".
     """
 
@@ -169,7 +170,8 @@ class Settled(Event):
 class Failed(Event):
     """An error ended a channel or the connection, and with it `handles`, which blame it.
 
-    `by` is who found the error: LOCAL when this side noticed that the peer broke a rule (`error` is a RemoteProtocolError and
+    `by` is who found the error: LOCAL when this side noticed that the peer broke a rule (`error` is a
+    RemoteProtocolError and
     the reply the specification demands is queued), REMOTE when the peer closed with an error code.
     """
 
@@ -182,7 +184,8 @@ class Failed(Event):
 
 @record
 class Abandoned(Event):
-    """Calls that will never have an answer, because what they were made on is gone; `resumable` says whether it may come back."""
+    """Calls that will never have an answer, because what they were made on is gone; `resumable` says whether
+    it may come back."""
 
     handles: tuple[Handle[object], ...]
     report: CloseReport
@@ -200,7 +203,8 @@ class Closed(Event):
 
 @record
 class AuthenticationRequested(Event):
-    """Server: the client offers `credentials`; answer with `accept_authentication()` or `refuse_authentication(text)`."""
+    """Server: the client offers `credentials`; answer with `accept_authentication()` or
+    `refuse_authentication(text)`."""
 
     mechanism: str
     credentials: Credentials
@@ -216,9 +220,13 @@ class ScramKeysRequested(Event):
 
 @record
 class OpenRequested(Event):
-    """Server: the client asks for the virtual host `vhost`; answer with `accept_open()` or `refuse_open(code, text)`."""
+    """Server: the client asks for the virtual host `vhost`; answer with `accept_open()` or `refuse_open(code, text)`.
+
+    `insist` (0-8): the client doesn't want to be redirected.
+    """
 
     vhost: str
+    insist: bool = False
 
 
 class DeliveryReceived(Event):

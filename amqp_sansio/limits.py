@@ -13,7 +13,7 @@ class Limits:
     |---|---|
     | `unparsed` | `receive_budget` is 0: the adapter stops reading and TCP does the rest |
     | `message` | a body announced larger ends its channel with 311, or goes to streaming mode when that is on |
-    | `bodies` | the sum of bodies being assembled on a connection; the next body to announce more ends its channel with 311 |
+    | `bodies` | the sum of bodies being assembled; the next one to announce more ends its channel with 311 |
     | `header` | a method, content header or properties frame above it: 501 |
     | `channels` | a higher channel-max is never offered or accepted |
     | `nesting` | a table nested deeper is a syntax error (502) |

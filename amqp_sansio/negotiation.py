@@ -35,7 +35,8 @@ _VERSIONS: Final[Mapping[bytes, Version]] = {
 def version_of(header: bytes) -> Version | None:
     """The version that 8 octets of protocol header ask for, or None.
 
-    1-1-9-1, which py-amqplib sends and the printed 0-8 specification has, is 0-8 framing; 1-1-0-9 is 0-9, which RabbitMQ
+    1-1-9-1, which py-amqplib sends and the printed 0-8 specification has, is 0-8 framing; 1-1-0-9 is 0-9,
+    which RabbitMQ
     and everybody else take as 0-9-1.
 
     >>> version_of(b"AMQP\\x00\\x00\\x09\\x01").label
@@ -85,7 +86,8 @@ class Acceptor:
         self._result: Accepted | Refused | None = None
 
     def receive_data(self, data: Buffer, now: float) -> None:
-        """Take octets that arrived at `now` (seconds). Raises LimitExceeded once the result is there: feed the connection then."""
+        """Take octets that arrived at `now` (seconds). Raises LimitExceeded once the result is there: feed
+        the connection then."""
         if self._result is not None:
             raise LimitExceeded("the acceptor has its result; give further octets to the connection")
         self._data += bytes(data)

@@ -6,7 +6,7 @@ The same code serves the local replay and Spark. Rows are a pure function of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _json
@@ -141,7 +141,8 @@ BODIES: Final = ("none", "size", "base64")
 class FlowReplay:
     """Rows from the segments of one flow (all connections of one 4-tuple, one after the other).
 
-    Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `body` is what the events' fields
+    Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `tables` names those whose rows are
+    wanted (None: all); rows of others aren't made, and cost next to nothing. `body` is what the events' fields
     say of bodies: "none", their "size", or also their octets ("base64"). With `secrets` the fields show the responses
     of the login, which else are only counted. Picklable at any point.
 
@@ -153,14 +154,34 @@ class FlowReplay:
     [('connections', True)]
     """
 
-    __slots__ = ("_body", "_connections", "_limits", "_reassembler", "_secrets", "flow")
+    __slots__ = (
+        "_body",
+        "_connections",
+        "_limits",
+        "_ports",
+        "_reassembler",
+        "_secrets",
+        "_tables",
+        "flow",
+    )
 
     def __init__(
-        self, flow: str, *, body: str = "size", secrets: bool = False, limits: Limits | None = None
+        self,
+        flow: str,
+        *,
+        tables: Collection[str] | None = None,
+        body: str = "size",
+        secrets: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         if body not in BODIES:
             raise ValueError(f"body must be one of {', '.join(BODIES)}, not {body!r}")
+        for name in tables or ():
+            if name not in COLUMNS:
+                raise ValueError(f"no table is called {name!r}; there are {', '.join(COLUMNS)}")
         self.flow = flow
+        self._tables = tuple(COLUMNS) if tables is None else tuple(tables)
+        self._ports: tuple[str, int, str, int, str] | None = None
         self._body = body
         self._secrets = secrets
         self._limits = limits or Limits()
@@ -169,8 +190,13 @@ class FlowReplay:
 
     def push(self, segment: Segment) -> list[Row]:
         """Take the next segment; give the rows that it settles. Raises LocalProtocolError for another flow's."""
-        if segment.flow != self.flow:
-            raise LocalProtocolError(f"a segment of {segment.flow} in the replay of {self.flow}")
+        ports = (segment.src, segment.sport, segment.dst, segment.dport, segment.point)
+        if ports != self._ports:
+            if segment.flow != self.flow:
+                raise LocalProtocolError(
+                    f"a segment of {segment.flow} in the replay of {self.flow}"
+                )
+            self._ports = ports
         return self._fold(self._reassembler.push(segment))
 
     def advance(self, ts_ns: int) -> list[Row]:
@@ -186,7 +212,7 @@ class FlowReplay:
         for item in items:
             if isinstance(item, ConnectionStart):
                 self._connections[item.connection] = _Connection(
-                    item, self._body, self._secrets, self._limits
+                    item, self._tables, self._body, self._secrets, self._limits
                 )
                 continue
             connection = self._connections[item.connection]
@@ -216,6 +242,7 @@ class FlowReplay:
 def replay_segments(
     segments: Iterable[Segment | CaptureDamage],
     *,
+    tables: Collection[str] | None = None,
     body: str = "size",
     secrets: bool = False,
     limits: Limits | None = None,
@@ -230,7 +257,8 @@ def replay_segments(
     sortable: list[Segment] = []
     for segment in segments:
         if isinstance(segment, CaptureDamage):
-            yield damage_row(segment)
+            if tables is None or "violations" in tables:
+                yield damage_row(segment)
         else:
             sortable.append(segment)
     sortable.sort(key=sort_key)
@@ -240,7 +268,7 @@ def replay_segments(
         if replay is None or replay.flow != flow:
             if replay is not None:
                 yield from replay.finish()
-            replay = FlowReplay(flow, body=body, secrets=secrets, limits=limits)
+            replay = FlowReplay(flow, tables=tables, body=body, secrets=secrets, limits=limits)
         yield from replay.push(segment)
     if replay is not None:
         yield from replay.finish()
@@ -264,18 +292,46 @@ class _Connection:
     """One connection's observer, lifecycle and counts."""
 
     __slots__ = (
-        "body", "complete", "counts", "events", "gaps", "held", "label", "lifecycle", "messages", "observer",
-        "protocol", "secrets", "sides", "start", "violations",
-    )  # fmt: skip
+        "body",
+        "complete",
+        "counts",
+        "events",
+        "gaps",
+        "held",
+        "label",
+        "lifecycle",
+        "messages",
+        "observer",
+        "protocol",
+        "secrets",
+        "sides",
+        "start",
+        "violations",
+        "with_connections",
+        "with_events",
+        "with_messages",
+        "with_violations",
+    )
 
-    def __init__(self, start: ConnectionStart, body: str, secrets: bool, limits: Limits) -> None:
+    def __init__(
+        self,
+        start: ConnectionStart,
+        tables: tuple[str, ...],
+        body: str,
+        secrets: bool,
+        limits: Limits,
+    ) -> None:
         self.start = start
+        self.with_events = "events" in tables
+        self.with_messages = "messages" in tables
+        self.with_violations = "violations" in tables
+        self.with_connections = "connections" in tables
         self.body = body
         self.secrets = secrets
         self.observer = Observer(
             client=start.client,
             from_start=start.syn_seen,
-            body="all" if body == "base64" else "hash",
+            body="all" if body == "base64" else "hash" if self.with_messages else "size",
             limits=limits,
         )
         self.lifecycle = Lifecycle(limits)
@@ -314,7 +370,8 @@ class _Connection:
         self.report_held(rows)
         for message in self.lifecycle.finish():
             self.message(message, rows)
-        rows.append(self.row(item))
+        if self.with_connections:
+            rows.append(self.row(item))
 
     def take(self, rows: list[Row]) -> None:
         """Turn what the observer has to say into rows."""
@@ -322,7 +379,8 @@ class _Connection:
         while (event := observer.next_event()) is not NEED_DATA:
             if isinstance(event, Observed):
                 self.events += 1
-                rows.append(("events", self.event(event)))
+                if self.with_events:
+                    rows.append(("events", self.event(event)))
                 if event.missing != 0 and event.unit == "partial":
                     self.partial(event, rows)
             elif isinstance(event, Identified):
@@ -396,6 +454,8 @@ class _Connection:
         rows: list[Row],
     ) -> None:
         self.violations += 1
+        if not self.with_violations:
+            return
         rows.append(
             (
                 "violations",
@@ -423,6 +483,8 @@ class _Connection:
 
     def message(self, message: MessageRecord, rows: list[Row]) -> None:
         self.messages += 1
+        if not self.with_messages:
+            return
         headers = message.headers
         tag = message.tag
         rows.append(

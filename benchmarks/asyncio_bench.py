@@ -47,25 +47,24 @@ def cases(count: int = 30_000, rounds: int = 3) -> list[Case]:
     """The four jobs, the libraries in turn, `rounds` times; seconds for 100k messages."""
     install_rabbitmq()
     results: list[Case] = []
-    with tempfile.TemporaryDirectory() as folder:
-        with run_rabbitmq(Path(folder)) as broker:
-            for label, job, goal in JOBS:
-                ours: list[float] = []
-                peer: list[float] = []
-                for _ in range(rounds + 1):
-                    for library, spent in (("ours", ours), ("aiormq", peer)):
-                        prepare(broker, job, count)
-                        spent.append(run_client(library, job, broker.url, count))
-                per = 100_000 / count
-                ratios = [theirs / our for theirs, our in zip(peer[1:], ours[1:], strict=True)]
-                results.append(
-                    {
-                        "case": label,
-                        "ours": round(statistics.median(ours[1:]) * per, 3),
-                        "peer": round(statistics.median(peer[1:]) * per, 3),
-                        "unit": "s CPU/100k",
-                        "ratio": round(statistics.median(ratios), 2),
-                        "goal": goal,
-                    }
-                )
+    with tempfile.TemporaryDirectory() as folder, run_rabbitmq(Path(folder)) as broker:
+        for label, job, goal in JOBS:
+            ours: list[float] = []
+            peer: list[float] = []
+            for _ in range(rounds + 1):
+                for library, spent in (("ours", ours), ("aiormq", peer)):
+                    prepare(broker, job, count)
+                    spent.append(run_client(library, job, broker.url, count))
+            per = 100_000 / count
+            ratios = [theirs / our for theirs, our in zip(peer[1:], ours[1:], strict=True)]
+            results.append(
+                {
+                    "case": label,
+                    "ours": round(statistics.median(ours[1:]) * per, 3),
+                    "peer": round(statistics.median(peer[1:]) * per, 3),
+                    "unit": "s CPU/100k",
+                    "ratio": round(statistics.median(ratios), 2),
+                    "goal": goal,
+                }
+            )
     return results

@@ -1,7 +1,10 @@
-"""One client process for the end-to-end benchmark: prints its CPU seconds for one job of `count` messages of 128 octets.
+"""One client process for the end-to-end benchmark: prints its CPU seconds for one job of `count` messages of
+128 octets.
 
-Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in confirm mode with a
-window of 1000 awaited together, `consume` a full queue without acknowledgement, `ack` the same with one acknowledgement each and prefetch 1000.
+Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in
+confirm mode with a
+window of 1000 awaited together, `consume` a full queue without acknowledgement, `ack` the same with one
+acknowledgement each and prefetch 1000.
 """
 
 from __future__ import annotations

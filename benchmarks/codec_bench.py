@@ -1,6 +1,7 @@
 """Decoding and encoding 0-9-1 through the whole engine, against pika's codec and py-amqp's tables.
 
-pika is driven at its best: the caller finds the frame boundaries and hands over exact slices. Ours is the engine with its
+pika is driven at its best: the caller finds the frame boundaries and hands over exact slices. Ours is the
+engine with its
 events, state and limits; nothing is switched off.
 """
 

@@ -90,7 +90,8 @@ class ChannelState:
     waiting. `unsettled`: delivery tag -> token, and every tag up to `settled_to` is settled; `tx_settled`: what a
     transaction settles when it commits, delivery tag -> (token, outcome). `unconfirmed`: publish number -> token, and
     every number up to `confirmed_to` is confirmed. `declared`: whether a queue was declared, which an empty queue name
-    then means. `tickets`: access tickets granted (0-8), with their rights. `assumed` marks a channel that was open before the observation
+    then means. `tickets`: access tickets granted (0-8), with their rights. `assumed` marks a channel that
+    was open before the observation
     began: what is unknown there is no error.
     """
 

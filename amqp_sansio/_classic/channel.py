@@ -218,7 +218,8 @@ class Channel(ChannelState):
     ) -> Handle[Any]:
         """Server: send a message to a consumer under the channel's next delivery tag.
 
-        The handle ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer without acknowledgement.
+        The handle ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer
+        without acknowledgement.
         """
         connection = self.connection
         tag = self.last_tag + 1
@@ -251,7 +252,7 @@ class Channel(ChannelState):
         ):
             handle = Handle((self.number, connection._calls + 1))
         joint = connection._joint
-        _locally(joint.step, connection.role, self.number, method, handle, False)
+        _locally(joint.step, connection.role, self.number, method, handle, False, size)
         _locally(joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
         if handle is not None:
             connection._calls += 1
@@ -407,6 +408,8 @@ class Channel(ChannelState):
 
     def _check_announced(self, method: Method, capability: str, rule: str) -> None:
         """RabbitMQ's extensions go only to clients that announced that they take them."""
+        if self.connection.role is not Side.SERVER:
+            return
         announced = self.connection.peer_properties.get("capabilities")
         if not isinstance(announced, Mapping) or announced.get(capability) is not True:  # type: ignore[unused-ignore]
             raise LocalProtocolError(
@@ -424,7 +427,7 @@ class Channel(ChannelState):
     ) -> None:
         self._check()
         needed = _ANNOUNCED.get(method.NAME)
-        if needed is not None and self.connection.role is Side.SERVER:
+        if needed and Side.SERVER in self.connection.dialect.senders.get(method.ID, ()):
             self._check_announced(method, *needed)
         if method.NAME in CONNECTION_INPUTS or method.NAME in CHANNEL_INPUTS:
             raise LocalProtocolError(

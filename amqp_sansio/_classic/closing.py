@@ -296,7 +296,7 @@ def finish(connection: Connection, kind: str, text: str) -> None:
     """Everything queued is parsed, and the transport or a timer ended the connection."""
     later = connection._report_later
     if later is not None:
-        cause = later.hint or ("" if kind in _TRANSPORT_ENDS else text)
+        cause = later.hint or (f"without close-ok: {text}" if kind in _TRANSPORT_ENDS else text)
         report = CloseReport(
             later.by, later.code, later.text, later.class_id, later.method_id, hint=cause, rule=later.rule
         )

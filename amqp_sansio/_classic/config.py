@@ -44,6 +44,7 @@ class Config:
     | `locale` | client: the message locale, en_US where the server lacks it; server: those it offers, with spaces between |
     | `properties` | merged over the default peer properties |
     | `known_hosts` | server: sent in open-ok |
+    | `insist` | client, 0-8: ask not to be redirected |
     | `limits` | every bound |
     | `dialect` | which 0-8 or 0-9-1; None: the version's default |
     | `validate_content` | skim properties and tables when they arrive instead of when they are read; None: servers do |
@@ -70,6 +71,7 @@ class Config:
     close_timeout: float = 10.0
     report_heartbeats: bool = False
     nonce: str = ""
+    insist: bool = False
 
 
 LEAST_FRAME_MAX: Final = 4096

@@ -84,6 +84,7 @@ class Connection:
         "_free_from",
         "_full_channel",
         "_heartbeat",
+        "_insisted",
         "_joint",
         "_last_received",
         "_last_sent",
@@ -158,7 +159,7 @@ class Connection:
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
         self._names: dict[bytes, Any] = {}
         self._unit_offset = self._unit_channel = self._unit_method = 0
-        self._started = self._was_full = self._lost = False
+        self._started = self._was_full = self._lost = self._insisted = False
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
         self._unusual |= (role is Side.CLIENT and self._validate) or self.dialect.strict
@@ -184,7 +185,8 @@ class Connection:
     def receive_data(self, data: Buffer, now: float) -> None:
         """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`.
 
-        No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence counts anew.
+        No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence
+        counts anew.
         """
         octets = data if type(data) is bytes else bytes(data)
         buffer = self._buffer
@@ -257,7 +259,8 @@ class Connection:
         return octets
 
     def handle_timeout(self, now: float) -> None:
-        """Send the heartbeat that is due, or give up on a peer that is silent, stuck in the opening, or doesn't answer a close."""
+        """Send the heartbeat that is due, or give up on a peer that is silent, stuck in the opening, or
+        doesn't answer a close."""
         self._clock.advance(now)
         if self._ending is not None or self._close_hint is not CloseHint.KEEP:
             return
@@ -358,7 +361,8 @@ class Connection:
     # Commands.
 
     def open_channel(self, number: int | None = None) -> Channel:
-        """Client: open a channel, the lowest free one when `number` is None; usable at `Opened`, or at once by pipelining.
+        """Client: open a channel, the lowest free one when `number` is None; usable at `Opened`, or at once
+        by pipelining.
 
         Raises LocalProtocolError (no free channel, number in use or out of range), EndpointClosed.
         """
@@ -381,7 +385,8 @@ class Connection:
         return channel
 
     def call(self, method: Method) -> Handle[Any]:
-        """Send a request of the connection class, such as ConnectionUpdateSecret. Raises LocalProtocolError, EndpointClosed."""
+        """Send a request of the connection class, such as ConnectionUpdateSecret. Raises LocalProtocolError,
+        EndpointClosed."""
         return self._zero.call(method)
 
     def send(self, method: Method) -> None:
@@ -405,7 +410,8 @@ class Connection:
         handshake.accept_authentication(self)
 
     def refuse_authentication(self, text: str = "ACCESS_REFUSED") -> None:
-        """Server: turn the client away with 403 if it announced that it understands that, else by closing the socket."""
+        """Server: turn the client away with 403 if it announced that it understands that, else by closing
+        the socket."""
         handshake.refuse_authentication(self, text)
 
     def provide_scram_keys(self, keys: ScramKeys | None) -> None:
@@ -417,7 +423,8 @@ class Connection:
         handshake.accept_open(self)
 
     def refuse_open(self, code: int = 530, text: str = "NOT_ALLOWED - no such virtual host") -> None:
-        """Server: close the connection instead of opening it: 530 for an unknown virtual host, 403 for a forbidden one."""
+        """Server: close the connection instead of opening it: 530 for an unknown virtual host, 403 for a
+        forbidden one."""
         handshake.refuse_open(self, code, text)
 
     def redirect(self, host: str, known_hosts: str = "") -> None:

@@ -57,7 +57,8 @@ class Delivery(LazyProperties, DeliveryReceived):
 
 @record
 class Published(LazyProperties, Event):
-    """Server: a client published a message (basic.publish). `number` counts publishes since confirm.select, 0 without it."""
+    """Server: a client published a message (basic.publish). `number` counts publishes since confirm.select,
+    0 without it."""
 
     channel: int
     exchange: str
@@ -119,7 +120,8 @@ class ContentReceived(Event):
 class ContentBegun(Event):
     """Streaming mode: a message of `size` octets begins.
 
-    `ContentChunk`s follow on the channel, or a `ContentAborted`. `number` is that of a publish when the client has selected
+    `ContentChunk`s follow on the channel, or a `ContentAborted`. `number` is that of a publish when the
+    client has selected
     confirms, as in `Published`. The handle of a reply ends after its last chunk, with a `Message` without body.
     """
 
@@ -148,7 +150,8 @@ class ContentAborted(Event):
 
 @record
 class Request(Event):
-    """The peer asks for something: answer with `channel.reply(...)` in the order of arrival, or close with an error code."""
+    """The peer asks for something: answer with `channel.reply(...)` in the order of arrival, or close with
+    an error code."""
 
     channel: int
     method: Method

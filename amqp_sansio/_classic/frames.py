@@ -1,4 +1,5 @@
-"""Frames of 0-8 and 0-9-1: seven octets of header, the payload, the end octet (0-9-1 section 4.2.3, 0-8 section 4.2.3)."""
+"""Frames of 0-8 and 0-9-1: seven octets of header, the payload, the end octet (0-9-1 section 4.2.3, 0-8
+section 4.2.3)."""
 
 from __future__ import annotations
 
@@ -37,14 +38,16 @@ OVERSIZE: Final = "wire/frame-oversize-receive"
 """The rule that frames above the agreed size break; they are dropped unread."""
 
 GATHERED: Final = 1024
-"""Body frames above this many octets that straddle arrivals are put together from them, not joined with what follows."""
+"""Body frames above this many octets that straddle arrivals are put together from them, not joined with what
+follows."""
 
 
 def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max: int) -> Frame | None:
     """Take the next whole frame, or return None while octets are missing.
 
     `body_max` and `other_max` bound the payload of body frames and of all others, in octets; they are checked
-    before a payload is waited for. Raises Violation, with a frame that is too large dropped, others left where they are.
+    before a payload is waited for. Raises Violation, with a frame that is too large dropped, others left
+    where they are.
     """
     if not buffer.want(7):
         return None

@@ -215,7 +215,10 @@ def _tune(connection: Connection, tune: Any) -> None:
     named = connection.dialect.named
     _send(connection, named["connection.tune-ok"](channel_max, frame_max, heartbeat))
     agree(connection, channel_max, frame_max, heartbeat)
-    _send(connection, named["connection.open"](virtual_host=config.vhost))
+    open_ = named["connection.open"](virtual_host=config.vhost)
+    if config.insist and connection.dialect.version is AMQP_0_8:
+        open_ = named["connection.open"](virtual_host=config.vhost, insist=True)
+    _send(connection, open_)
 
 
 def agree(connection: Connection, channel_max: int, frame_max: int, heartbeat: int) -> None:
@@ -389,7 +392,8 @@ def _tune_ok(connection: Connection, tune_ok: Any) -> None:
 def _open(connection: Connection, open_: Any) -> None:
     connection.vhost = open_.virtual_host
     connection._waiting_for = VHOST
-    connection._events.append(OpenRequested(open_.virtual_host))
+    connection._insisted = connection.dialect.version is AMQP_0_8 and open_.insist
+    connection._events.append(OpenRequested(open_.virtual_host, connection._insisted))
 
 
 def accept_open(connection: Connection) -> None:
@@ -416,6 +420,10 @@ def redirect(connection: Connection, host: str, known_hosts: str) -> None:
     named = connection.dialect.named
     if "connection.redirect" not in named:
         raise LocalProtocolError(f"{connection.dialect.name} has no connection.redirect")
+    if connection._insisted:
+        raise LocalProtocolError(
+            "the client insists on this server; let it in, or refuse it", rule="connection.open/insist"
+        )
     _decide(connection, VHOST, named["connection.redirect"](host, known_hosts))
     report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
     closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)

@@ -1,7 +1,8 @@
 """Joint: both ends of one 0-8 or 0-9-1 connection, stepped by what either side sends.
 
 An endpoint steps it with what it sends and what it receives, an observer with what it sees; the rules are here once.
-`step`, `begin`, `header` and `body` check everything first and change the state afterwards, so a refused unit leaves no trace.
+`step`, `begin`, `header` and `body` check everything first and change the state afterwards, so a refused
+unit leaves no trace.
 Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 (content).
 """
 
@@ -74,7 +75,8 @@ BEFORE_OPEN: Final = frozenset(
 
 
 class Joint:
-    """The state of a connection. `frame_max` and `channel_max` are the agreed values (0 before tuning: the defaults hold)."""
+    """The state of a connection. `frame_max` and `channel_max` are the agreed values (0 before tuning: the
+    defaults hold)."""
 
     __slots__ = (
         "assumed",
@@ -116,7 +118,8 @@ class Joint:
         whole: bool = True,
         size: int | None = None,
     ) -> Step | None:
-        """`side` sends `method` on channel `number`; None means: discarded, because the channel or connection is closing.
+        """`side` sends `method` on channel `number`; None means: discarded, because the channel or
+        connection is closing.
 
         With `whole` false a method with content is followed by `header` and `body`; else its content of `size` octets
         comes with it. Raises Violation.

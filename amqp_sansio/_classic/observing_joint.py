@@ -101,7 +101,7 @@ class ObservingJoint(Joint):
         """Take a method whose violation has been reported as if it were right, as far as that can be."""
         channel = self.channels.get(number) if number else self.zero
         assumed = self.assumed
-        if method.NAME == "channel.open" and channel is not None:
+        if method.NAME == "channel.open" and number in self.channels:
             del self.channels[number]
         was = channel is not None and channel.assumed
         self.assumed = True

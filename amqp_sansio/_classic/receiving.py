@@ -1,4 +1,5 @@
-"""What an endpoint does with each unit that arrives: one frame becomes a step of the tables and at most a few events."""
+"""What an endpoint does with each unit that arrives: one frame becomes a step of the tables and at most a
+few events."""
 
 # The modules of this package share one engine; its private state is theirs, not the caller's.
 # pyright: reportPrivateUsage=false

@@ -2,7 +2,8 @@
 
 The tables speak of what the client sends (`C_...`) and what the server sends (`S_...`), never of "we" and "they": an
 endpoint that sends and an observer that watches step the same row. What is absent is illegal.
-Sources: 0-9-1 section 2.2.4 (connection life-cycle), 2.3.7, 4.2.6 (content), and the grammars in the XML of both versions.
+Sources: 0-9-1 section 2.2.4 (connection life-cycle), 2.3.7, 4.2.6 (content), and the grammars in the XML of
+both versions.
 
 Guards that don't fit a table, all in `joint.py` and `bookkeeping.py`:
 
@@ -11,8 +12,10 @@ Guards that don't fit a table, all in `joint.py` and `bookkeeping.py`:
 - content on channel 0 and connection methods elsewhere;
 - delivery tags, consumer tags and confirm numbers must be known and open.
 
-Lenient on purpose, because real peers do it: `S_CLOSE` before the connection is open (RabbitMQ answers a bad password or
-virtual host so, though 2.2.4 forbids it), and the client's channel frames after `C_OPEN` and before `S_OPEN_OK` (pipelining).
+Lenient on purpose, because real peers do it: `S_CLOSE` before the connection is open (RabbitMQ answers a bad
+password or
+virtual host so, though 2.2.4 forbids it), and the client's channel frames after `C_OPEN` and before
+`S_OPEN_OK` (pipelining).
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ def codes_of(version: Version) -> Codes:
 class Violation(Exception):
     """A broken rule. Raised inside the engine only; each door turns it into what its caller expects.
 
-    `code` is the reply code, SILENT when the specification wants the socket closed without a word; `rule` the rule's identifier without the version;
+    `code` is the reply code, SILENT when the specification wants the socket closed without a word; `rule`
+    the rule's identifier without the version;
     `causal` says that the sender may not have known better (a race), so that an observer doesn't report it.
     """
 

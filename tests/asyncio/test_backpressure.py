@@ -279,11 +279,11 @@ def test_heartbeats_go_on_while_reading_is_paused(busy: bool) -> None:
             ch = await connection.open_channel()
             async with ch.consume("q", no_ack=True, buffer=50) as deliveries:
                 await until(lambda: ch.feeds["c"].full)
-                end = loop.time() + 15
+                end = loop.time() + 9
                 while loop.time() < end:
                     if busy:
-                        # The task hogs the loop for a while, longer than a heartbeat.
-                        busy_end = loop.time() + 2.5
+                        # The task hogs the loop, longer than from heartbeat to heartbeat.
+                        busy_end = loop.time() + 1.5
                         while loop.time() < busy_end:
                             pass
                     await asyncio.sleep(0.5)

@@ -10,6 +10,7 @@ import pytest
 
 from amqp_sansio import AmqpError, By, CloseReport, EndpointClosed, LocalProtocolError
 from amqp_sansio.amqp_0_9_1 import (
+    BasicConsume,
     BasicGet,
     BasicGetEmpty,
     BasicGetOk,
@@ -26,6 +27,8 @@ from amqp_sansio.amqp_0_9_1 import (
     ConnectionUnblocked,
     ConnectionUpdateSecret,
     ConnectionUpdateSecretOk,
+    ContentBegun,
+    ContentChunk,
     ExchangeDeclare,
     FlowChanged,
     Message,
@@ -307,6 +310,31 @@ def test_events_end_with_their_channel_and_connection() -> None:
                 await anext(of_connection)
             with pytest.raises(EndpointClosed, match="the connection is closed"):
                 await anext(connection.events())
+
+    run(main())
+
+
+def test_big_messages_in_pieces() -> None:
+    async def main() -> None:
+        async with (
+            broker() as (server, _),
+            connect(url_of(server), stream_above=1000, frame_max=4096) as connection,
+            connection.open_channel() as ch,
+        ):
+            await ch.call(QueueDeclare(queue="q"))
+            await fill(ch, "q", [bytes(100_000)])
+            async with ch.events(ContentBegun, ContentChunk, limit=3) as pieces:
+                await ch.call(BasicConsume("q", no_ack=True))
+                begun = await anext(pieces)
+                assert isinstance(begun, ContentBegun)
+                assert begun.size == 100_000
+                received = 0
+                async for piece in pieces:
+                    assert isinstance(piece, ContentChunk)
+                    received += len(piece.data)
+                    if piece.last:
+                        break
+                assert received == 100_000
 
     run(main())
 

@@ -8,8 +8,12 @@ import pytest
 
 from amqp_sansio import By, EndpointClosed
 from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, Published, QueueDeclare
-from amqp_sansio.events import Closed, Event
+from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
+from amqp_sansio.events import Closed, Event, Signal
+from amqp_sansio.sasl import Plain
+from amqp_sansio.uri import parse
 from amqp_sansio_asyncio import Connection, ServerConnection, connect, serve
+from amqp_sansio_asyncio.client_driver import ClientDriver
 from tests.support.asyncio_broker import asks, broker, client, driver_of, scripted, until, url_of
 from tests.support.asyncio_loops import Problems, run, run_fast
 
@@ -89,10 +93,10 @@ def test_idle_connections_stay_alive_by_heartbeats() -> None:
             serve(handle, config=config) as server,
             connect(url_of(server), heartbeat=1) as connection,
         ):
-            await asyncio.sleep(6)
+            await asyncio.sleep(4.5)
             assert connection.is_open
             assert seen[0].is_open
-            assert beats >= 6
+            assert beats >= 4
         assert connection.report is not None
         assert connection.report.code == 200
 
@@ -219,6 +223,36 @@ def test_close_ends_in_time_while_the_socket_is_full() -> None:
             ended.set()
 
     run_fast(main())
+
+
+class Faulty(CoreConnection):
+    """A core with a bug: it raises where it must not."""
+
+    __slots__ = ()
+
+    def next_event(self) -> Event | Signal:
+        if self.channels:
+            raise ZeroDivisionError("a bug")
+        return super().next_event()
+
+
+def test_a_bug_in_the_core_leaves_nobody_waiting() -> None:
+    async def main() -> None:
+        problems = Problems()
+        problems.watch()
+        loop = asyncio.get_running_loop()
+        async with broker() as (server, _):
+            core = Faulty.client(Config(sasl=Plain("guest", "guest")))
+            driver = ClientDriver(loop, core)
+            await loop.create_connection(lambda: driver, "127.0.0.1", server.port)
+            await driver.opened
+            connection = Connection(driver, parse(url_of(server)))
+            with pytest.raises(EndpointClosed, match="the transport was lost: a bug"):
+                await connection.open_channel()
+            await driver.wait_lost()
+        assert "ZeroDivisionError" in str(problems.contexts)
+
+    run(main())
 
 
 def test_both_sides_close_at_once() -> None:

@@ -187,6 +187,28 @@ def test_a_client_that_says_nothing_or_rubbish_is_dropped() -> None:
     run_fast(main())
 
 
+def test_closing_while_clients_are_logging_in() -> None:
+    async def main() -> None:
+        decided = asyncio.Event()
+
+        async def slow(connection: ServerConnection, credentials: Credentials) -> bool:
+            decided.set()
+            await asyncio.get_running_loop().create_future()
+            return True
+
+        server = await serve(ignore, authenticate=slow)
+        connecting = asyncio.ensure_future(connect(url_of(server)).__aenter__())
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        await decided.wait()
+        await server.close(timeout=0.05)
+        with pytest.raises(EndpointClosed):
+            await connecting
+        assert await reader.read() == b""
+        writer.close()
+
+    run(main())
+
+
 def test_versions_and_what_is_offered_instead() -> None:
     async def main() -> None:
         configs = {AMQP_0_8: Config(), AMQP_0_9_1: Config()}

@@ -29,8 +29,8 @@ def test_columns_are_aligned() -> None:
 
 def test_what_is_too_wide_shrinks_and_then_goes() -> None:
     rows = [["abcdefghij", "1", "optional"]]
-    assert list(align(HEADINGS, rows, width=20))[2] == "abcde…  1  optional"
-    assert list(align(HEADINGS, rows, width=13))[2] == "abcdefghi…  1"
+    assert list(align(HEADINGS, rows, width=20))[2] == "abcdef…  1  optional"
+    assert list(align(HEADINGS, rows, width=12))[2] == "abcdefgh…  1"
     assert list(align(HEADINGS, rows, width=4))[2] == "abcde…  1"
 
 

@@ -517,3 +517,21 @@ def test_decisions_are_wanted_only_when_asked_for(version: Version) -> None:
 
 def test_the_dialect_decides_which_strictness_holds() -> None:
     assert Facing(AMQP_0_9_1, CLIENT, Config(sasl=External(), vhost="x" * 200)).end.vhost == "x" * 200
+
+
+@pytest.mark.rule("0-8/connection.open/insist")
+def test_a_client_that_insists_is_not_redirected() -> None:
+    for insist in (False, True):
+        pair = Pair(
+            AMQP_0_8, client=client_config(insist=insist), applications={SERVER: Server(vhost=False)}
+        )
+        pair.pump()
+        assert pair.take(SERVER, OpenRequested) == [OpenRequested("/", insist)]
+        if not insist:
+            pair.server.redirect("other:5672")
+            continue
+        with pytest.raises(LocalProtocolError, match="insists"):
+            pair.server.redirect("other:5672")
+        pair.server.accept_open()
+        pair.pump()
+        assert pair.client.is_open

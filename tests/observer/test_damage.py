@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -37,7 +37,13 @@ def test_a_gap_between_frames() -> None:
 
 def test_offsets_go_on_behind_a_gap() -> None:
     talk = _open()
-    before = sum([len(what) for sender, what in talk.arrivals if sender == SERVER and isinstance(what, bytes)])
+    before = sum(
+        [
+            len(what)
+            for sender, what in talk.arrivals
+            if sender == SERVER and isinstance(what, bytes)
+        ]
+    )
     talk.gap(SERVER, 100).server(talk.deliver(5, b"x")).finish()
     assert talk.skipped[0].offset == before
     assert talk.last.offset == before + 100
@@ -92,7 +98,9 @@ def test_a_message_that_lost_a_frame_is_never_put_together_with_another() -> Non
     split = frame(3, 1, b"A" * 50)
     method = first[: -(100 + 8)]
     rest = second[-(100 + 8) :]
-    talk.server(method + split).gap(SERVER, len(split) + len(second) - len(rest)).server(rest).finish()
+    talk.server(method + split).gap(SERVER, len(split) + len(second) - len(rest)).server(
+        rest
+    ).finish()
     bodies = [unit.body for unit in talk.observed if unit.event == "basic.deliver"]
     assert bodies == [None]
     assert (talk.last.unit, talk.last.event) == ("frame", "content-body")
@@ -117,7 +125,9 @@ def test_an_opening_of_which_anything_is_missing(version: Version) -> None:
                 talk.gap(sender, len(what))
             else:
                 talk.send(sender, what)
-        talk.client(talk.named("connection.close", 200)).server(talk.named("connection.close-ok")).finish()
+        talk.client(talk.named("connection.close", 200)).server(
+            talk.named("connection.close-ok")
+        ).finish()
         assert not talk.violations, (index, talk.violations)
         assert len(talk.observed) == len(whole) + 1
 
@@ -200,7 +210,9 @@ def _traffic(version: Version) -> tuple[tuple[str, bytes], ...]:
 @cache
 def _units(version: Version) -> frozenset[tuple[object, ...]]:
     arrivals: Arrivals = [(sender, what, 1) for sender, what in _traffic(version)]
-    return frozenset([_told(event) for event in watch(Observer(client=CLIENT), arrivals) if _is_method(event)])
+    return frozenset(
+        [_told(event) for event in watch(Observer(client=CLIENT), arrivals) if _is_method(event)]
+    )
 
 
 def _is_method(event: ObserverEvent) -> bool:
@@ -289,6 +301,42 @@ def test_octets_of_any_kind(pieces: list[tuple[str, bytes]]) -> None:
         assert len([event for event in events if isinstance(event, Identified)]) <= 1
 
 
+_FRAMES: Final = st.lists(
+    st.tuples(
+        st.sampled_from((CLIENT, SERVER)),
+        st.integers(0, 2),
+        st.integers(0, 300),
+        st.booleans(),
+        st.integers(0, 3),
+    ),
+    max_size=80,
+)
+
+
+@given(st.sampled_from(VERSIONS), _FRAMES, st.booleans())
+def test_any_methods_in_any_order(
+    version: Version, frames: list[tuple[str, int, int, bool, int]], opened: bool
+) -> None:
+    """Every method of the dialect from either side on any channel, with and without its message."""
+    talk = _open(version) if opened else Talk(version).header()
+    kinds = list(talk.dialect.methods.values())
+    for sender, channel, which, whole, number in frames:
+        kind: Any = kinds[which % len(kinds)]
+        fields = {"delivery_tag": number} if "delivery_tag" in kind.__match_args__ else {}
+        octets = talk.octets(kind(**fields), channel)
+        if whole and kind.HAS_CONTENT:
+            octets += header(channel, number, class_id=kind.CLASS_ID)
+            octets += frame(3, channel, bytes(number)) if number else b""
+        elif whole:
+            octets += frame(number + 1, channel, bytes(14))
+        talk.send(sender, octets)
+    talk.finish()
+    for side in Side:
+        sent = [what for sender, what in talk.arrivals if sender == side.value]
+        octets_sent = sum([len(what) for what in sent if isinstance(what, bytes)])
+        assert accounted(talk.events, side) == octets_sent
+
+
 @given(st.sampled_from(VERSIONS), _DAMAGE)
 def test_no_more_is_held_than_the_limits_allow(
     version: Version, damage: list[tuple[str, int, int, bytes]]
@@ -306,13 +354,18 @@ def test_no_more_is_held_than_the_limits_allow(
 
 
 def test_a_body_above_the_limit_is_counted_and_not_kept() -> None:
-    for options in ({"body": "keep"}, {"body": "hash"}, {"body": "all"}):
-        talk = Talk(limits=Limits(message=10), **options).login().channel()
+    for body in ("keep", "hash", "all"):
+        talk = Talk(limits=Limits(message=10), body=body).login().channel()
         talk.client(talk.publish(b"0123456789"), talk.publish(b"01234567890")).finish()
         within, above = talk.observed[-2:]
-        assert (within.body is not None) is (options["body"] != "hash")
-        assert (within.body_sha256 is not None) is (options["body"] != "keep")
-        assert (above.body, above.body_sha256, above.body_size, above.missing) == (None, None, 11, 0)
+        assert (within.body is not None) is (body != "hash")
+        assert (within.body_sha256 is not None) is (body != "keep")
+        assert (above.body, above.body_sha256, above.body_size, above.missing) == (
+            None,
+            None,
+            11,
+            0,
+        )
 
 
 def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:
@@ -339,5 +392,8 @@ def test_the_hash_is_that_of_the_body() -> None:
 
 def test_skipped_octets_of_both_sides_are_told_apart() -> None:
     talk = _open().client(b"???").server(b"????").finish()
-    assert [(each.sender, each.octets) for each in talk.skipped] == [(Side.CLIENT, 3), (Side.SERVER, 4)]
+    assert [(each.sender, each.octets) for each in talk.skipped] == [
+        (Side.CLIENT, 3),
+        (Side.SERVER, 4),
+    ]
     assert isinstance(talk.skipped[0], Skipped)

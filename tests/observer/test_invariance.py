@@ -1,4 +1,4 @@
-"""The events are a function of the octets and their order: cuts, pickles, hash seeds and the shortcut make no difference."""
+"""The events are a function of the octets and their order: cuts, pickles and hash seeds make no difference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _SOME = (
 
 
 def _captures() -> list[object]:
-    params = [param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME]
+    params = [
+        param for param in everywhere("*.pcap") if str(param.id).removesuffix(".pcap") in _SOME
+    ]
     return params or [pytest.param(Path(), marks=pytest.mark.skip(reason="no capture is there"))]
 
 

@@ -31,13 +31,17 @@ def _identified(talk: Talk) -> list[Identified]:
 @each_version
 @pytest.mark.rule("0-9-1/wire/header-all-eight")
 def test_the_header_says_version_and_sides(version: Version) -> None:
-    for options in ({"client": CLIENT}, {}):
-        talk = Talk(version, late=not options, **options).login().finish()
+    for late in (False, True):
+        talk = Talk(version, late=late).login().finish()
         (event,) = _identified(talk)
         assert (event.version, event.client) == (version, CLIENT)
-        assert event.by == ("told" if options else "header")
+        assert event.by == ("header" if late else "told")
         first = talk.observed[0]
-        assert (first.unit, first.event, first.content) == ("header", "protocol-header", version.header)
+        assert (first.unit, first.event, first.content) == (
+            "header",
+            "protocol-header",
+            version.header,
+        )
         assert (first.sender, first.offset, first.size) == (Side.CLIENT, 0, 8)
 
 
@@ -85,7 +89,9 @@ def test_an_unknown_version_waits_for_the_servers_answer() -> None:
 
 @pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda version: version.label)
 def test_versions_that_are_not_decoded_are_counted(version: Version) -> None:
-    talk = Talk().client(version.header + b"abc").server(version.header).server(b"defg").client(b"h")
+    talk = (
+        Talk().client(version.header + b"abc").server(version.header).server(b"defg").client(b"h")
+    )
     talk.gap(SERVER, 100).server(b"ijk").finish()
     assert not talk.violations
     assert [unit.content for unit in talk.observed] == [version.header] * 2
@@ -112,8 +118,8 @@ def test_what_is_no_amqp_seen_from_the_middle_is_skipped() -> None:
 
 
 def test_a_connection_without_octets() -> None:
-    for options in ({"client": CLIENT}, {}):
-        talk = Talk(late=not options, **options).finish()
+    for late in (False, True):
+        talk = Talk(late=late).finish()
         assert not talk.observed
         assert not talk.skipped
 
@@ -239,7 +245,9 @@ def test_qpid_is_known_by_its_properties() -> None:
         for version in VERSIONS:
             talk = Talk(version).header()
             major, minor = talk.dialect.version_major, talk.dialect.version_minor
-            talk.server(talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US"))
+            talk.server(
+                talk.named("connection.start", major, minor, properties, b"PLAIN", b"en_US")
+            )
             assert _identified(talk)[-1].dialect == f"{version.label}-qpid"
 
 
@@ -309,4 +317,9 @@ def test_gaps_before_anything_is_known() -> None:
         ("y", Talk().deliver(1, b"z"), 3),
     ]
     events = watch(Observer(), arrivals)
-    assert [type(event).__name__ for event in events] == ["Identified", "Skipped", "Skipped", "Observed"]
+    assert [type(event).__name__ for event in events] == [
+        "Identified",
+        "Skipped",
+        "Skipped",
+        "Observed",
+    ]

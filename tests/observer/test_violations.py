@@ -94,9 +94,16 @@ def test_a_heartbeat_on_a_channel(version: Version) -> None:
 @pytest.mark.rule("0-8/wire/trace-channel", "0-8/wire/frame-types")
 def test_the_rare_frames_of_0_8_are_units() -> None:
     talk = _open(AMQP_0_8)
-    talk.client(frame(7, 0, b"trace"), frame(7, 1, b""), frame(4, 1, b""), frame(5, 1, b"")).finish()
+    talk.client(
+        frame(7, 0, b"trace"), frame(7, 1, b""), frame(4, 1, b""), frame(5, 1, b"")
+    ).finish()
     assert _broken(talk) == [(Side.CLIENT, "0-8/wire/trace-channel")]
-    assert [unit.event for unit in talk.observed[-4:]] == ["trace", "trace", "oob-method", "oob-header"]
+    assert [unit.event for unit in talk.observed[-4:]] == [
+        "trace",
+        "trace",
+        "oob-method",
+        "oob-header",
+    ]
     assert talk.observed[-4].content == b"trace"
 
 
@@ -116,7 +123,9 @@ def test_a_header_with_a_weight(version: Version) -> None:
     talk = _open(version)
     method = talk.octets(talk.named("basic.publish"), 1)
     talk.client(method, header(1, 2, weight=1), frame(3, 1, b"ab")).finish()
-    rule = {AMQP_0_9_1: "0-9-1/wire/content-weight", AMQP_0_8: "0-8/wire/structured-optional"}[version]
+    rule = {AMQP_0_9_1: "0-9-1/wire/content-weight", AMQP_0_8: "0-8/wire/structured-optional"}[
+        version
+    ]
     assert _broken(talk) == [(Side.CLIENT, rule)]
     assert talk.last.body == b"ab"
 
@@ -142,7 +151,11 @@ def test_content_frames_that_belong_to_no_message_are_reported_once() -> None:
     talk.client(talk.publish(b"x")).finish()
     assert _broken(talk) == [(Side.CLIENT, "0-9-1/wire/content-incomplete")]
     units = [(unit.unit, unit.event) for unit in talk.observed[-4:]]
-    assert units == [("frame", "content-header"), *[("frame", "content-body")] * 2, ("content", "basic.publish")]
+    assert units == [
+        ("frame", "content-header"),
+        *[("frame", "content-body")] * 2,
+        ("content", "basic.publish"),
+    ]
 
 
 def test_a_body_longer_than_announced() -> None:
@@ -241,7 +254,9 @@ def test_acknowledging_twice(version: Version) -> None:
     assert _broken(talk) == [(Side.CLIENT, f"{version.label}/basic.ack/unknown-tag")]
 
 
-@pytest.mark.rule("0-9-1/domain/delivery-tag.channel-scope", "0-8/domain/delivery-tag.channel-scope")
+@pytest.mark.rule(
+    "0-9-1/domain/delivery-tag.channel-scope", "0-8/domain/delivery-tag.channel-scope"
+)
 @each_version
 def test_acknowledging_on_another_channel(version: Version) -> None:
     talk = _open(version).consumer().channel(2).server(Talk(version).deliver(1, b"x"))
@@ -282,7 +297,9 @@ def test_a_delivery_for_nobody(version: Version) -> None:
 def test_ending_a_transaction_that_was_never_begun() -> None:
     for name in ("tx.commit", "tx.rollback"):
         talk = _open()
-        talk.client(talk.named(name), channel=1).server(talk.named(f"{name}-ok"), channel=1).finish()
+        talk.client(talk.named(name), channel=1).server(
+            talk.named(f"{name}-ok"), channel=1
+        ).finish()
         assert _broken(talk) == [(Side.CLIENT, f"0-9-1/{name}/not-transacted")]
 
 
@@ -328,7 +345,11 @@ def test_a_table_that_can_not_be_read() -> None:
     declare = talk.octets(talk.named("queue.declare", queue="q", arguments={"x": 1}), 1)
     talk.client(declare.replace(b"\x01xI", b"\x01x\xff")).finish()
     (violation,) = talk.violations
-    assert violation.rule in ("0-9-1/wire/method-payload", "0-9-1/wire/table-tags", "0-9-1/wire/table-layout")
+    assert violation.rule in (
+        "0-9-1/wire/method-payload",
+        "0-9-1/wire/table-tags",
+        "0-9-1/wire/table-layout",
+    )
     assert (talk.last.event, type(talk.last.content)) == ("queue.declare", bytes)
 
 
@@ -354,7 +375,9 @@ def _tuned(tune: tuple[int, int, int], tune_ok: tuple[int, int, int]) -> Callabl
     return talk
 
 
-@pytest.mark.rule("0-9-1/connection.tune-ok/channel-max-limit", "0-9-1/connection.tune-ok/channel-max-le")
+@pytest.mark.rule(
+    "0-9-1/connection.tune-ok/channel-max-limit", "0-9-1/connection.tune-ok/channel-max-le"
+)
 @pytest.mark.rule("0-8/connection.tune-ok/channel-max<=tune")
 def test_a_higher_channel_max_than_offered() -> None:
     for answer in (11, 0):
@@ -401,7 +424,9 @@ def test_a_mechanism_that_was_not_offered(version: Version) -> None:
 
 
 @pytest.mark.rule("0-9-1/wire/header-client-first", "0-8/wire/header-client-first")
-@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n", b"amqp\0\0\x09\x01", b"\x16\x03\x01\x02\0\x01\0\x01"])
+@pytest.mark.parametrize(
+    "first", [b"GET / HTTP/1.1\r\n", b"amqp\0\0\x09\x01", b"\x16\x03\x01\x02\0\x01\0\x01"]
+)
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_client_that_begins_with_something_else(first: bytes, answered: bool) -> None:
     talk = Talk().client(first)
@@ -431,7 +456,13 @@ def test_every_rule_of_the_engine_is_one_of_the_specifications() -> None:
 
 def test_violations_say_where_and_when() -> None:
     talk = _open()
-    offset = sum([len(what) for sender, what in talk.arrivals if sender == "client" and isinstance(what, bytes)])
+    offset = sum(
+        [
+            len(what)
+            for sender, what in talk.arrivals
+            if sender == "client" and isinstance(what, bytes)
+        ]
+    )
     talk.client(talk.publish(b"x"), talk.publish(b"a", number=3)).finish()
     (violation,) = talk.violations
     size = len(talk.publish(b"x"))

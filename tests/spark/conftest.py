@@ -43,6 +43,8 @@ def spark(
     for key, value in {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
+        # The tests are over before better code is compiled.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",

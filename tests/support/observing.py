@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, NEED_DATA, Limits, Side, Version
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Method
+from amqp_sansio.amqp_0_8 import RABBIT as RABBIT_0_8
+from amqp_sansio.amqp_0_9_1 import RABBIT, BasicProperties, Method
 from amqp_sansio.capture import (
     ConnectionEnd,
     ConnectionStart,
@@ -32,21 +33,21 @@ Arrival = tuple[str, bytes | int]
 class Talk:
     """A conversation under observation. Each `client` or `server` call is one arrival, one second after the last.
 
-    `events` are all events so far, `messages` the records of those messages whose outcome is known.
+    `late` tells the observer nothing beforehand. `events` are all events so far, `messages` the records of those
+    messages whose outcome is known.
     """
 
     def __init__(
-        self, version: Version = AMQP_0_9_1, *, late: bool = False, dialect: str = "", **options: Any
+        self,
+        version: Version = AMQP_0_9_1,
+        *,
+        late: bool = False,
+        body: str = "keep",
+        limits: Limits | None = None,
     ) -> None:
-        from amqp_sansio.amqp_0_8 import RABBIT as RABBIT_0_8
-        from amqp_sansio.amqp_0_9_1 import RABBIT
-
         self.version = version
         self.dialect = RABBIT_0_8 if version is AMQP_0_8 else RABBIT
-        if not late:
-            options.setdefault("client", CLIENT)
-        limits: Limits | None = options.get("limits")
-        self.observer = Observer(**options)
+        self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
         self.lifecycle = Lifecycle(limits)
         self.events: list[ObserverEvent] = []
         self.messages: list[MessageRecord] = []
@@ -85,7 +86,9 @@ class Talk:
 
     def octets(self, what: Method | bytes, channel: int = 0) -> bytes:
         """The frame of a method, or the octets themselves."""
-        return what if isinstance(what, bytes) else frame(1, channel, what.encode(self.dialect.tables))
+        return (
+            what if isinstance(what, bytes) else frame(1, channel, what.encode(self.dialect.tables))
+        )
 
     def named(self, name: str, *arguments: Any, **fields: Any) -> Any:
         """The method `name` of this version."""
@@ -118,7 +121,9 @@ class Talk:
         self.client(consume, channel=number)
         return self.server(self.named("basic.consume-ok", "ct"), channel=number)
 
-    def message(self, method: Method, body: bytes = b"", number: int = 1, **properties: Any) -> bytes:
+    def message(
+        self, method: Method, body: bytes = b"", number: int = 1, **properties: Any
+    ) -> bytes:
         """The frames of a method with its message."""
         raw = BasicProperties(**properties).encode(self.dialect.tables)
         return self.octets(method, number) + content(number, body, raw)
@@ -175,7 +180,9 @@ def frame(kind: int, channel: int, payload: bytes) -> bytes:
     return head + payload + b"\xce"
 
 
-def header(channel: int, size: int, raw: bytes = b"\0\0", class_id: int = 60, weight: int = 0) -> bytes:
+def header(
+    channel: int, size: int, raw: bytes = b"\0\0", class_id: int = 60, weight: int = 0
+) -> bytes:
     """A content header frame."""
     numbers = class_id.to_bytes(2, "big") + weight.to_bytes(2, "big") + size.to_bytes(8, "big")
     return frame(2, channel, numbers + raw)
@@ -195,7 +202,9 @@ def take(observer: Observer) -> list[ObserverEvent]:
     return events
 
 
-def watch(observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]) -> list[ObserverEvent]:
+def watch(
+    observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]
+) -> list[ObserverEvent]:
     """All events of arrivals (sender, octets or the size of a gap, time), to the end."""
     events: list[ObserverEvent] = []
     at_ns = 0
@@ -265,6 +274,8 @@ def recorded(path: Path) -> list[Recorded]:
 
 def accounted(events: Sequence[ObserverEvent], side: Side) -> int:
     """How many octets of one side became units or were skipped."""
-    units = sum([event.size for event in events if isinstance(event, Observed) and event.sender is side])
+    units = sum(
+        [event.size for event in events if isinstance(event, Observed) and event.sender is side]
+    )
     gone = [event.octets for event in events if isinstance(event, Skipped) and event.sender is side]
     return units + sum(gone)

@@ -128,6 +128,8 @@ class Session:
         with suppress(OSError):  # when the connection has ended
             self._waker.send(b"\0")
         wait_until(lambda: not results.empty() or self.ended.is_set())
+        if self.ended.is_set():
+            self.thread.join(WAIT)
         if results.empty():
             raise OSError("the connection has ended")
         good, result = results.get()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from amqp_sansio import CloseHint, Closed, Event, Handle, Opened, Scope, Signal
+from amqp_sansio import Closed, CloseHint, Event, Handle, Opened, Scope, Signal
 from amqp_sansio._classic.connection import Connection
 
 E = TypeVar("E", bound=Event)

@@ -34,7 +34,7 @@ from amqp_sansio.amqp_0_9_1 import (
     QueueDeclare,
     Unblocked,
 )
-from amqp_sansio.capture import StreamData, read_segments, reassemble
+from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
 from amqp_sansio.sasl import Plain, SaslError
 from amqp_sansio.uri import UriError
 from amqp_sansio_sync import Connection, Recorder, connect
@@ -394,7 +394,8 @@ def test_what_does_not_go_together_in_tls_is_refused(url: str, context: bool, te
 
 def _streams(data: bytes) -> dict[str, bytes]:
     streams: dict[str, bytes] = {}
-    for item in reassemble(read_segments(data)):
+    segments = [each for each in read_segments(data) if isinstance(each, Segment)]
+    for item in reassemble(segments):
         if isinstance(item, StreamData):
             streams[item.sender] = streams.get(item.sender, b"") + item.data
     return streams

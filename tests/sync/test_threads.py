@@ -122,7 +122,12 @@ def test_a_thread_that_waits_takes_over_reading(server: Server, connection: Conn
             bodies.append(next(deliveries).body)
 
     server.queues["other"] = deque()
-    reader = threading.Thread(target=lambda: pytest.raises(TimeoutError, next, short))
+
+    def give_up() -> None:
+        with pytest.raises(TimeoutError):
+            next(short)
+
+    reader = threading.Thread(target=give_up)
     reader.start()
     sleep(0.05)
     follower = threading.Thread(target=consume)
@@ -237,7 +242,7 @@ def test_an_interrupt_while_the_engine_works_gives_the_connection_up(
     class Stinging(BasicProperties):
         __slots__ = ()
 
-        def encode(self, *arguments: object) -> bytes:
+        def encode(self, tables: object) -> bytes:
             raise Interrupted
 
     channel = connection.open_channel()

@@ -34,8 +34,6 @@ _E = TypeVar("_E", bound=Event)
 PublishOutcome: TypeAlias = Accepted | Rejected | Returned
 """What became of a message in confirm mode."""
 
-NO_ARGUMENTS: Final[Mapping[str, object]] = {}
-
 
 class Channel:
     """One channel, made by `connection.open_channel()`.
@@ -153,7 +151,7 @@ class Channel:
         consumer_tag: str = "",
         no_local: bool = False,
         exclusive: bool = False,
-        arguments: Mapping[str, object] = NO_ARGUMENTS,
+        arguments: Mapping[str, object] | None = None,
         buffer: int = 1000,
     ) -> Consumer:
         """An async iterator over the deliveries from `queue`; `async with` starts it at once and
@@ -191,8 +189,8 @@ class Channel:
     @overload
     def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
     def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What else happens on the channel: MessageReturned, FlowChanged, ContentReceived; only
-        `kinds`, when given.
+        """What else happens on the channel: MessageReturned, FlowChanged, ContentReceived, and with
+        the option `stream_above` the pieces of big messages; only `kinds`, when given.
         """
         feed: Feed[Any] = Feed(self.driver, limit, True)
         if not self.core.is_open:

@@ -193,8 +193,9 @@ async def _connect(
     context, server_name = tls_for(uri, ssl)
     if connector is not None and uri.tls:
         raise ValueError("a connector brings its own TLS; write amqp://")
+    core = _core(version, config)
     recorder, ours = recorder_for(*record)
-    driver = ClientDriver(asyncio.get_running_loop(), _core(version, config), recorder)
+    driver = ClientDriver(asyncio.get_running_loop(), core, recorder)
     if ours and recorder is not None:
         driver.lost.add_done_callback(lambda _: recorder.close())
     try:

@@ -117,8 +117,13 @@ class ClientDriver(Driver):
             self._open_gate()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._open_gate()
+        try:
+            super().connection_lost(exc)
+        finally:
+            self._open_gate()
+            for future in (self.opened, *self.waiting.values()):
+                if not future.done():
+                    future.set_exception(EndpointClosed(f"the transport was lost: {exc}"))
 
     # Waiting.
 

@@ -120,17 +120,16 @@ class ConsumerFeed(Feed[Delivered]):
 
     def begin(self, prefetch: int | None, consume: Any) -> None:
         """Send basic.qos, unless `prefetch` is None, and basic.consume."""
-        self.begun = True
         core, driver = self.channel.core, self.driver
         if prefetch is not None and not self.no_ack:
             core.call(driver.core.dialect.named["basic.qos"](0, prefetch, False))
         driver.expect(core.call(consume), self.on_started)
+        self.begun = True
 
     def on_started(self, handle: Handle[Any]) -> None:
         """The server answered basic.consume, or never will."""
         if handle.error is not None:
-            if isinstance(handle.error, EndpointClosed):
-                self.end(handle.error)
+            self.end(handle.error)
             return
         self.started = True
         self.tag = handle.result.consumer_tag
@@ -283,7 +282,10 @@ class Consumer:
 
 
 def consume_method(
-    named: Mapping[str, Any], queue: str, arguments: Mapping[str, object], fields: dict[str, Any]
+    named: Mapping[str, Any],
+    queue: str,
+    arguments: Mapping[str, object] | None,
+    fields: dict[str, Any],
 ) -> Any:
     """basic.consume in the connection's dialect; arguments are left out where there are none, which
     0-8 needs.

@@ -89,15 +89,18 @@ class Driver(asyncio.Protocol):
             reason = "the peer closed the transport" if self._eof else "the transport was closed"
         else:
             reason = str(exc) or type(exc).__name__
-        self.core.connection_lost(reason, self.loop.time())
-        self.take_events()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self.tap is not None:
-            self.tap.close(self._closed_by(), reset=exc is not None)
-        if not self.lost.done():
-            self.lost.set_result(None)
+        try:
+            self.core.connection_lost(reason, self.loop.time())
+            self.take_events()
+        finally:
+            # Whatever goes wrong, nobody waits for ever.
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if self.tap is not None:
+                self.tap.close(self._closed_by(), reset=exc is not None)
+            if not self.lost.done():
+                self.lost.set_result(None)
 
     def pause_writing(self) -> None:
         self.write_paused = True

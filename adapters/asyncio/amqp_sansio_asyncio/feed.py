@@ -7,7 +7,7 @@ import copy
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.errors import AmqpError
 
 if TYPE_CHECKING:
     from .client_driver import ClientDriver
@@ -42,7 +42,7 @@ class Feed(Generic[_E]):
         self.octets = 0
         self.full = False
         self.ended = False
-        self.error: EndpointClosed | None = None
+        self.error: AmqpError | None = None
 
     def push(self, item: _E) -> None:
         """Add what arrived."""
@@ -54,14 +54,14 @@ class Feed(Generic[_E]):
 
     def count(self, item: _E) -> None:
         """Note the size of what was added; a full feed stops the reading."""
-        self.octets += len(getattr(item, "body", b""))
+        self.octets += _size(item)
         if not self.full and (len(self.items) >= self.limit or self.octets >= FULL_OCTETS):
             self.full = True
             self.driver.full_feeds += 1
 
     def taken(self, item: _E) -> None:
         """Note that something was taken."""
-        self.octets -= len(getattr(item, "body", b""))
+        self.octets -= _size(item)
         if self.full and len(self.items) <= self.limit // 2 and self.octets <= FULL_OCTETS // 2:
             self.not_full()
 
@@ -86,7 +86,7 @@ class Feed(Generic[_E]):
         while self.waiters:
             self.wake()
 
-    def end(self, error: EndpointClosed | None) -> None:
+    def end(self, error: AmqpError | None) -> None:
         """Nothing more will come; whoever takes beyond the last item gets `error`, or the end of
         the iteration.
         """
@@ -153,6 +153,11 @@ class EventStream(Generic[_E]):
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
+
+
+def _size(item: object) -> int:
+    body: object = getattr(item, "body", None) or getattr(item, "data", None)
+    return len(body) if isinstance(body, bytes) else 0
 
 
 __all__ = ["FULL_OCTETS", "EventStream", "Feed", "Streams"]

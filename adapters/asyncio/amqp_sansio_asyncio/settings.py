@@ -32,6 +32,8 @@ class ConfigOptions(TypedDict, total=False):
     limits: Limits
     dialect: Dialect
     validate_content: bool
+    stream_above: int
+    report_heartbeats: bool
     handshake_timeout: float
     close_timeout: float
 

@@ -51,7 +51,8 @@ def read_inputs(
             yield from read_segments(_read(file, progress), file=file.name)
         except NotACapture as error:
             text = str(error).removeprefix(f"{file.name}: ")
-            raise CommandError(f"{file.path}: {text}") from None
+            where = file.name if file is STDIN else file.path
+            raise CommandError(f"{where}: {text}") from None
         except OSError as error:
             raise CommandError(describe(error)) from None
     progress.stop()

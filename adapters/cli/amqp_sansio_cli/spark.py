@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ def write_tables(
     Returns how many rows each has, and whether there was any AMQP: without it, connections have no
     rows. Raises CommandError when Spark can't run here or the run fails.
     """
-    with local_session("replay") as spark:
+    with local_session("replay", {}) as spark:
         amqp_sansio_spark.register(spark)
         segments = spark.read.format("amqp-capture").load(list(paths))
         tables = amqp_sansio_spark.replay(segments, body=body).cache()
@@ -55,8 +55,10 @@ def write_tables(
 
 
 @contextmanager
-def local_session(name: str) -> Generator[SparkSession]:
+def local_session(name: str, settings: Mapping[str, str]) -> Generator[SparkSession]:
     """A session on all cores of this machine, whose log goes to a file that is removed at the end.
+
+    `settings` come on top of those that every command has.
 
     Raises CommandError when something that Spark needs isn't there, and for what goes wrong inside.
     """
@@ -73,7 +75,7 @@ def local_session(name: str) -> Generator[SparkSession]:
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         _hand_on_import_path()
         builder = SparkSession.Builder().master("local[*]").appName(f"amqp-sansio {name}")
-        for key, value in _settings(folder).items():
+        for key, value in {**_settings(folder), **settings}.items():
             builder = builder.config(key, value)
         with _stderr_to(log):
             spark = builder.getOrCreate()
@@ -120,6 +122,9 @@ def _settings(folder: Path) -> dict[str, str]:
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        # One schema in all files of a table: others than Spark read them too.
+        "spark.sql.variant.inferShreddingSchema": "false",
     }
 
 

@@ -320,11 +320,17 @@ class Channel:
         answer = self.call(self.record("basic.get", queue=queue, no_ack=no_ack), timeout=timeout)
         return Delivery.got(self, answer) if isinstance(answer, Message) else None
 
+    @overload
+    def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
+    @overload
     def events(
         self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[_E]:
+    ) -> EventStream[_E]: ...
+    def events(
+        self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
+    ) -> EventStream[Any]:
         """What else happens on the channel, such as MessageReturned and FlowChanged; of `kinds` only, if given."""
-        feed: Feed[_E] = Feed(self.link, limit, True)
+        feed: Feed[Any] = Feed(self.link, limit, True)
         with self.link.lock:
             if self.core.report is not None:
                 feed.finish(self._gone(self.core.report))

@@ -135,11 +135,17 @@ class Connection:
         handle = self.link.run(lambda: self.link.core.call(method))
         return self.finish(handle, timeout, method.NAME)
 
+    @overload
+    def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
+    @overload
     def events(
         self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[_E]:
+    ) -> EventStream[_E]: ...
+    def events(
+        self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
+    ) -> EventStream[Any]:
         """What happens to the connection as a whole: Blocked, Unblocked; only `kinds`, when given."""
-        feed: Feed[_E] = Feed(self.link, limit, True)
+        feed: Feed[Any] = Feed(self.link, limit, True)
         with self.link.lock:
             if self.link.ended:
                 feed.finish(self.link.closed())

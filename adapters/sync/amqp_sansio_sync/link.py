@@ -41,7 +41,7 @@ CALLER_ERRORS: Final = (AmqpError, TypeError, ValueError, AttributeError)
 """What a command of the engine raises for wrong arguments or at a wrong time, with nothing changed."""
 
 EVENTS: Final = 256
-"""Events taken at most before it is looked whether that was enough for somebody who waits."""
+"""Events taken at most before it's asked whether somebody's wait is over."""
 ROUNDS: Final = 64
 """Reads at most with the lock held when nobody waits for what comes."""
 LOOK: Final = 0.05
@@ -87,10 +87,9 @@ class Link:
         with self.lock:
             self.claim()
             try:
-                now = monotonic()
-                self.look(now)
+                self.look(monotonic())
                 result = command()
-                self.write(now)
+                self.write(monotonic())
             except CALLER_ERRORS as error:
                 self.release(error)
                 raise
@@ -106,65 +105,57 @@ class Link:
         Raises TimeoutError after `timeout` seconds, EndpointClosed when the connection ended and it isn't done.
         """
         deadline = None if timeout is None else monotonic() + timeout
-        me: Waiter | None = None
-        try:
-            while True:
-                with self.lock:
-                    self.claim()
-                    try:
-                        now = monotonic()
-                        if me is not None and self._waiters.reader is me:
-                            self._receive(now)
-                            self._fire(now)
-                        more = self.turn(now)
-                    except BaseException as error:
-                        self.give_up(error)
-                        raise
-                    self.release(None, me)
-                    if done():
-                        return
-                    if self.ended:
-                        raise self.closed()
-                    if more:
-                        continue
-                    if me is None:
-                        me = Waiter(done)
-                    elif deadline is not None and now >= deadline:
-                        raise TimeoutError(f"{what}: not within {timeout:g} seconds")
-                    reads = self._waiters.join(me)
-                    room = self.core.receive_budget > 0
-                    due = self.core.next_deadline if reads else None
-                    ends = [each for each in (due, deadline) if each is not None]
-                    pause = max(0.0, min(ends) - now) if ends else None
-                if reads:
-                    self.transport.wait(room, pause)
-                else:
-                    me.sleep(pause)
-        finally:
-            if me is not None:
+        me = Waiter(done)
+        reads = tried = False
+        with me.gate:
+            try:
+                while True:
+                    with self.lock:
+                        self.claim()
+                        try:
+                            now = monotonic()
+                            if reads:
+                                self._receive(now)
+                                self._fire(now)
+                            more = self.turn(now)
+                        except BaseException as error:
+                            self.give_up(error)
+                            raise
+                        self.release(None, me)
+                        if done():
+                            return
+                        if self.ended:
+                            raise self.closed()
+                        if more:
+                            continue
+                        if tried and deadline is not None and now >= deadline:
+                            raise TimeoutError(f"{what}: not within {timeout:g} seconds")
+                        tried, reads = True, self._waiters.join(me)
+                        room = self.core.receive_budget > 0
+                        due = self.core.next_deadline if reads else None
+                        ends = [each for each in (due, deadline) if each is not None]
+                        pause = max(0.0, min(ends) - now) if ends else None
+                    if reads:
+                        self.transport.wait(room, pause)
+                    else:
+                        me.sleep(pause)
+            finally:
                 self._leave(me)
 
     def stop(self, reason: str) -> None:
         """End the transport at once, whatever waits to be sent, and the keeper."""
-        with self.lock:
-            if not self.ended:
-                self.claim()
-                try:
-                    self._lose(reason, monotonic())
-                except BaseException as error:
-                    self.give_up(error)
-                    raise
-                self.release()
+        if not self.ended:
+            self.run(lambda: self._lose(reason, monotonic()))
         self.keeper.join()
 
     def closed(self) -> EndpointClosed:
         """The error of a call on a connection that has ended."""
-        report = self.core.report
+        report, failure = self.core.report, self.failure
         self.seen(report)
-        if self.failure is None:
+        if failure is None:
             return EndpointClosed(f"the connection is closed: {report}", report)
-        error = copy.copy(self.failure)
-        error.__cause__ = self.failure.__cause__
+        error = copy.copy(failure)
+        error.__cause__ = failure.__cause__
         return error
 
     def seen(self, report: CloseReport | None) -> None:
@@ -217,14 +208,12 @@ class Link:
         more = self._take()
         self.write(now)
         hint = self.core.close_hint
-        if hint is CloseHint.KEEP or self.ended:
-            return more
-        if hint is CloseHint.CLOSE_WHEN_SENT and self.unsent:
-            return more
-        while self._take():
-            pass
-        self._end()
-        return False
+        if hint is CloseHint.CLOSE_NOW or (hint is CloseHint.CLOSE_WHEN_SENT and not self.unsent):
+            while self._take():
+                pass
+            self._end()
+            return False
+        return more
 
     def write(self, now: float) -> None:
         """Give the socket what the engine has to send; what it doesn't take is in `unsent`."""
@@ -292,6 +281,8 @@ class Link:
         self._end()
 
     def _end(self) -> None:
+        if self.ended:
+            return
         self.ended = self._changed = True
         self.unsent = b""
         if self._waiters.reader is None:
@@ -324,6 +315,7 @@ class Link:
                     with suppress(AmqpError):
                         self.chores.popleft()()
                 if self._waiters.reader is None:
+                    self._waiters.appoint()
                     self._drain(now)
                     self._fire(now)
                     self._drain(now)

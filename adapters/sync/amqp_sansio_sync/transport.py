@@ -69,12 +69,12 @@ class Transport:
         if read and isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
             return
         write, self.write_wanted = self.write_wanted, False
-        if _ready(self._socket, self._wakes, read, write, seconds):
-            try:
+        try:
+            if _ready(self._socket, self._wakes, read, write, seconds):
                 while self._wakes.recv(4096):
                     continue
-            except BlockingIOError:
-                return  # all wakes are taken
+        except (OSError, ValueError):
+            return  # all wakes are taken, or the sockets are closed
 
     def wake(self) -> None:
         """Make `wait` return, from any thread."""

@@ -1,4 +1,8 @@
-"""Waiters: who waits on a connection, which of them reads, and who takes over."""
+"""Waiters: who waits on a connection, which of them reads, and who takes over.
+
+An exception from outside may keep a thread from leaving in order. Its gate is open then, which a `with` block sees
+to, so it's known to be gone: another takes its place as the reader, at the latest when the keeper looks.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,13 @@ from collections.abc import Callable
 
 
 class Waiter:
-    """A thread that waits until `done`."""
+    """A thread that waits until `done`; it holds `gate` all the time."""
 
-    __slots__ = ("_bell", "done")
+    __slots__ = ("_bell", "done", "gate")
 
     def __init__(self, done: Callable[[], bool]) -> None:
         self.done = done
+        self.gate = threading.Lock()
         self._bell = threading.Lock()
         self._bell.acquire()
 
@@ -29,39 +34,56 @@ class Waiter:
 class Waiters:
     """All waiters of one connection: the one that reads, and the followers. The connection's lock guards it."""
 
-    __slots__ = ("followers", "reader")
+    __slots__ = ("_followers", "_reader")
 
     def __init__(self) -> None:
-        self.reader: Waiter | None = None
-        self.followers: list[Waiter] = []
+        self._reader: Waiter | None = None
+        self._followers: list[Waiter] = []
+
+    @property
+    def reader(self) -> Waiter | None:
+        """The one that reads, or None when nobody does."""
+        if self._reader is not None and not self._reader.gate.locked():
+            self._reader = None
+        return self._reader
 
     def join(self, me: Waiter) -> bool:
         """Become the reader if there is none, else a follower; whether `me` is the reader."""
-        if self.reader is None:
-            self.reader = me
-            if me in self.followers:
-                self.followers.remove(me)
-        elif self.reader is not me and me not in self.followers:
-            self.followers.append(me)
-        return self.reader is me
+        reader = self.reader
+        if reader is None:
+            self._reader = reader = me
+            if me in self._followers:
+                self._followers.remove(me)
+        elif reader is not me and me not in self._followers:
+            self._followers.append(me)
+        return reader is me
 
     def leave(self, me: Waiter) -> None:
         """Go; when nobody reads any more, the follower that has waited longest is asked to."""
-        if self.reader is me:
-            self.reader = None
-        elif me in self.followers:
-            self.followers.remove(me)
-        if self.reader is None and self.followers:
-            self.followers[0].ring()
+        if self._reader is me:
+            self._reader = None
+        elif me in self._followers:
+            self._followers.remove(me)
+        self.appoint()
+
+    def appoint(self) -> None:
+        """Have somebody read, if anybody waits."""
+        if self._followers and self.reader is None:
+            self._followers = [each for each in self._followers if each.gate.locked()]
+            for each in self._followers[:1]:
+                each.ring()
 
     def wake(self, me: Waiter | None, everybody: bool, reader: bool) -> bool:
         """Wake the followers that are done, or everybody, but `me`.
 
         The result is whether the reader has to be woken as well: with `reader`, or as the others.
         """
-        for each in self.followers:
+        for each in self._followers:
             if each is not me and (everybody or each.done()):
                 each.ring()
-        if self.reader is None or self.reader is me:
+        if self._reader is None or self._reader is me:
             return False
-        return everybody or reader or self.reader.done()
+        return everybody or reader or self._reader.done()
+
+
+__all__ = ["Waiter", "Waiters"]

@@ -1,0 +1,116 @@
+"""`demo` and `replay --engine spark`: whole runs, and what they say when something is missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from amqp_sansio.tables import COLUMNS
+from tests.support.captures import named
+from tests.support.tables import local_rows, segments_of
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+NAMES = ("o091_pika_basic.pcap", "o091d_exchange_gap.pcap")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_demo_shows_the_tables_and_answers(cli: Run, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    done = cli("demo", env={"COLUMNS": "100", "TMPDIR": str(tmp_path)}, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    titles = [line[3:] for line in lines if line.startswith("== ")]
+    assert titles[:4] == [
+        "connections: 8 rows",
+        "events: 526 rows, the first 12",
+        "messages: 246 rows, 2 of each kind and outcome",
+        "violations: 2 rows",
+    ]
+    assert len(titles) == 9
+    assert "nothing" not in lines
+    shown = [line for line in lines if not line.startswith("  ")]
+    assert max(map(len, shown)) <= 100
+    assert not list(tmp_path.iterdir()), "it leaves files behind"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_parquet_has_the_local_engines_rows(cli: Run, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra `spark`")
+    paths = [named(name) for name in NAMES]
+    output = tmp_path / "out"
+    done = cli("replay", *paths, "--engine", "spark", "--output", output, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    wanted = local_rows(segments_of(paths))
+    said = done.stderr.splitlines()
+    assert said == [
+        f"amqp-sansio: {len(wanted[table]):,} rows in {output / table}" for table in COLUMNS
+    ]
+    for table, columns in COLUMNS.items():
+        found = parquet.read_table(output / table)
+        assert found.column_names == [name for name, _ in columns]
+        assert found.num_rows == len(wanted[table])
+    again = cli("replay", *paths, "--engine", "spark", "--output", output)
+    assert again.returncode == 2
+    assert again.stderr == f"amqp-sansio: {output}: exists and isn't an empty folder\n"
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("amqp-sansio: ") and done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_a_missing_java_is_one_line(cli: Run, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    said = one_line(cli("demo", env={"JAVA_HOME": str(tmp_path)}))
+    assert "needs Java 17 or newer" in said and str(tmp_path) in said
+
+
+@pytest.mark.parametrize(
+    ("script", "wanted"),
+    [
+        ("echo 'openjdk version \"11.0.2\" 2019-01-15' >&2", "is 11"),
+        ("echo 'java version \"1.8.0_401\"' >&2", "is 8"),
+        ("exit 1", "doesn't run"),
+    ],
+)
+def test_an_old_java_is_one_line(cli: Run, tmp_path: Path, script: str, wanted: str) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\n{script}\n")
+    java.chmod(0o755)
+    assert wanted in one_line(cli("demo", env={"JAVA_HOME": str(tmp_path)}))
+
+
+def test_a_missing_pyspark_is_one_line(
+    cli: Run, cli_environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "pyspark.py").write_text("raise ImportError('not here')\n")
+    path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
+    said = one_line(cli("demo", env={"PYTHONPATH": path}))
+    assert said == "amqp-sansio: pyspark isn't installed: pip install 'amqp-sansio[spark]'\n"
+
+
+def test_a_file_that_is_no_capture_is_found_before_spark_starts(cli: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a capture")
+    done = cli("replay", notes, "--engine", "spark", "--output", tmp_path / "out")
+    assert f"{notes}: begins with" in one_line(done)
+    assert not (tmp_path / "out").exists()
+
+
+def test_replay_needs_no_spark(tmp_path: Path, cli: Run, cli_environment: dict[str, str]) -> None:
+    for name in ("pyspark", "pyarrow", "pandas"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not here')\n")
+    path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
+    for command in ("replay", "lint"):
+        done = cli(command, named(NAMES[0]), env={"PYTHONPATH": path})
+        assert done.returncode == 0, done.stderr

@@ -1,0 +1,345 @@
+"""Channels: opening, flow, which methods go where (class channel; sections 4.2.3, 4.3 and 4.5 of 0-9-1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Opened, Scope, Version
+from amqp_sansio.amqp_0_9_1 import (
+    BasicProperties,
+    Delivery,
+    FlowChanged,
+    MethodReceived,
+    Published,
+    Request,
+)
+from amqp_sansio.endpoint import Side
+from tests.support.facing import (
+    BOTH_SIDES,
+    BOTH_VERSIONS,
+    CLIENT,
+    METHOD,
+    SERVER,
+    STRICT,
+    Facing,
+    body,
+    frame,
+    header,
+)
+from tests.support.pair import Pair
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/channel.open/already-open",
+    "0-9-1/channel.open/already-open",
+    "0-8/channel/grammar",
+)
+def test_opening_an_open_channel_is_a_channel_error(version: Version) -> None:
+    server = Facing.opened(version, SERVER)
+    server.refuses(
+        server.method("channel.open"),
+        code=504,
+        rule="channel.open/already-open",
+        blames="channel.open",
+    )
+    client = Facing.opened(version, CLIENT)
+    client.misuse(lambda: client.end.open_channel(1), "channel.open/already-open")
+    # And once more before open-ok came.
+    client.end.open_channel(2)
+    client.misuse(lambda: client.end.open_channel(2), "channel.open/already-open")
+    client.refuses(
+        client.method("channel.open-ok", 1),
+        code=504,
+        rule="channel/closed-when",
+        blames="channel.open-ok",
+    )
+
+
+@pytest.mark.rule("0-8/channel.open/oob-null")
+def test_out_of_band_settings_are_empty_in_0_8() -> None:
+    client = Facing.opened(AMQP_0_8, CLIENT, channels=0)
+    client.end.open_channel()
+    client.settle()
+    assert client.sent()[0].method.out_of_band == ""
+    server = Facing.opened(AMQP_0_8, SERVER, channels=0, dialect=STRICT[AMQP_0_8])
+    server.refuses(
+        server.method("channel.open", out_of_band="shared memory"),
+        code=540,
+        rule="channel.open/oob-null",
+        blames="channel.open",
+    )
+
+
+# Grammar: who may send what, and where.
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule(
+    "0-8/channel/grammar",
+    "0-8/connection/grammar",
+    "0-8/basic/grammar",
+    "0-8/exchange/grammar",
+    "0-8/queue/grammar",
+    "0-8/access/grammar",
+    "0-8/tx/grammar",
+    "0-8/dtx/grammar",
+    "0-8/file/grammar",
+    "0-8/stream/grammar",
+    "0-9-1/connection/error-scope",
+)
+def test_each_method_is_taken_only_from_the_side_that_sends_it(
+    version: Version, side: Side
+) -> None:
+    """Every method of the version that isn't this endpoint's peer's to send; and this end can't send the others."""
+    dialect = Facing.opened(version, side).dialect
+    refused = 0
+    for number, kind in dialect.methods.items():
+        if side.other in dialect.senders[number]:
+            continue
+        facing = Facing.opened(version, side)
+        where = 0 if kind.CLASS_ID == 10 else 1
+        facing.refuses(
+            facing.method(kind.NAME, where),
+            code=503,
+            rule="connection/life-cycle" if where == 0 else "connection/error-scope",
+            blames=kind.NAME,
+        )
+        refused += 1
+    assert refused > 15
+    for number, kind in dialect.methods.items():
+        if side in dialect.senders[number]:
+            continue
+        facing = Facing.opened(version, side)
+        target = facing.end.channel(0 if kind.CLASS_ID == 10 else 1)
+        method = facing.make(kind.NAME)
+        call = target.reply if kind.IS_REPLY else target.call if kind.REPLIES else target.send
+        with pytest.raises(Exception, match=r"is not for the|isn't sent as such|only a"):
+            call(method)
+        assert facing.end.data_to_send(facing.now) == b""
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0x00630001, "class 99"), (0x000A00FF, "method 255"), (0xF0000001, "class 61440")],
+)
+@pytest.mark.rule("0-8/wire/class-id-range", "0-9-1/wire/class-id-range")
+def test_unknown_classes_and_methods_are_invalid_commands(
+    version: Version, side: Side, number: int, text: str
+) -> None:
+    for channel in (0, 1):
+        facing = Facing.opened(version, side)
+        facing.feed(frame(METHOD, channel, number.to_bytes(4, "big") + b"arguments"))
+        close = facing.sent()[0].method
+        assert (close.NAME, close.reply_code) == ("connection.close", 503)
+        assert (close.class_id, close.method_id) == (number >> 16, number & 0xFFFF)
+        assert text in close.reply_text
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/wire/channel-zero", "0-8/wire/channel-range", "0-9-1/wire/channel-range")
+def test_connection_methods_belong_on_channel_0_and_others_elsewhere(
+    version: Version, side: Side
+) -> None:
+    facing = Facing.opened(version, side)
+    facing.refuses(
+        facing.method("connection.close", 1, reply_code=200, reply_text="x"),
+        code=503,
+        rule="wire/channel-zero",
+        blames="connection.close",
+    )
+    facing = Facing.opened(version, side)
+    name = "channel.flow"
+    facing.refuses(facing.method(name, 0), code=503, rule="wire/channel-zero", blames=name)
+    facing = Facing.opened(version, side)
+    facing.misuse(
+        lambda: facing.end.channel(0).call(facing.make("channel.flow")), "wire/channel-zero"
+    )
+
+
+# Flow.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/channel.flow/start-paused",
+    "0-9-1/channel.flow/initially-active",
+    "0-9-1/channel.flow-ok/echo",
+)
+def test_a_channel_flows_at_first_and_a_client_may_pause_it_at_once(version: Version) -> None:
+    pair = Pair(version).open()
+    channel = pair.client.open_channel()
+    handle = channel.call(pair.method("channel.flow", active=False))
+    pair.pump()
+    assert handle.result.active is False
+    assert [event.active for event in pair.take(SERVER, FlowChanged)] == [False]
+    peer = pair.peer(channel)
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
+    pair.pump()
+    with pytest.raises(Exception, match="stopped the flow"):
+        peer.deliver(b"x", consumer_tag="t")
+    handle = channel.call(pair.method("channel.flow", active=True))
+    pair.pump()
+    assert handle.result.active is True
+    peer.deliver(b"x", consumer_tag="t")
+    pair.pump()
+    assert pair.take(CLIENT, Delivery)
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/channel.flow/react",
+    "0-9-1/channel.flow/react",
+    "0-8/channel.flow/throttle",
+    "0-9-1/channel.flow/throttle",
+    "0-9-1/basic/flow-publisher",
+    "0-8/channel.flow/covers-only-content",
+    "0-9-1/channel.flow/scope",
+)
+def test_a_stopped_channel_sends_no_content_but_methods(version: Version) -> None:
+    client = Facing.opened(version, CLIENT, channels=2)
+    client.feed(client.method("channel.flow", active=False))
+    assert client.of(FlowChanged) == [FlowChanged(1, False)]
+    (answer,) = client.sent()
+    assert (answer.name, answer.method.active) == ("channel.flow-ok", False)
+    client.forget()
+    client.misuse(lambda: client.channel.publish(b"x", routing_key="q"), "channel.flow/react")
+    client.misuse(
+        lambda: client.channel.begin(client.make("basic.publish"), BasicProperties(), 1),
+        "channel.flow/react",
+    )
+    client.misuse(
+        lambda: client.channel.send(client.make("basic.publish"), None, b"x"), "channel.flow/react"
+    )
+    client.channel.call(client.make("queue.declare", queue="q"))
+    client.end.channel(2).publish(b"x", routing_key="q")
+    client.settle()
+    assert client.names() == ["queue.declare", "basic.publish", "header", "body"]
+    client.feed(client.method("channel.flow", active=True))
+    client.channel.publish(b"x", routing_key="q")
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/channel.flow/finish-current",
+    "0-8/channel.flow/react",
+    "0-9-1/channel.flow/react",
+)
+def test_content_under_way_is_finished_when_the_flow_stops(version: Version) -> None:
+    """flow-ok waits until then, as nothing may go between the frames of a content."""
+    client = Facing.opened(version, CLIENT)
+    client.channel.begin(client.make("basic.publish", routing_key="q"), BasicProperties(), 4)
+    client.channel.continue_body(b"ab")
+    client.forget()
+    client.feed(client.method("channel.flow", active=False))
+    assert client.of(FlowChanged) == [FlowChanged(1, False)]
+    assert client.out == b""
+    client.channel.continue_body(b"cd")
+    client.settle()
+    assert client.names() == ["body", "channel.flow-ok"]
+    client.misuse(lambda: client.channel.publish(b"", routing_key="q"), "channel.flow/react")
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-9-1/channel.flow/scope", "0-8/channel.flow/covers-only-content")
+def test_a_stopped_server_still_answers_basic_get(version: Version) -> None:
+    server = Facing.opened(version, SERVER)
+    server.feed(server.method("channel.flow", active=False), server.method("basic.get", queue="q"))
+    server.forget()
+    server.channel.reply(server.make("basic.get-ok", delivery_tag=1), None, b"content")
+    server.settle()
+    assert server.names() == ["basic.get-ok", "header", "body"]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/channel.flow/ban", "0-9-1/channel.flow/ban")
+def test_a_server_may_cut_off_a_client_that_goes_on(version: Version) -> None:
+    """Content under way when flow arrived is legal, so the core leaves that to the application."""
+    server = Facing.opened(version, SERVER)
+    server.channel.call(server.make("channel.flow", active=False))
+    server.settle()
+    server.feed(server.method("channel.flow-ok", active=False))
+    server.feed(server.message("basic.publish", b"all the same"))
+    assert server.of(Published)
+    server.end.close(506, "flow was stopped")
+    server.settle()
+    assert server.sent()[-1].method.reply_code == 506
+
+
+@pytest.mark.rule("0-8/channel/grammar")
+def test_a_server_of_0_8_may_alert() -> None:
+    client = Facing.opened(AMQP_0_8, CLIENT)
+    client.feed(client.method("channel.alert", reply_code=320, reply_text="soon"))
+    (received,) = client.of(MethodReceived)
+    assert received.method.reply_text == "soon"
+    server = Facing.opened(AMQP_0_8, SERVER)
+    server.channel.send(server.make("channel.alert", reply_code=320, reply_text="soon"))
+    server.settle()
+    assert server.names() == ["channel.alert"]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/channel/grammar", "0-8/wire/channels-many", "0-9-1/wire/channels-many")
+def test_many_channels_are_open_at_once(version: Version) -> None:
+    pair = Pair(version).open()
+    channels = [pair.client.open_channel() for _ in range(500)]
+    pair.pump()
+    assert len(pair.server.channels) == 500
+    for channel in channels:
+        channel.publish(str(channel.number).encode(), routing_key="q")
+    pair.pump()
+    assert [(event.channel, event.body) for event in pair.take(SERVER, Published)] == [
+        (channel.number, str(channel.number).encode()) for channel in channels
+    ]
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-9-1/connection/error-scope", "0-8/connection/error-scope", "0-9-1/error/levels",
+                  "0-8/error/levels")  # fmt: skip
+def test_a_channel_error_ends_the_channel_and_a_connection_error_everything(
+    version: Version,
+) -> None:
+    facing = Facing.opened(version, SERVER, channels=3)
+    facing.refuses(
+        facing.method("basic.ack", 2, delivery_tag=7),
+        code=404 if version is AMQP_0_8 else 406,
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+        channel=2,
+        blames="basic.ack",
+    )
+    assert facing.end.channels == (1, 3)
+    facing.feed(facing.message("basic.publish", b"x"), facing.method("channel.open", 2))
+    assert facing.of(Published)
+    assert facing.of(Opened)
+    facing.refuses(body(1, b"x"), code=501 if version is AMQP_0_8 else 505, rule="wire/content-incomplete")
+    assert facing.end.channels == ()
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/constant/soft-vs-hard", "0-9-1/constant/soft-vs-hard")
+def test_soft_codes_are_for_channels_and_hard_ones_for_connections(version: Version) -> None:
+    dialect = STRICT[version]
+    soft = {311, 403, 404, 405} | ({310} if version is AMQP_0_8 else {313, 406})
+    hard = {320, 402, 501, 502, 503, 504, 506, 530, 540, 541}
+    if version is AMQP_0_9_1:
+        hard.add(505)
+    assert {code for code in dialect.codes if not dialect.is_hard(code)} == soft
+    assert {code for code in dialect.codes if dialect.is_hard(code)} == hard
+
+
+@BOTH_VERSIONS
+def test_events_come_in_the_order_of_the_wire(version: Version) -> None:
+    server = Facing.opened(version, SERVER)
+    units = [
+        server.message("basic.publish", b"1"),
+        server.method("queue.declare", queue="q"),
+        server.message("basic.publish", b"2") ,
+        server.method("basic.publish") + header(1, 60, 0),
+    ]
+    server.feed(b"".join(units))
+    assert [type(event) for event in server.events] == [Published, Request, Published, Published]

@@ -1,0 +1,421 @@
+"""The classes of 0-8 that no broker speaks any more: file, stream, dtx, tunnel and test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, Scope, amqp_0_8
+from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
+from amqp_sansio.amqp_0_9_1 import ContentReceived, Message, MethodReceived, Request
+from amqp_sansio.endpoint import Side
+from tests.support.facing import BOTH_SIDES, CLIENT, SERVER, Facing, header
+from tests.support.pair import Pair, Server
+
+
+def silent_pair() -> Pair:
+    """An open connection whose applications answer nothing by themselves."""
+
+    def nothing(connection: Any, event: Any) -> None:
+        pass
+
+    pair = Pair(AMQP_0_8, applications={SERVER: Server(reply=False), CLIENT: nothing}).open()
+    pair.channel()
+    return pair
+
+
+def end_of(pair: Pair, side: Side) -> Any:
+    """Channel 1 of one end."""
+    return pair.ends[side].channel(1)
+
+
+# File.
+
+
+@BOTH_SIDES
+@pytest.mark.rule(
+    "0-8/file/grammar",
+    "0-8/file.open-ok/staging",
+    "0-8/file.open/content-size",
+    "0-8/file.open-ok/offset",
+    "0-8/file.publish/staged-first",
+)
+@pytest.mark.parametrize(("size", "staged"), [(10, 0), (10, 4), (10, 10), (0, 0)])
+def test_files_are_staged_in_both_directions(side: Side, size: int, staged: int) -> None:
+    pair = silent_pair()
+    sender, taker = end_of(pair, side), end_of(pair, side.other)
+    octets = bytes(range(size))
+    opening = sender.call(pair.method("file.open", identifier="id", content_size=size))
+    pair.pump()
+    (request,) = pair.take(side.other, Request)
+    assert (request.method.identifier, request.method.content_size) == ("id", size)
+    # open-ok is itself a request: its answer is the content from the staged octet on.
+    staging = taker.call(pair.method("file.open-ok", staged_size=staged))
+    pair.pump()
+    assert opening.result.staged_size == staged
+    sender.reply(pair.method("file.stage"), FileProperties(filename="f"), octets[staged:])
+    pair.pump()
+    message = staging.result
+    assert isinstance(message, Message)
+    assert (message.body, message.properties.filename) == (octets[staged:], "f")
+    if side is CLIENT:
+        sender.send(pair.method("file.publish", exchange="e", identifier="id"))
+        pair.pump()
+        (received,) = pair.take(SERVER, MethodReceived)
+        assert received.method.identifier == "id"
+
+
+def staged(side: Side, size: int, staged_size: int) -> Facing:
+    """An endpoint that has opened a file and got open-ok."""
+    facing = Facing.opened(AMQP_0_8, side)
+    facing.channel.call(facing.make("file.open", identifier="id", content_size=size))
+    facing.feed(facing.method("file.open-ok", staged_size=staged_size))
+    return facing.forget()
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    ("size", "staged_size", "sent", "rule"),
+    [
+        (10, 0, 9, "file.open/content-size"),
+        (10, 0, 11, "file.open/content-size"),
+        (0, 0, 1, "file.open/content-size"),
+        (10, 4, 10, "file.open-ok/offset"),
+        (10, 4, 5, "file.open-ok/offset"),
+    ],
+)
+@pytest.mark.rule("0-8/file.open/content-size", "0-8/file.open-ok/offset")
+def test_what_is_staged_has_the_size_that_was_announced(
+    side: Side, size: int, staged_size: int, sent: int, rule: str
+) -> None:
+    sender = staged(side, size, staged_size)
+    octets = b"x" * sent
+    sender.misuse(
+        lambda: sender.channel.reply(sender.make("file.stage"), FileProperties(), octets), rule
+    )
+    sender.channel.reply(sender.make("file.stage"), FileProperties(), b"x" * (size - staged_size))
+    taker = Facing.opened(AMQP_0_8, side)
+    taker.feed(taker.method("file.open", identifier="id", content_size=size))
+    taker.channel.call(taker.make("file.open-ok", staged_size=staged_size))
+    taker.settle()
+    taker.refuses(taker.method("file.stage"), header(1, 70, sent), code=501, rule=rule)
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-8/file.open/content-size")
+def test_the_size_also_binds_content_sent_in_pieces(side: Side) -> None:
+    sender = staged(side, 10, 0)
+    sender.misuse(
+        lambda: sender.channel.begin(sender.make("file.stage"), FileProperties(), 9),
+        "file.open/content-size",
+    )
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-8/file.open-ok/offset")
+def test_no_more_can_be_staged_than_there_is(side: Side) -> None:
+    taker = Facing.opened(AMQP_0_8, side)
+    taker.feed(taker.method("file.open", identifier="id", content_size=3))
+    taker.misuse(
+        lambda: taker.channel.call(taker.make("file.open-ok", staged_size=4)),
+        "file.open-ok/offset",
+    )
+    sender = Facing.opened(AMQP_0_8, side)
+    sender.channel.call(sender.make("file.open", identifier="id", content_size=3))
+    sender.settle()
+    sender.refuses(
+        sender.method("file.open-ok", staged_size=4),
+        code=502,
+        rule="file.open-ok/offset",
+        blames="file.open-ok",
+    )
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-8/file/grammar")
+def test_staging_goes_open_open_ok_stage(side: Side) -> None:
+    facing = Facing.opened(AMQP_0_8, side)
+    for name in ("file.stage", "file.open-ok"):
+        method = facing.make(name)
+        facing.misuse(lambda method=method: facing.channel.reply(method), "method/sync-reply")  # type: ignore[misc]
+        other = Facing.opened(AMQP_0_8, side)
+        other.refuses(other.method(name), code=503, rule="method/sync-reply", blames=name)
+
+
+@pytest.mark.rule("0-8/file/grammar", "0-8/file/ack-modes", "0-8/file.ack/unknown-tag")
+def test_files_are_delivered_and_acknowledged() -> None:
+    pair = silent_pair()
+    client, server = end_of(pair, CLIENT), end_of(pair, SERVER)
+    for tag, no_ack in (("auto", True), ("explicit", False)):
+        handle = client.call(
+            pair.method("file.consume", queue="q", consumer_tag=tag, no_ack=no_ack)
+        )
+        pair.pump()
+        server.reply(pair.method("file.consume-ok", consumer_tag=tag))
+        pair.pump()
+        assert handle.done
+    for number, tag in enumerate(("auto", "explicit", "explicit", "explicit"), 1):
+        server.send(
+            pair.method("file.deliver", consumer_tag=tag, delivery_tag=number, identifier="i")
+        )
+    pair.pump()
+    assert [event.method.delivery_tag for event in pair.take(CLIENT, MethodReceived)] == [1, 2, 3, 4]
+    # Deliveries without acknowledgement are settled; the others once each.
+    for wrong in (1, 5):
+        with pytest.raises(Exception, match="no delivery with tag"):
+            client.send(pair.method("file.ack", delivery_tag=wrong))
+    client.send(pair.method("file.ack", delivery_tag=3, multiple=True))
+    client.send(pair.method("file.reject", delivery_tag=4))
+    pair.pump()
+    assert [event.method.NAME for event in pair.take(SERVER, MethodReceived)] == [
+        "file.ack",
+        "file.reject",
+    ]
+    assert dict(server.unsettled) == {}
+
+
+@pytest.mark.parametrize("name", ["file.ack", "file.reject"])
+@pytest.mark.rule("0-8/file.ack/unknown-tag")
+def test_an_unknown_tag_of_a_file_ends_the_channel(name: str) -> None:
+    server = Facing.opened(AMQP_0_8, SERVER)
+    server.refuses(
+        server.method(name, delivery_tag=3),
+        code=404,
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+        blames=name,
+    )
+
+
+@pytest.mark.parametrize("name", ["file.consume", "stream.consume"])
+@pytest.mark.rule("0-8/file.consume/tag-in-use", "0-8/stream.consume/tag-in-use")
+def test_the_tag_of_a_live_consumer_is_not_given_again(name: str) -> None:
+    client = Facing.opened(AMQP_0_8, CLIENT)
+    client.channel.call(client.make(name, queue="q", consumer_tag="t"))
+    client.feed(client.method(f"{name}-ok", consumer_tag="t"))
+    again = client.make(name, queue="q", consumer_tag="t")
+    client.misuse(lambda: client.channel.call(again), "basic.consume/tag-in-use")
+    server = Facing.opened(AMQP_0_8, SERVER)
+    server.feed(server.method(name, queue="q", consumer_tag="t"))
+    server.channel.reply(server.make(f"{name}-ok", consumer_tag="t"))
+    server.refuses(
+        server.method(name, queue="q", consumer_tag="t"),
+        code=530,
+        rule="basic.consume/tag-in-use",
+        blames=name,
+    )
+
+
+@pytest.mark.rule("0-8/file/grammar")
+def test_files_come_back_with_their_content() -> None:
+    pair = silent_pair()
+    end_of(pair, SERVER).send(
+        pair.method("file.return", reply_code=310, reply_text="gone", exchange="e"),
+        FileProperties(filename="f"),
+        b"content",
+    )
+    pair.pump()
+    (returned,) = pair.take(CLIENT, ContentReceived)
+    assert (returned.method.reply_code, returned.body) == (310, b"content")
+
+
+# Stream.
+
+
+@pytest.mark.rule("0-8/stream/grammar", "0-8/stream/auto-ack")
+def test_streams_are_delivered_without_acknowledgement() -> None:
+    pair = silent_pair()
+    client, server = end_of(pair, CLIENT), end_of(pair, SERVER)
+    client.send(pair.method("stream.publish", routing_key="k"), StreamProperties(), b"published")
+    handle = client.call(pair.method("stream.consume", queue="q", consumer_tag="t"))
+    pair.pump()
+    server.reply(pair.method("stream.consume-ok", consumer_tag="t"))
+    for tag in (1, 2):
+        server.send(
+            pair.method("stream.deliver", consumer_tag="t", delivery_tag=tag, queue="q"),
+            StreamProperties(priority=3),
+            b"delivered",
+        )
+        assert dict(server.unsettled) == {}
+    server.send(pair.method("stream.return", reply_code=310, reply_text="gone"), None, b"returned")
+    pair.pump()
+    assert handle.done
+    assert [event.body for event in pair.take(SERVER, ContentReceived)] == [b"published"]
+    assert [event.body for event in pair.take(CLIENT, ContentReceived)] == [
+        b"delivered",
+        b"delivered",
+        b"returned",
+    ]
+    assert dict(client.unsettled) == {}
+    assert not [name for name in client.connection.dialect.named if name == "stream.ack"]
+
+
+@pytest.mark.rule("0-8/stream.deliver/queue-notnull")
+def test_a_stream_delivery_names_its_queue() -> None:
+    server = Facing.opened(AMQP_0_8, SERVER)
+    server.feed(server.method("stream.consume", queue="q", consumer_tag="t"))
+    server.channel.reply(server.make("stream.consume-ok", consumer_tag="t"))
+    fields = {"consumer_tag": "t", "delivery_tag": 1}
+    server.misuse(
+        lambda: server.channel.send(server.make("stream.deliver", **fields), None, b"x"),
+        "stream.deliver/queue-notnull",
+    )
+    client = Facing.opened(AMQP_0_8, CLIENT)
+    client.channel.call(client.make("stream.consume", queue="q", consumer_tag="t"))
+    client.feed(client.method("stream.consume-ok", consumer_tag="t"))
+    client.refuses(
+        client.method("stream.deliver", **fields),
+        code=502,
+        rule="stream.deliver/queue-notnull",
+        blames="stream.deliver",
+    )
+
+
+# Distributed transactions.
+
+
+@pytest.mark.rule("0-8/dtx/grammar", "0-8/dtx.select/required")
+def test_a_distributed_transaction_is_selected_then_started() -> None:
+    pair = Pair(AMQP_0_8).open()
+    channel = pair.channel()
+    with pytest.raises(Exception, match="normal mode"):
+        channel.call(pair.method("dtx.start", dtx_identifier="xid"))
+    for name, fields in (
+        ("dtx.select", {}),
+        ("dtx.start", {"dtx_identifier": "xid"}),
+        ("dtx.start", {"dtx_identifier": "another"}),
+    ):
+        handle = channel.call(pair.method(name, **fields))
+        pair.pump()
+        assert f"{name}-ok" == handle.result.NAME
+
+
+@pytest.mark.rule("0-8/dtx/grammar", "0-8/dtx.select/required", "0-8/dtx.start/fail")
+def test_dtx_start_without_select_ends_the_channel() -> None:
+    client = Facing.opened(AMQP_0_8, CLIENT)
+    client.misuse(
+        lambda: client.channel.call(client.make("dtx.start", dtx_identifier="x")),
+        "dtx.select/required",
+    )
+    server = Facing.opened(AMQP_0_8, SERVER)
+    server.refuses(
+        server.method("dtx.start", dtx_identifier="x"),
+        code=503,
+        rule="dtx.select/required",
+        scope=Scope.CHANNEL,
+        blames="dtx.start",
+    )
+
+
+@pytest.mark.rule("0-8/dtx/grammar")
+def test_local_and_distributed_transactions_exclude_each_other() -> None:
+    for first, second in (("tx.select", "dtx.select"), ("dtx.select", "tx.select")):
+        server = Facing.opened(AMQP_0_8, SERVER)
+        server.feed(server.method(first))
+        server.channel.reply(server.make(f"{first}-ok"))
+        server.refuses(
+            server.method(second), code=503, rule="dtx/grammar", scope=Scope.CHANNEL, blames=second
+        )
+
+
+@pytest.mark.rule("0-8/dtx.start/id-notnull")
+def test_a_distributed_transaction_has_an_identifier() -> None:
+    client = Facing.opened(AMQP_0_8, CLIENT)
+    client.channel.call(client.make("dtx.select"))
+    client.feed(client.method("dtx.select-ok"))
+    client.misuse(lambda: client.channel.call(client.make("dtx.start")), "dtx.start/id-notnull")
+    server = Facing.opened(AMQP_0_8, SERVER)
+    server.feed(server.method("dtx.select"))
+    server.channel.reply(server.make("dtx.select-ok"))
+    server.refuses(
+        server.method("dtx.start"), code=502, rule="dtx.start/id-notnull", blames="dtx.start"
+    )
+
+
+# Tunnel.
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-8/tunnel/grammar", "0-8/tunnel.request/opaque")
+def test_a_tunnel_passes_foreign_content_in_both_directions(side: Side) -> None:
+    pair = silent_pair()
+    properties = TunnelProperties(proxy_name="p", durable=1)
+    octets = b"\xce\x00anything"
+    end_of(pair, side).send(
+        pair.method("tunnel.request", meta_data={"a": "b"}), properties, octets
+    )
+    before = len(pair.sent[side.other])
+    pair.pump()
+    (received,) = pair.take(side.other, ContentReceived)
+    assert (received.body, dict(received.method.meta_data)) == (octets, {"a": "b"})
+    assert received.properties == properties
+    assert len(pair.sent[side.other]) == before
+
+
+# Test.
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-8/test/grammar", "0-8/test.content/echo")
+def test_the_test_class_asks_in_both_directions(side: Side) -> None:
+    pair = silent_pair()
+    asker, answerer = end_of(pair, side), end_of(pair, side.other)
+    for request, reply in (
+        (pair.method("test.integer", integer_1=1, integer_4=2), pair.method("test.integer-ok", result=3)),
+        (pair.method("test.string", string_1="a", string_2=b"b"), pair.method("test.string-ok", result=b"ab")),
+        (pair.method("test.table", table={"i": 1, "s": "x"}), pair.method("test.table-ok", integer_result=1)),
+    ):
+        handle = asker.call(request)
+        pair.pump()
+        assert [event.method for event in pair.take(side.other, Request)] == [request]
+        answerer.reply(reply)
+        pair.pump()
+        assert handle.result == reply
+    octets = bytes(range(256)) * 9
+    handle = asker.call(pair.method("test.content"), amqp_0_8.TestProperties(), octets)
+    pair.pump()
+    (received,) = pair.take(side.other, ContentReceived)
+    answerer.reply(
+        pair.method("test.content-ok", content_checksum=sum(received.body)), None, received.body
+    )
+    pair.pump()
+    assert (handle.result.body, handle.result.method.content_checksum) == (octets, sum(octets))
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    ("name", "field", "rule"),
+    [
+        ("test.integer", "operation", "test.integer/op-enum"),
+        ("test.string", "operation", "test.string/op-enum"),
+        ("test.table", "integer_op", "test.table/integer-op-enum"),
+        ("test.table", "string_op", "test.table/string-op-enum"),
+    ],
+)
+@pytest.mark.rule(
+    "0-8/test.integer/op-enum",
+    "0-8/test.string/op-enum",
+    "0-8/test.table/integer-op-enum",
+    "0-8/test.table/string-op-enum",
+)
+def test_operations_are_add_min_and_max(side: Side, name: str, field: str, rule: str) -> None:
+    """0, 1 and 2 in this library, since the specification gives no numbers."""
+    facing = Facing.opened(AMQP_0_8, side)
+    for operation in (0, 1, 2):
+        facing.channel.call(facing.make(name, **{field: operation}))
+        facing.feed(facing.method(name, **{field: operation}))
+    assert len(facing.of(Request)) == 3
+    facing.forget()
+    facing.misuse(lambda: facing.channel.call(facing.make(name, **{field: 3})), rule)
+    facing.refuses(facing.method(name, **{field: 255}), code=502, rule=rule, blames=name)
+
+
+# All of them are 0-8's alone.
+
+
+def test_no_dialect_of_0_9_1_has_these_classes() -> None:
+    for dialect in ("0-9-1", "0-9-1-rabbit", "0-9-1-qpid"):
+        numbers = {kind.CLASS_ID for kind in get_dialect(dialect).methods.values()}
+        assert not numbers & {70, 80, 100, 110, 120}

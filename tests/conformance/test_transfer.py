@@ -1,0 +1,476 @@
+"""Transfer of messages: consumers, deliveries, acknowledgement (class basic; domains delivery-tag and consumer-tag)."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    Accepted,
+    LimitExceeded,
+    Rejected,
+    Released,
+    Scope,
+    Settled,
+    Version,
+)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery, MethodReceived, Request
+from amqp_sansio.endpoint import Side
+from amqp_sansio.limits import Limits
+from tests.support.facing import (
+    BOTH_SIDES,
+    BOTH_VERSIONS,
+    CLIENT,
+    SERVER,
+    STRICT,
+    Facing,
+)
+from tests.support.pair import Pair
+
+UNKNOWN_TAG = {AMQP_0_8: 404, AMQP_0_9_1: 406}
+
+
+def consuming(version: Version, side: Side, channels: int = 1, **fields: object) -> Facing:
+    """An endpoint with a consumer named after each channel ("t1", "t2")."""
+    facing = Facing.opened(version, side, channels=channels)
+    for number in range(1, channels + 1):
+        tag = f"t{number}"
+        if side is CLIENT:
+            facing.end.channel(number).call(
+                facing.make("basic.consume", queue="q", consumer_tag=tag, **fields)
+            )
+            facing.feed(facing.method("basic.consume-ok", number, consumer_tag=tag))
+        else:
+            facing.feed(
+                facing.method("basic.consume", number, queue="q", consumer_tag=tag, **fields)
+            )
+            facing.end.channel(number).reply(facing.make("basic.consume-ok", consumer_tag=tag))
+    return facing.forget()
+
+
+# Delivery tags.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/domain/delivery-tag.channel-scope",
+    "0-9-1/domain/delivery-tag.channel-scope",
+    "0-8/basic.ack/unknown-tag",
+    "0-9-1/basic.ack/unknown-tag",
+)
+def test_a_delivery_is_acknowledged_on_its_own_channel_only(version: Version) -> None:
+    client = consuming(version, CLIENT, channels=2)
+    client.feed(client.message("basic.deliver", b"x", 1, consumer_tag="t1", delivery_tag=5))
+    other = client.end.channel(2)
+    for refused in (
+        lambda: other.accept(5),
+        lambda: other.accept(5, multiple=True),
+        lambda: other.reject(5),
+        lambda: other.release(5),
+    ):
+        client.misuse(refused, "basic.ack/unknown-tag")
+    client.channel.accept(5)
+    client.settle()
+    assert client.names() == ["basic.ack"]
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("name", ["basic.ack", "basic.reject"])
+@pytest.mark.rule(
+    "0-8/domain/delivery-tag.channel-scope",
+    "0-9-1/domain/delivery-tag.channel-scope",
+    "0-8/basic.ack/unknown-tag",
+    "0-9-1/basic.ack/unknown-tag",
+    "0-9-1/rabbitmq/basic.ack.exists",
+    "0-9-1/rabbitmq/reject-unknown-tag",
+)
+def test_an_unknown_delivery_tag_ends_the_channel(version: Version, name: str) -> None:
+    server = consuming(version, SERVER, channels=2)
+    server.channel.deliver(b"x", consumer_tag="t1")
+    server.refuses(
+        server.method(name, 2, delivery_tag=1),
+        code=UNKNOWN_TAG[version],
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+        channel=2,
+        blames=name,
+    )
+    # On its own channel it counts once.
+    server.feed(server.method(name, delivery_tag=1))
+    server.refuses(
+        server.method(name, delivery_tag=1),
+        code=UNKNOWN_TAG[version],
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+        blames=name,
+    )
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/basic.ack/unknown-tag",
+    "0-9-1/basic.ack/unknown-tag",
+    "0-9-1/rabbitmq/basic.ack.exists",
+)
+def test_a_client_acknowledges_once(version: Version) -> None:
+    client = consuming(version, CLIENT)
+    client.feed(client.message("basic.deliver", b"x", consumer_tag="t1", delivery_tag=1))
+    client.channel.accept(1)
+    for refused in (
+        lambda: client.channel.accept(1),
+        lambda: client.channel.reject(1),
+        lambda: client.channel.accept(2, multiple=True),
+        lambda: client.channel.accept(0),
+    ):
+        client.misuse(refused, "basic.ack/unknown-tag")
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/basic.ack/multiple-zero", "0-9-1/basic.ack/multiple", "0-8/basic.ack/unknown-tag"
+)
+def test_multiple_means_up_to_and_0_means_all(version: Version) -> None:
+    pair = Pair(version).open()
+    channel = pair.channel()
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
+    pair.pump()
+    handles = [pair.peer(channel).deliver(b"x", consumer_tag="t") for _ in range(10)]
+    pair.pump()
+    channel.accept(4, multiple=True)
+    channel.release(6)
+    channel.reject(7)
+    pair.pump()
+    settled = {handle: event.state for event in pair.take(SERVER, Settled) for handle in event.handles}
+    assert settled == {
+        **{handle: Accepted() for handle in handles[:4]},
+        handles[5]: Released(),
+        handles[6]: Rejected(),
+    }
+    channel.accept(0, multiple=True)
+    # With nothing outstanding that's fine, too.
+    channel.accept(0, multiple=True)
+    pair.pump()
+    assert all(handle.done for handle in handles)
+    assert channel.is_open
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/domain/delivery-tag.nonzero", "0-9-1/domain/delivery-tag.nonzero")
+def test_delivery_tags_are_never_0(version: Version) -> None:
+    server = consuming(version, SERVER)
+    server.channel.deliver(b"x", consumer_tag="t1")
+    server.channel.deliver(b"x", consumer_tag="t1")
+    server.settle()
+    tags = [each.method.delivery_tag for each in server.sent() if each.method is not None]
+    assert tags == [1, 2]
+    server.misuse(
+        lambda: server.channel.send(
+            server.make("basic.deliver", consumer_tag="t1", delivery_tag=0), None, b"x"
+        ),
+        "domain/delivery-tag.nonzero",
+    )
+    server.feed(server.method("basic.get", queue="q"))
+    server.misuse(
+        lambda: server.channel.reply(server.make("basic.get-ok", delivery_tag=0), None, b"x"),
+        "domain/delivery-tag.nonzero",
+    )
+    client = consuming(version, CLIENT)
+    client.refuses(
+        client.method("basic.deliver", consumer_tag="t1", delivery_tag=0),
+        code=530,
+        rule="domain/delivery-tag.nonzero",
+        blames="basic.deliver",
+    )
+    client = Facing.opened(version, CLIENT)
+    client.channel.call(client.make("basic.get", queue="q"))
+    client.settle()
+    client.refuses(
+        client.method("basic.get-ok", delivery_tag=0),
+        code=530,
+        rule="domain/delivery-tag.nonzero",
+        blames="basic.get-ok",
+    )
+
+
+@BOTH_VERSIONS
+def test_a_delivery_tag_is_not_given_again_while_it_waits(version: Version) -> None:
+    client = consuming(version, CLIENT)
+    deliver = client.message("basic.deliver", b"x", consumer_tag="t1", delivery_tag=1)
+    client.feed(deliver)
+    first = deliver[: 8 + int.from_bytes(deliver[3:7], "big")]
+    client.refuses(
+        first, code=530, rule="domain/delivery-tag.channel-scope", blames="basic.deliver"
+    )
+
+
+# Acknowledgement modes.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/basic/ack-modes", "0-9-1/basic/no-ack-mode", "0-9-1/basic/ack-mode")
+def test_consumers_with_and_without_acknowledgement(version: Version) -> None:
+    pair = Pair(version).open()
+    channel = pair.channel()
+    for tag, no_ack in (("auto", True), ("explicit", False)):
+        channel.call(pair.method("basic.consume", queue="q", consumer_tag=tag, no_ack=no_ack))
+    pair.pump()
+    peer = pair.peer(channel)
+    auto = peer.deliver(b"a", consumer_tag="auto")
+    explicit = peer.deliver(b"e", consumer_tag="explicit")
+    pair.pump()
+    assert auto.done
+    assert not explicit.done
+    first, second = pair.take(CLIENT, Delivery)
+    with pytest.raises(Exception, match="no delivery with tag"):
+        channel.accept(first.delivery_tag)
+    channel.accept(second.delivery_tag)
+    pair.pump()
+    assert explicit.done
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/basic.get-ok/must-ack", "0-9-1/basic.get-ok/must-ack")
+def test_what_was_got_is_acknowledged_unless_no_ack(version: Version) -> None:
+    for no_ack in (False, True):
+        server = Facing.opened(version, SERVER)
+        server.feed(server.method("basic.get", queue="q", no_ack=no_ack))
+        server.channel.reply(server.make("basic.get-ok", delivery_tag=1), None, b"x")
+        server.forget()
+        ack = server.method("basic.ack", delivery_tag=1)
+        if no_ack:
+            server.refuses(
+                ack,
+                code=UNKNOWN_TAG[version],
+                rule="basic.ack/unknown-tag",
+                scope=Scope.CHANNEL,
+                blames="basic.ack",
+            )
+        else:
+            server.feed(ack)
+            assert server.of(MethodReceived)
+
+
+# Consumer tags.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/basic.consume/tag-in-use",
+    "0-9-1/basic.consume/tag-in-use",
+)
+def test_the_tag_of_a_live_consumer_is_not_given_again(version: Version) -> None:
+    client = consuming(version, CLIENT)
+    again = client.make("basic.consume", queue="q", consumer_tag="t1")
+    client.misuse(lambda: client.channel.call(again), "basic.consume/tag-in-use")
+    client.channel.call(client.make("basic.consume", queue="q", consumer_tag="pending"))
+    pending = client.make("basic.consume", queue="q", consumer_tag="pending")
+    client.misuse(lambda: client.channel.call(pending), "basic.consume/tag-in-use")
+    server = consuming(version, SERVER)
+    server.refuses(
+        server.method("basic.consume", queue="q", consumer_tag="t1"),
+        code=530,
+        rule="basic.consume/tag-in-use",
+        blames="basic.consume",
+    )
+    # Once cancelled it's free again.
+    server = consuming(version, SERVER)
+    server.feed(server.method("basic.cancel", consumer_tag="t1"))
+    server.channel.reply(server.make("basic.cancel-ok", consumer_tag="t1"))
+    server.feed(server.method("basic.consume", queue="q", consumer_tag="t1"))
+    assert len(server.of(Request)) == 2
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/basic.consume/server-tag", "0-9-1/basic.consume/server-tag")
+def test_the_server_makes_up_a_tag_where_none_is_given(version: Version) -> None:
+    client = Facing.opened(version, CLIENT)
+    first = client.channel.call(client.make("basic.consume", queue="q"))
+    second = client.channel.call(client.make("basic.consume", queue="q"))
+    client.feed(
+        client.method("basic.consume-ok", consumer_tag="made-1"),
+        client.method("basic.consume-ok", consumer_tag="made-2"),
+        client.message("basic.deliver", b"x", consumer_tag="made-2", delivery_tag=1),
+    )
+    assert (first.result.consumer_tag, second.result.consumer_tag) == ("made-1", "made-2")
+    assert client.of(Delivery)
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule(
+    "0-8/domain/consumer-tag.channel-scope", "0-9-1/basic.consume/tag-channel-scope"
+)
+def test_a_consumer_is_used_on_its_own_channel_only(version: Version) -> None:
+    """Deliveries for it come there, and it's cancelled there (the latter binds strict dialects)."""
+    server = consuming(version, SERVER, channels=2)
+    server.misuse(
+        lambda: server.end.channel(2).deliver(b"x", consumer_tag="t1"),
+        "domain/consumer-tag.channel-scope",
+    )
+    client = consuming(version, CLIENT, channels=2)
+    client.refuses(
+        client.method("basic.deliver", 2, consumer_tag="t1", delivery_tag=1),
+        code=530,
+        rule="domain/consumer-tag.channel-scope",
+        blames="basic.deliver",
+    )
+    strict_client = strictly_consuming(version, CLIENT)
+    strict_client.misuse(
+        lambda: strict_client.end.channel(2).call(
+            strict_client.make("basic.cancel", consumer_tag="t")
+        ),
+        "basic.consume/tag-channel-scope",
+    )
+    strict_server = strictly_consuming(version, SERVER)
+    strict_server.refuses(
+        strict_server.method("basic.cancel", 2, consumer_tag="t"),
+        code=530,
+        rule="basic.consume/tag-channel-scope",
+        blames="basic.cancel",
+    )
+
+
+def strictly_consuming(version: Version, side: Side) -> Facing:
+    """A strict endpoint with two channels, the first with a consumer "t"."""
+    facing = Facing.opened(version, side, channels=2, dialect=STRICT[version])
+    fields: dict[str, object] = {"queue": "q", "consumer_tag": "t"}
+    if version is AMQP_0_8:
+        fields["ticket"] = 1
+    rights = {"read": True}
+    if side is CLIENT:
+        if version is AMQP_0_8:
+            facing.channel.call(facing.make("access.request", realm="/data", **rights))
+            facing.feed(facing.method("access.request-ok", ticket=1))
+        facing.channel.call(facing.make("basic.consume", **fields))
+        facing.feed(facing.method("basic.consume-ok", consumer_tag="t"))
+        return facing.forget()
+    if version is AMQP_0_8:
+        facing.feed(facing.method("access.request", realm="/data", **rights))
+        facing.channel.reply(facing.make("access.request-ok", ticket=1))
+    facing.feed(facing.method("basic.consume", **fields))
+    facing.channel.reply(facing.make("basic.consume-ok", consumer_tag="t"))
+    return facing.forget()
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/basic.cancel/in-flight", "0-9-1/basic.cancel/in-flight")
+def test_deliveries_may_come_until_cancel_ok(version: Version) -> None:
+    client = consuming(version, CLIENT)
+    handle = client.channel.call(client.make("basic.cancel", consumer_tag="t1"))
+    client.feed(client.message("basic.deliver", b"late", consumer_tag="t1", delivery_tag=1))
+    client.feed(client.method("basic.cancel-ok", consumer_tag="t1"))
+    assert [event.body for event in client.of(Delivery)] == [b"late"]
+    assert handle.done
+    # What was delivered before is acknowledged as ever.
+    client.channel.accept(1)
+
+
+# Rejecting while content is on its way.
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/basic.reject/during-content", "0-9-1/basic.reject/during-content")
+def test_a_server_reads_a_reject_while_it_sends_content(version: Version) -> None:
+    pair = Pair(version).open()
+    channel = pair.channel()
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="t"))
+    pair.pump()
+    peer = pair.peer(channel)
+    handle = peer.begin(
+        pair.method("basic.deliver", consumer_tag="t", delivery_tag=1), BasicProperties(), 300_000
+    )
+    peer.continue_body(b"x" * 200_000)
+    pair.pump()
+    assert not pair.take(CLIENT, Delivery)
+    channel.reject(1)
+    pair.pump()
+    (settled,) = pair.take(SERVER, Settled)
+    assert (settled.handles, settled.state) == ((handle,), Rejected())
+    peer.continue_body(b"x" * 100_000)
+    pair.pump()
+    assert len(pair.take(CLIENT, Delivery)) == 1
+    assert channel.is_open
+
+
+# Recover.
+
+
+@pytest.mark.rule("0-8/basic.recover/transacted")
+def test_recover_on_a_transacted_channel_ends_it_in_strict_0_8() -> None:
+    client = Facing.opened(AMQP_0_8, CLIENT, dialect=STRICT[AMQP_0_8])
+    client.channel.call(client.make("tx.select"))
+    client.feed(client.method("tx.select-ok"))
+    client.forget()
+    client.misuse(
+        lambda: client.channel.send(client.make("basic.recover")), "basic.recover/transacted"
+    )
+    server = Facing.opened(AMQP_0_8, SERVER, dialect=STRICT[AMQP_0_8])
+    server.feed(server.method("tx.select"))
+    server.channel.reply(server.make("tx.select-ok"))
+    server.refuses(
+        server.method("basic.recover"),
+        code=503,
+        rule="basic.recover/transacted",
+        scope=Scope.CHANNEL,
+        blames="basic.recover",
+    )
+    # Brokers in use allow it.
+    lenient = Facing.opened(AMQP_0_8, SERVER)
+    lenient.feed(lenient.method("tx.select"))
+    lenient.channel.reply(lenient.make("tx.select-ok"))
+    lenient.feed(lenient.method("basic.recover"))
+    assert lenient.of(MethodReceived)
+
+
+@BOTH_VERSIONS
+@pytest.mark.rule("0-8/basic.recover/no-reply")
+def test_recover_gives_deliveries_back_and_has_a_reply_in_0_9_1_only(version: Version) -> None:
+    server = consuming(version, SERVER)
+    handle = server.channel.deliver(b"x", consumer_tag="t1")
+    server.feed(server.method("basic.recover", requeue=True))
+    if version is AMQP_0_9_1:
+        assert [event.method.NAME for event in server.of(Request)] == ["basic.recover"]
+        server.channel.reply(server.make("basic.recover-ok"))
+        server.settle()
+    else:
+        assert [event.method.NAME for event in server.of(MethodReceived)] == ["basic.recover"]
+    assert handle.done
+    server.refuses(
+        server.method("basic.ack", delivery_tag=1),
+        code=UNKNOWN_TAG[version],
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+        blames="basic.ack",
+    )
+
+
+# Bounds.
+
+
+@BOTH_SIDES
+@BOTH_VERSIONS
+def test_more_unsettled_deliveries_than_allowed(version: Version, side: Side) -> None:
+    facing = Facing.opened(version, side, limits=Limits(unsettled=3, consumers=2))
+    consume = facing.make("basic.consume", queue="q", consumer_tag="t")
+    if side is CLIENT:
+        facing.channel.call(consume)
+        facing.feed(facing.method("basic.consume-ok", consumer_tag="t"))
+        units = [
+            facing.message("basic.deliver", b"x", consumer_tag="t", delivery_tag=tag)
+            for tag in (1, 2, 3)
+        ]
+        facing.refuses(
+            *units,
+            facing.method("basic.deliver", consumer_tag="t", delivery_tag=4),
+            code=506,
+            rule=None,
+            scope=Scope.CHANNEL,
+            blames="basic.deliver",
+        )
+        return
+    facing.feed(facing.method("basic.consume", queue="q", consumer_tag="t"))
+    facing.channel.reply(facing.make("basic.consume-ok", consumer_tag="t"))
+    for _ in range(3):
+        facing.channel.deliver(b"x", consumer_tag="t")
+    error = facing.misuse(lambda: facing.channel.deliver(b"x", consumer_tag="t"), None)
+    assert isinstance(error, LimitExceeded)

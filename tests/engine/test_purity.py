@@ -1,0 +1,53 @@
+"""Purity: no time, randomness or I/O is asked for, and nothing depends on how the process hashes strings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import purity
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
+    """A Python process in the repository, with this hash seed."""
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_all_output_is_the_same_under_every_hash_seed() -> None:
+    digests = {purity.digest()}
+    for seed in ("1", "2"):
+        result = run("-m", "tests.support.purity", seed=seed)
+        assert result.returncode == 0, result.stderr
+        digests.add(result.stdout.strip())
+    (digest,) = digests
+    assert len(digest) == 64
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("time.time()", "time.monotonic()", "time.sleep(0)", "random.random()", "os.urandom(1)"),
+        *("random.Random()", "secrets.token_bytes(1)", "uuid.uuid4()", "socket.socket()"),
+    ],
+)
+def test_the_traps_catch(call: str) -> None:
+    """What the run above forbids really raises."""
+    module = call.partition(".")[0]
+    script = f"from tests.support import purity; purity.forbid(); import {module}; {call}"
+    result = run("-c", script)
+    assert result.returncode == 1
+    assert "Impure" in result.stderr

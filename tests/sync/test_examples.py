@@ -1,0 +1,44 @@
+"""The examples in the documentation of the blocking adapter do what they say."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+from amqp_sansio import Accepted
+from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio_sync import Channel, connect
+from amqp_sansio_sync import channel as channel_module
+from tests.support.sync_server import WAIT, Server
+
+
+def examples(of: object, names: dict[str, Any]) -> dict[str, Any]:
+    """What the examples in a docstring define."""
+    (found,) = [test for test in doctest.DocTestFinder(recurse=False).find(of, globs=names)]
+    names = found.globs
+    assert doctest.DocTestRunner().run(found, clear_globs=False).failed == 0
+    return names
+
+
+def test_the_example_of_connect(server: Server) -> None:
+    names = examples(connect, {"connect": connect})
+    assert names["example"](server.url) == 1
+
+
+def test_the_example_of_publish_nowait(server: Server) -> None:
+    names = examples(Channel.publish_nowait, dict(vars(channel_module)))
+    with connect(server.url) as connection:
+        channel = connection.open_channel(confirm=True)
+        assert names["publish_all"](channel, [b"1", b"2"]) == [Accepted()] * 2
+
+
+def test_a_queue_from_one_end_to_the_other(server: Server) -> None:
+    with connect(server.url) as connection:
+        channel = connection.open_channel(confirm=True)
+        ok = channel.call(QueueDeclare(queue="jobs", durable=True))
+        assert channel.publish(b"hello", routing_key=ok.queue, mandatory=True) == Accepted()
+        with channel.consume("jobs", prefetch=100, timeout=WAIT) as deliveries:
+            for delivery in deliveries:
+                assert delivery.body == b"hello"
+                delivery.accept()
+                break
