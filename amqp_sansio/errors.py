@@ -25,7 +25,7 @@ class AmqpError(Exception):
 class LocalProtocolError(AmqpError):
     """The caller asked for what the protocol forbids now; nothing was changed and nothing queued.
 
-    `rule` is the identifier of the specification's rule, when one says so.
+    `rule` is the full identifier of the specification's rule, such as "0-9-1/channel.flow/react", when one says so.
     """
 
     def __init__(self, text: str, *, rule: str | None = None) -> None:

@@ -111,7 +111,7 @@ def worker_memory(spark: SparkSession, folder: Path) -> Case:
         "peer": round(most[SMALL], 1),
         "unit": "MiB",
         "ratio": round(most[SMALL] / most[BIG], 2),
-        "goal": 0.7,
+        "goal": 0.8,
     }
 
 
@@ -132,6 +132,7 @@ def session(folder: str) -> SparkSession:
         "spark.log.level": "OFF",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     }.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

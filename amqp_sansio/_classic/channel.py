@@ -4,7 +4,6 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from zlib import crc32
@@ -15,11 +14,12 @@ from ..events import Handle
 from . import closing
 from ._methods import BasicDeliver, BasicProperties, BasicPublish
 from .bookkeeping import ChannelState
+from .config import announces
 from .frames import OVERHEAD, body_frames, header_frame, method_frame
 from .states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
 from .states import Channel as State
 from .states import Connection as ConnectionState
-from .violation import RESOURCE_ERROR, Violation
+from .violation import RESOURCE_ERROR, Violation, misuse
 
 if TYPE_CHECKING:
     from ..events import CloseReport
@@ -93,7 +93,7 @@ class Channel(ChannelState):
         Content (`properties`, `body`) belongs to the requests that carry it.
         """
         if not self.connection.dialect.replies.get(method.ID):
-            raise LocalProtocolError(f"{method.NAME} has no reply; use send", rule="method/sync-reply")
+            raise self._misuse(f"{method.NAME} has no reply; use send", "method/sync-reply")
         connection = self.connection
         handle: Handle[Any] = Handle((self.number, connection._calls + 1))
         self._transmit(method, handle, properties, body)
@@ -107,7 +107,7 @@ class Channel(ChannelState):
     ) -> None:
         """Send a method that has no reply, such as BasicAck, with its content if it carries one."""
         if self.connection.dialect.replies.get(method.ID) and not method.IS_REPLY:
-            raise LocalProtocolError(f"{method.NAME} has a reply; use call", rule="method/sync-reply")
+            raise self._misuse(f"{method.NAME} has a reply; use call", "method/sync-reply")
         self._transmit(method, None, properties, body)
 
     def reply(
@@ -118,9 +118,9 @@ class Channel(ChannelState):
             raise LocalProtocolError(f"{method.NAME} is not a reply; use send or call")
         calls = self.calls(self.connection.role is Side.SERVER)
         if calls and type(method) not in self.connection.dialect.replies[calls[0].request.ID]:
-            raise LocalProtocolError(
+            raise self._misuse(
                 f"{calls[0].request.NAME} on channel {self.number} is to be answered before what {method.NAME} answers",
-                rule="method/sync-reply",
+                "method/sync-reply",
             )
         self._transmit(method, None, properties, body)
 
@@ -170,10 +170,10 @@ class Channel(ChannelState):
                     cache.clear()
                 cache[key] = start
         except CodecError as error:
-            raise LocalProtocolError(str(error), rule=error.rule) from error
+            raise self._misuse(str(error), error.rule) from error
         frame_max = connection._frame_max
         if frame_max and (len(start) > frame_max or len(raw) + 20 > frame_max):
-            raise _too_large(len(raw) + 20, frame_max)
+            raise _too_large(connection, max(len(start), len(raw) + 20))
         out = connection._out
         if out.size + size > connection.config.limits.backlog_hard:
             raise _backlog(out.size + size, connection)
@@ -252,8 +252,8 @@ class Channel(ChannelState):
         ):
             handle = Handle((self.number, connection._calls + 1))
         joint = connection._joint
-        _locally(joint.step, connection.role, self.number, method, handle, False, size)
-        _locally(joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
+        _locally(connection, joint.step, connection.role, self.number, method, handle, False, size)
+        _locally(connection, joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
         if handle is not None:
             connection._calls += 1
             if method.NAME == "basic.deliver" and self.last_tag not in self.unsettled:
@@ -272,7 +272,7 @@ class Channel(ChannelState):
         if not octets:
             return
         _check_backlog(connection, len(octets))
-        content: ContentState = _locally(connection._joint.body, connection.role, self.number, len(octets))
+        content: ContentState = _locally(connection, connection._joint.body, connection.role, self.number, len(octets))
         connection._queue(b"".join(body_frames(self.number, octets, connection._frame_max)))
         content.crc = crc32(octets, content.crc)
         if content.received == content.size:
@@ -353,9 +353,9 @@ class Channel(ChannelState):
         if not method.HAS_CONTENT:
             raise LocalProtocolError(f"{method.NAME} carries no content")
         if (self.client_stopped if client else self.server_stopped) and not method.IS_REPLY:
-            raise LocalProtocolError(
+            raise self._misuse(
                 f"the peer stopped the flow on channel {self.number}; wait for FlowChanged",
-                rule="channel.flow/react",
+                "channel.flow/react",
             )
 
     def _settle(self, name: str, delivery_tag: int, option: bool) -> None:
@@ -382,9 +382,9 @@ class Channel(ChannelState):
         if self.client_stopped:
             self._check_content(BasicPublish())
         if self.client_content is not None:
-            raise LocalProtocolError(
+            raise self._misuse(
                 f"content of {self.client_content.method.NAME} is under way on channel {self.number}; finish it first",
-                rule="wire/content-sequential",
+                "wire/content-sequential",
             )
 
     def _expect_confirm(self) -> Handle[Any]:
@@ -410,17 +410,19 @@ class Channel(ChannelState):
         """RabbitMQ's extensions go only to clients that announced that they take them."""
         if self.connection.role is not Side.SERVER:
             return
-        announced = self.connection.peer_properties.get("capabilities")
-        if not isinstance(announced, Mapping) or announced.get(capability) is not True:  # type: ignore[unused-ignore]
-            raise LocalProtocolError(
-                f"the client didn't announce the capability {capability!r} that {method.NAME} needs", rule=rule
+        if not announces(self.connection.peer_properties, capability):
+            raise self._misuse(
+                f"the client didn't announce the capability {capability!r} that {method.NAME} needs", rule
             )
+
+    def _misuse(self, text: str, rule: str | None) -> LocalProtocolError:
+        return misuse(self.connection.dialect.version, text, rule)
 
     def _encode_properties(self, properties: Properties) -> bytes:
         try:
             return properties.encode(self.connection._tables)
         except CodecError as error:
-            raise LocalProtocolError(str(error), rule=error.rule) from error
+            raise self._misuse(str(error), error.rule) from error
 
     def _transmit(
         self, method: Method, token: object, properties: Properties | None, body: bytes | None
@@ -480,7 +482,7 @@ def send_frames(
     payload = _encode(method, connection)
     _check_frame(connection, len(payload) + OVERHEAD)
     _check_backlog(connection, len(payload))
-    step: Step = _locally(connection._joint.step, connection.role, number, method, token, True, size)
+    step: Step = _locally(connection, connection._joint.step, connection.role, number, method, token, True, size)
     frame = method_frame(number, payload)
     connection._queue(frame + content if content is not None else frame)
     closing.settle_deliveries(connection, step)
@@ -497,28 +499,30 @@ def _encode(method: Method, connection: Connection) -> bytes:
     try:
         return method.encode(connection._tables)
     except CodecError as error:
-        raise LocalProtocolError(str(error), rule=error.rule) from error
+        raise misuse(connection.dialect.version, str(error), error.rule) from error
 
 
-def _locally(step: Any, *arguments: Any) -> Any:
+def _locally(connection: Connection, step: Any, *arguments: Any) -> Any:
     """Step the tables with what this end sends; a violation is the caller's."""
     try:
         return step(*arguments)
     except Violation as violation:
         kind = LimitExceeded if violation.code == RESOURCE_ERROR else LocalProtocolError
-        raise kind(violation.text, rule=violation.rule) from None
+        raise misuse(connection.dialect.version, violation.text, violation.rule, kind) from None
 
 
 def _check_frame(connection: Connection, size: int) -> None:
     frame_max = connection._frame_max
     if frame_max and size > frame_max:
-        raise _too_large(size, frame_max)
+        raise _too_large(connection, size)
 
 
-def _too_large(size: int, frame_max: int) -> LocalProtocolError:
-    return LocalProtocolError(
-        f"a frame of {size} octets, {frame_max} are agreed; methods and properties can't be cut, make them smaller",
-        rule="wire/frame-oversize-send",
+def _too_large(connection: Connection, size: int) -> LocalProtocolError:
+    return misuse(
+        connection.dialect.version,
+        f"a frame of {size} octets, {connection._frame_max} are agreed; "
+        "methods and properties can't be cut, make them smaller",
+        "wire/frame-oversize-send",
     )
 
 

@@ -18,7 +18,7 @@ from .frames import OVERSIZE, method_frame
 from .rule_ids import rule_id
 from .states import Channel as ChannelStates
 from .states import Connection as State
-from .violation import RESOURCE_ERROR, SILENT, Violation
+from .violation import RESOURCE_ERROR, SILENT, Violation, misuse
 
 if TYPE_CHECKING:
     from .bookkeeping import Outcome, Step
@@ -88,7 +88,9 @@ def _send_channel_close(channel: Channel, report: CloseReport) -> None:
 
 def _encode_close(connection: Connection, name: str, report: CloseReport) -> tuple[bytes, Method]:
     if not report.code:
-        raise LocalProtocolError(f"{name} needs a reply code", rule="domain/reply-code.notnull")
+        raise misuse(
+            connection.dialect.version, f"{name} needs a reply code", "domain/reply-code.notnull"
+        )
     text = report.text or connection.dialect.codes.get(report.code, ("closed", True))[0]
     close: Method = connection.dialect.named[name](
         report.code, _shorten(text), report.class_id, report.method_id
@@ -96,7 +98,7 @@ def _encode_close(connection: Connection, name: str, report: CloseReport) -> tup
     try:
         return close.encode(connection._tables), close
     except CodecError as error:
-        raise LocalProtocolError(str(error), rule=error.rule) from error
+        raise misuse(connection.dialect.version, str(error), error.rule) from error
 
 
 def _shorten(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import sasl
 from .._record import record
 from ..endpoint import Side
-from ..errors import AmqpError
+from ..errors import AmqpError, CodecError
 from ..limits import Limits
 from .table import Table
 from .values import check_vhost
@@ -76,6 +76,15 @@ class Config:
 
 LEAST_FRAME_MAX: Final = 4096
 """Both sides must take frames of this many octets (connection.tune)."""
+
+
+def announces(properties: Table, capability: str) -> bool:
+    """Whether a peer said in its properties that it takes one of RabbitMQ's extensions."""
+    try:
+        capabilities = properties.get("capabilities")
+        return isinstance(capabilities, Table) and capabilities.get(capability) is True
+    except CodecError:
+        return False
 
 
 def check_config(config: Config, role: Side, dialect: Dialect) -> None:

@@ -367,14 +367,15 @@ class Connection:
         Raises LocalProtocolError (no free channel, number in use or out of range), EndpointClosed.
         """
         if self.role is not Side.CLIENT:
-            raise LocalProtocolError("only a client opens channels", rule="method/sync-reply")
+            raise misuse(self.VERSION, "only a client opens channels", "connection/error-scope")
         self._check_open()
         if number is None:
             number = self._lowest_free()
         elif not 1 <= number <= self.channel_max:
-            raise LocalProtocolError(
+            raise misuse(
+                self.VERSION,
                 f"channel {number} is outside 1 to {self.channel_max}, the agreed channel-max",
-                rule="connection.tune/channel-max-highest",
+                "connection.tune/channel-max-highest",
             )
         opening = self.dialect.named["channel.open"]()
         handle: Handle[object] = Handle((number, self._calls + 1))
@@ -506,7 +507,8 @@ class Connection:
     def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
         schema, values = state
         if schema != SCHEMA:
-            raise ValueError(f"this snapshot has layout {schema}, this release reads {SCHEMA}; replay the recording instead")
+            text = f"this snapshot has layout {schema}, this release reads {SCHEMA}"
+            raise ValueError(f"{text}; replay the recording instead")
         for name, value in values.items():
             setattr(self, name, value)
 

@@ -23,13 +23,13 @@ from ..events import (
 from ..versions import AMQP_0_8
 from . import closing, hints
 from .channel import send_frames
-from .config import CAPABILITIES
+from .config import CAPABILITIES, announces
 from .events import Redirected
 from .frames import OVERHEAD
 from .joint import CHANNEL_MAX, MIN_FRAME_MAX
 from .states import Connection as State
 from .table import Table
-from .violation import ACCESS_REFUSED, SILENT, Violation
+from .violation import ACCESS_REFUSED, SILENT, Violation, misuse
 
 if TYPE_CHECKING:
     from .config import Config
@@ -337,23 +337,11 @@ def refuse_authentication(connection: Connection, text: str) -> None:
 
 def _refuse(connection: Connection, text: str) -> None:
     connection._sasl = None
-    if _wants_close(connection.peer_properties):
+    if announces(connection.peer_properties, "authentication_failure_close"):
         closing.send_close(connection, CloseReport(By.LOCAL, ACCESS_REFUSED, text))
         return
     report = CloseReport(By.LOCAL, 0, text)
     closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
-
-
-def _wants_close(client_properties: Table) -> bool:
-    """Whether a client takes connection.close for a refused login (RabbitMQ's extension)."""
-    try:
-        capabilities = client_properties.get("capabilities")
-        return (
-            isinstance(capabilities, Table)
-            and capabilities.get("authentication_failure_close") is True
-        )
-    except CodecError:
-        return False
 
 
 def provide_scram_keys(connection: Connection, keys: sasl.ScramKeys | None) -> None:
@@ -421,8 +409,10 @@ def redirect(connection: Connection, host: str, known_hosts: str) -> None:
     if "connection.redirect" not in named:
         raise LocalProtocolError(f"{connection.dialect.name} has no connection.redirect")
     if connection._insisted:
-        raise LocalProtocolError(
-            "the client insists on this server; let it in, or refuse it", rule="connection.open/insist"
+        raise misuse(
+            connection.dialect.version,
+            "the client insists on this server; let it in, or refuse it",
+            "connection.open/insist",
         )
     _decide(connection, VHOST, named["connection.redirect"](host, known_hosts))
     report = CloseReport(By.LOCAL, 0, f"redirected to {host}")

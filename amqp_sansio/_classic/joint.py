@@ -333,7 +333,8 @@ class Joint:
             if calls is not None and len(calls) >= self.limits.calls:
                 raise Violation(
                     RESOURCE_ERROR,
-                    f"{len(calls)} requests wait for their reply on channel {channel.number}, Limits.calls allows no more",
+                    f"{len(calls)} requests wait for their reply on channel {channel.number}, "
+                    "Limits.calls allows no more",
                 )
         step.replied = asks
         books = BOOKS.get(method.NAME)
@@ -404,7 +405,8 @@ class Joint:
         if after is None and content is not None:
             raise Violation(
                 codes_of(self.dialect.version).unexpected_frame,
-                f"{method.NAME} on channel {channel.number} where the {content.state.value} of {content.method.NAME} must come",
+                f"{method.NAME} on channel {channel.number} where the {content.state.value} "
+                f"of {content.method.NAME} must come",
                 rule="wire/content-incomplete",
             )
         return after if method.HAS_CONTENT else None

@@ -26,6 +26,8 @@ LIKELY_MAX: Final = 131_072
 
 _KINDS: Final = (METHOD, HEADER, BODY, HEARTBEAT)
 _STARTS: Final = bytes([1 if octet in _KINDS else 0 for octet in range(256)])
+_WINDOW: Final = 1024
+"""How many octets are looked through at once: often the next frame is near."""
 _CLASS_AND_WEIGHT: Final = Struct(">HH").unpack_from
 
 
@@ -79,15 +81,15 @@ class Reader:
 
         Nowhere: the end of `data`, and REFUTED.
         """
-        marks = data.translate(_STARTS)
-        while True:
-            pos = marks.find(1, pos)
-            if pos < 0:
-                return len(data), REFUTED
-            answer = self.prove(data, pos, last)
-            if answer != REFUTED:
-                return pos, answer
-            pos += 1
+        for begin in range(pos, len(data), _WINDOW):
+            marks = data[begin : begin + _WINDOW].translate(_STARTS)
+            at = marks.find(1)
+            while at >= 0:
+                answer = self.prove(data, begin + at, last)
+                if answer != REFUTED:
+                    return begin + at, answer
+                at = marks.find(1, at + 1)
+        return len(data), REFUTED
 
     def methods(self, payload: bytes) -> list[tuple[str, tuple[Side, ...]]]:
         """What the payload of a method frame may be: name and senders of each dialect that can read it."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from .._record import record
-from ..errors import Scope
+from ..errors import LocalProtocolError, Scope
 from ..versions import AMQP_0_8, Version
+from .rule_ids import rule_id
 
 CONTENT_TOO_LARGE: Final = 311
 CONNECTION_FORCED: Final = 320
@@ -44,6 +45,13 @@ _CODES_0_9_1: Final = Codes(505, 406, 406, 404)
 def codes_of(version: Version) -> Codes:
     """The reply codes of 0-8 or 0-9-1."""
     return _CODES_0_8 if version is AMQP_0_8 else _CODES_0_9_1
+
+
+def misuse(
+    version: Version, text: str, rule: str | None, kind: type[LocalProtocolError] = LocalProtocolError
+) -> LocalProtocolError:
+    """What a caller gets who breaks `rule` (an identifier without the version)."""
+    return kind(text, rule=rule_id(version, rule) if rule else None)
 
 
 class Violation(Exception):

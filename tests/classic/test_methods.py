@@ -259,8 +259,10 @@ def loosely(kind: Any, *values: Any, **named: Any) -> Method:
         (loosely(ConnectionStartOk, response="guest"), "connection.start-ok: response can't be"),
         (loosely(ConnectionStartOk, response=5), "connection.start-ok: response can't be"),
         (loosely(QueueDeclare, "q", arguments=[("a", 1)]), "queue.declare: arguments can't be"),
-        (loosely(QueueDeclare, "q", arguments={"a": object()}), "queue.declare: arguments: a table can't hold
-        a object"),
+        (
+            loosely(QueueDeclare, "q", arguments={"a": object()}),
+            "queue.declare: arguments: a table can't hold a object",
+        ),
     ],
 )
 @pytest.mark.rule("0-8/wire/limits", "0-9-1/limits/wire")

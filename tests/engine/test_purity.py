@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support import purity
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,17 +35,24 @@ def test_all_output_is_the_same_under_every_hash_seed() -> None:
     assert len(digest) == 64
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        *("time.time()", "time.monotonic()", "time.sleep(0)", "random.random()", "os.urandom(1)"),
-        *("random.Random()", "secrets.token_bytes(1)", "uuid.uuid4()", "socket.socket()"),
-    ],
+CALLS = (
+    *("time.time()", "time.monotonic()", "time.sleep(0)", "random.random()", "random.Random()"),
+    *("os.urandom(1)", "secrets.token_bytes(1)", "uuid.uuid4()", "socket.socket()"),
 )
-def test_the_traps_catch(call: str) -> None:
+
+
+def test_the_traps_catch() -> None:
     """What the run above forbids really raises."""
-    module = call.partition(".")[0]
-    script = f"from tests.support import purity; purity.forbid(); import {module}; {call}"
+    script = f"""
+import os, random, secrets, socket, time, uuid
+from tests.support import purity
+purity.forbid()
+for call in {CALLS!r}:
+    try:
+        eval(call)
+    except purity.Impure:
+        continue
+    raise SystemExit(call)
+"""
     result = run("-c", script)
-    assert result.returncode == 1
-    assert "Impure" in result.stderr
+    assert (result.returncode, result.stderr) == (0, "")

@@ -476,3 +476,57 @@ def test_violations_say_where_and_when() -> None:
         talk.last.seq,
         3,
     )
+
+
+@each_version
+@pytest.mark.rule("0-9-1/wire/content-split", "0-9-1/wire/content-join", "0-9-1/wire/channels-many")
+@pytest.mark.rule("0-8/wire/content-split", "0-8/wire/content-join", "0-8/wire/channels-many")
+def test_messages_in_pieces_on_several_channels_are_one_unit_each(version: Version) -> None:
+    talk = _open(version).channel(2)
+    for number in (1, 2):
+        talk.client(talk.octets(talk.named("basic.publish"), number), header(number, 6))
+    for piece in (b"ab", b"cd", b"ef"):
+        talk.client(frame(3, 1, piece)).client(frame(3, 2, piece.upper()))
+    first, second = talk.finish().observed[-2:]
+    assert not talk.violations
+    assert [(unit.channel, unit.body) for unit in (first, second)] == [
+        (1, b"abcdef"),
+        (2, b"ABCDEF"),
+    ]
+    assert (
+        first.size == len(talk.octets(talk.named("basic.publish"), 1)) + len(header(1, 6)) + 3 * 10
+    )
+
+
+@each_version
+@pytest.mark.rule("0-9-1/connection.close/discard", "0-9-1/wire/heartbeat-until-socket-close")
+@pytest.mark.rule(
+    "0-9-1/channel.close/discard", "0-8/connection.close/discard", "0-8/channel.close/discard"
+)
+def test_what_crosses_a_close_is_no_fault(version: Version) -> None:
+    talk = _open(version).consumer()
+    named = talk.named
+    talk.client(named("channel.close"), channel=1).server(talk.deliver(1, b"crossing"))
+    talk.server(named("channel.close", 404), channel=1).client(named("channel.close-ok"), channel=1)
+    talk.server(named("channel.close-ok"), channel=1).channel(2)
+    talk.server(named("connection.close", 320)).client(talk.publish(b"crossing", 2))
+    talk.client(named("connection.close", 200)).server(frame(8, 0, b"")).client(frame(8, 0, b""))
+    talk.server(named("connection.close-ok")).client(named("connection.close-ok"), frame(8, 0, b""))
+    assert not talk.finish().violations
+
+
+def test_settling_everything_while_a_delivery_is_on_its_way_is_a_race() -> None:
+    """The client's "all so far" doesn't know of the delivery that the server had sent by then."""
+    talk = _open().consumer().server(Talk().deliver(1, b"on its way"))
+    talk.client(talk.named("basic.ack", 0, True), talk.named("basic.ack", 1), channel=1)
+    assert not talk.violations
+    talk.client(talk.named("basic.ack", 2), channel=1).finish()
+    assert talk.rules == ["0-9-1/basic.ack/unknown-tag"]
+
+
+def test_a_delivery_that_was_recovered_before_the_client_knew_is_a_race() -> None:
+    talk = _open().consumer().server(Talk().deliver(1, b"x"))
+    talk.client(talk.named("basic.recover", True), channel=1)
+    talk.server(talk.named("basic.recover-ok"), channel=1)
+    talk.client(talk.named("basic.ack", 1), channel=1).finish()
+    assert not talk.violations

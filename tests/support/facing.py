@@ -310,10 +310,7 @@ class Facing:
         with pytest.raises(LocalProtocolError) as caught:
             call()
         error = caught.value
-        named = error.rule
-        if named is not None and not named.startswith(("0-8/", "0-9-1/")):
-            named = rule_id(self.version, named)
-        assert named == (rule_id(self.version, rule) if rule is not None else None), error
+        assert error.rule == (rule_id(self.version, rule) if rule is not None else None), error
         assert pickle.dumps(self.end) == before
         assert self.end.data_to_send(self.now) == b""
         return error

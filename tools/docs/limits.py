@@ -33,8 +33,8 @@ def page() -> str:
         "",
         "Written by `python -m tools.docs.limits` from `amqp_sansio.Limits`; a test compares the two.",
         "",
-        "An endpoint or observer never holds more than these bounds allow, whatever its peer sends. Each check comes before "
-        "the octets are kept. `Config(limits=Limits(message=1024 * 1024))` changes a bound.",
+        "An endpoint or observer never holds more than these bounds allow, whatever its peer sends. "
+        "Each check comes before the octets are kept. `Config(limits=Limits(message=1024 * 1024))` changes a bound.",
         "",
         "| field | default | at the limit |",
         "|---|---|---|",

@@ -122,6 +122,7 @@ def _settings(folder: Path) -> dict[str, str]:
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
         # One schema in all files of a table: others than Spark read them too.
         "spark.sql.variant.inferShreddingSchema": "false",
