@@ -41,7 +41,7 @@ class Config:
     | `vhost` | client: the virtual host |
     | `heartbeat` | seconds offered; 0 wants none. The smaller non-zero of both sides holds |
     | `channel_max`, `frame_max` | offered; 0 is no limit (bounded by `Limits`) |
-    | `locale` | client: the message locale, en_US where the server lacks it; server: those it offers, with spaces between |
+    | `locale` | client: the message locale (en_US where the server lacks it); server: those offered, space between |
     | `properties` | merged over the default peer properties |
     | `known_hosts` | server: sent in open-ok |
     | `insist` | client, 0-8: ask not to be redirected |

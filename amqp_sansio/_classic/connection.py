@@ -33,6 +33,7 @@ from .frames import HEARTBEAT_FRAME, OVERHEAD
 from .joint import BEFORE_OPEN, Joint
 from .states import Connection as State
 from .table import Table
+from .violation import misuse
 
 if TYPE_CHECKING:
     from typing import Self

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import sasl
 from .._version import __version__
 from ..endpoint import CloseHint, Side
-from ..errors import CodecError, LocalProtocolError, RemoteProtocolError, Scope
+from ..errors import LocalProtocolError, RemoteProtocolError, Scope
 from ..events import (
     AuthenticationRequested,
     By,

@@ -225,6 +225,42 @@ def test_close_ends_in_time_while_the_socket_is_full() -> None:
     run_fast(main())
 
 
+def test_a_farewell_that_does_not_get_through_ends_in_time() -> None:
+    """The server closes and reads nothing more: the answer stays behind what is unsent."""
+
+    async def main() -> None:
+        async def deaf(connection: ServerConnection) -> None:
+            await anext(connection)
+            transport = driver_of(connection).transport
+            assert transport is not None
+            transport.pause_reading()
+            await full.wait()
+            connection.core.close(320, "going down")
+            connection.flush()
+            await ended.wait()
+            transport.abort()
+
+        full, ended = asyncio.Event(), asyncio.Event()
+        async with serve(deaf) as server:
+            connection = await connect(url_of(server), heartbeat=0, close_timeout=2.0)
+            ch = await connection.open_channel()
+
+            async def publish() -> None:
+                while True:
+                    await ch.publish(bytes(100_000), routing_key="q")
+
+            publishing = asyncio.ensure_future(publish())
+            await until(lambda: ch.driver.gated, 60)
+            full.set()
+            report = await asyncio.wait_for(connection.wait_closed(), 20)
+            assert (report.by, report.code) == (By.REMOTE, 320)
+            with pytest.raises(EndpointClosed, match="320"):
+                await publishing
+            ended.set()
+
+    run_fast(main())
+
+
 class Faulty(CoreConnection):
     """A core with a bug: it raises where it must not."""
 
