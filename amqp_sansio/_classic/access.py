@@ -35,7 +35,8 @@ def check_ticket(channel: ChannelState, method: Method) -> None:
     """Refuse a method whose ticket its channel wasn't granted, or was granted for something else. Raises Violation."""
     if method.NAME not in _TICKETED or channel.assumed:
         return
-    ticket: int = method.ticket  # type: ignore[attr-defined]
+    fields: Any = method
+    ticket: int = fields.ticket
     rights = channel.tickets.get(ticket) if channel.tickets is not None else None
     if rights is None:
         raise Violation(
@@ -44,7 +45,7 @@ def check_ticket(channel: ChannelState, method: Method) -> None:
             rule="access.request-ok/channel-scope",
         )
     wanted = _RIGHTS.get(method.NAME)
-    if method.NAME == "exchange.declare" and method.passive:  # type: ignore[attr-defined]
+    if method.NAME == "exchange.declare" and fields.passive:
         wanted = "passive"
     if wanted is not None and wanted not in rights:
         raise Violation(

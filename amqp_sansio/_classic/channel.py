@@ -239,6 +239,7 @@ class Channel(ChannelState):
         """
         connection = self.connection
         self._check()
+        self._check_kind(method)
         self._check_content(method)
         if not 0 <= size < 1 << 64:
             raise LocalProtocolError(f"content of {size} octets; the size is a number of 64 bits without sign")
@@ -295,7 +296,7 @@ class Channel(ChannelState):
             or self.client_content is not None
             or self.connection._lost
         ):
-            if multiple and not delivery_tag:
+            if multiple and not delivery_tag and self.connection.role is Side.CLIENT:
                 self._check()
                 if not unsettled:
                     return
@@ -346,6 +347,11 @@ class Channel(ChannelState):
         connection._check_open()
         if self.state not in (State.OPEN, State.OPENING):
             raise EndpointClosed(f"channel {self.number} is closing: {self.report}", self.report)
+
+    def _check_kind(self, method: Method) -> None:
+        dialect = self.connection.dialect
+        if type(method) is not dialect.methods.get(method.ID):
+            raise LocalProtocolError(f"{type(method).__name__} is not a method of {dialect.name}")
 
     def _check_content(self, method: Method) -> None:
         """Whether content can begin now; a stopped flow leaves out replies (basic.get-ok)."""
@@ -428,6 +434,7 @@ class Channel(ChannelState):
         self, method: Method, token: object, properties: Properties | None, body: bytes | None
     ) -> None:
         self._check()
+        self._check_kind(method)
         needed = _ANNOUNCED.get(method.NAME)
         if needed and Side.SERVER in self.connection.dialect.senders.get(method.ID, ()):
             self._check_announced(method, *needed)
@@ -494,8 +501,6 @@ def return_key(exchange: str, routing_key: str, size: int, crc: int) -> tuple[ob
 
 
 def _encode(method: Method, connection: Connection) -> bytes:
-    if type(method) is not connection.dialect.methods.get(method.ID):
-        raise LocalProtocolError(f"{type(method).__name__} is not a method of {connection.dialect.name}")
     try:
         return method.encode(connection._tables)
     except CodecError as error:

@@ -1,4 +1,4 @@
-"""Rule ids: what the rules of this engine are called in 0-8, where the two versions name them differently."""
+"""Rule ids: what the rules of this engine are called in each version, where 0-8 and 0-9-1 name them differently."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from ..versions import AMQP_0_8, Version
 
-_IN_0_8: Final = {
+IN_0_8: Final = {
     "basic.consume/tag-channel-scope": "domain/consumer-tag.channel-scope",
     "queue.unbind/no-current-queue": "queue.declare/current-queue",
     "channel/closed-when": "channel/grammar",
@@ -26,20 +26,22 @@ _IN_0_8: Final = {
     "wire/channel-zero": "wire/channel-range",
     "wire/heartbeat-timeout": "wire/heartbeat-no-timing",
 }
-_IN_0_9_1: Final = {
+"""Names of the engine that aren't names of 0-8: what they stand for there."""
+IN_0_9_1: Final = {
     "basic.consume/no-current-queue": "queue.declare/current-queue",
     "basic.get/no-current-queue": "queue.declare/current-queue",
     "domain/consumer-tag.channel-scope": "basic.consume/tag-channel-scope",
     "wire/trace-channel": "wire/frame-type-unknown",
 }
+"""Names of the engine that aren't names of 0-9-1: what they stand for there."""
 
 
 def rule_id(version: Version, rule: str) -> str:
     """The full id of `rule` in a version. RabbitMQ's extensions are numbered with 0-9-1 only."""
     if rule.startswith("rabbitmq/"):
         return f"0-9-1/{rule}"
-    names = _IN_0_8 if version is AMQP_0_8 else _IN_0_9_1
+    names = IN_0_8 if version is AMQP_0_8 else IN_0_9_1
     return f"{version.label}/{names.get(rule, rule)}"
 
 
-__all__ = ["rule_id"]
+__all__ = ["IN_0_8", "IN_0_9_1", "rule_id"]

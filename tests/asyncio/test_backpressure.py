@@ -35,7 +35,7 @@ SMALL = Limits(unparsed=64 * 1024, backlog_high=128 * 1024, backlog_low=32 * 102
 async def connect_small(factory: Callable[[], asyncio.Protocol], port: int) -> object:
     """A transport whose kernel buffers are small."""
     sock = socket.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     sock.setblocking(False)
     loop = asyncio.get_running_loop()
@@ -44,9 +44,13 @@ async def connect_small(factory: Callable[[], asyncio.Protocol], port: int) -> o
 
 
 class Floods:
-    """A server that answers, and on a consumer pushes deliveries as fast as they are taken."""
+    """A server that answers, and pushes deliveries to a consumer as fast as they are taken.
 
-    def __init__(self, count: int, size: int = 1000) -> None:
+    `alone`: it takes nothing from the client meanwhile.
+    """
+
+    def __init__(self, count: int, size: int = 1000, alone: bool = False) -> None:
+        self.alone = alone
         self.count = count
         self.size = size
         self.sent = 0
@@ -63,6 +67,8 @@ class Floods:
             await self.gate.wait()
             self.answer(connection, event)
             await connection.drain()
+            if self.alone and self.flood is not None:
+                await self.flood
 
     def answer(self, connection: ServerConnection, event: Event) -> None:
         if isinstance(event, Published):
@@ -245,7 +251,7 @@ def test_no_deadlock_with_both_sockets_full() -> None:
 
     async def main() -> None:
         # More than the kernel takes for a server that doesn't read.
-        floods = Floods(4000, 4000)
+        floods = Floods(1500, 4000, alone=True)
         async with (
             serve(floods.handle, config=Config(limits=SMALL)) as server,
             connect(
@@ -255,11 +261,11 @@ def test_no_deadlock_with_both_sockets_full() -> None:
             ) as connection,
         ):
             ch = await connection.open_channel()
-            async with ch.consume("q", no_ack=True, buffer=20) as deliveries:
-                for _ in range(4000):
+            async with ch.consume("q", no_ack=True, buffer=200) as deliveries:
+                for _ in range(1500):
                     delivery = await anext(deliveries)
                     await ch.publish(delivery.body, routing_key="there")
-                await until(lambda: floods.published == 4000)
+                await until(lambda: floods.published == 1500)
 
     run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
@@ -23,6 +24,30 @@ def abort(connection: ServerConnection) -> None:
     transport = driver_of(connection).transport
     assert transport is not None
     transport.abort()
+
+
+@pytest.mark.rule("0-9-1/connection.close-ok/log")
+def test_a_socket_lost_without_close_ok_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(connection: ServerConnection, event: Event) -> None:
+        if asks(event, QueueDeclare):
+            transport = driver_of(connection).transport
+            assert transport is not None
+            transport.pause_reading()
+            asyncio.get_running_loop().call_later(0.05, abort, connection)
+
+    async def main() -> None:
+        async with client(scripted(answer)) as connection:
+            ch = await connection.open_channel()
+            call = asyncio.ensure_future(ch.call(QueueDeclare(queue="q")))
+            await asyncio.sleep(0.02)
+            report = await connection.close()
+            assert report.by is By.LOCAL
+            with pytest.raises(EndpointClosed):
+                await call
+
+    with caplog.at_level(logging.INFO, "amqp_sansio_asyncio"):
+        run(main())
+    assert "ended without its closing handshake: closed by this side: 200" in caplog.text
 
 
 def test_lost_in_the_middle_of_everything() -> None:
@@ -77,6 +102,7 @@ def test_an_end_of_the_stream_in_the_middle() -> None:
     run(main())
 
 
+@pytest.mark.rule("0-9-1/wire/heartbeat-interval")
 def test_idle_connections_stay_alive_by_heartbeats() -> None:
     async def main() -> None:
         beats = 0
@@ -135,7 +161,10 @@ async def silent_relay(port: int) -> tuple[Silent, asyncio.Server, str]:
     return relay, server, f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def test_a_peer_that_goes_silent_is_noticed_on_both_sides() -> None:
+@pytest.mark.rule("0-9-1/wire/heartbeat-timeout")
+def test_a_peer_that_goes_silent_is_noticed_on_both_sides(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         ended: list[Event] = []
@@ -166,7 +195,9 @@ def test_a_peer_that_goes_silent_is_noticed_on_both_sides() -> None:
                     task.cancel()
                 await asyncio.wait(relay.tasks)
 
-    run_fast(main())
+    with caplog.at_level(logging.INFO, "amqp_sansio_asyncio"):
+        run_fast(main())
+    assert "nothing arrived for 4 seconds" in caplog.text
 
 
 def test_a_close_that_nobody_answers_ends_in_time() -> None:

@@ -42,7 +42,7 @@ def granted(facing: Facing, ticket: int, *rights: str, channel: int = 1) -> None
     facing.forget()
 
 
-def use(facing: Facing, name: str, channel: int = 1, **fields: Any) -> None:
+def use(facing: Facing, name: str, channel: int = 1, /, **fields: Any) -> None:
     """Let this client send a method."""
     method = facing.make(name, **fields)
     target = facing.end.channel(channel)

@@ -102,7 +102,11 @@ def test_every_request_of_a_client_is_answered_by_its_own_reply(version: Version
 @BOTH_VERSIONS
 @pytest.mark.rule("0-8/basic/grammar")
 def test_get_is_answered_by_a_message_or_get_empty(version: Version) -> None:
-    replies = iter([("basic.get-ok", {"delivery_tag": 1}, b"content"), ("basic.get-empty", {}, None)])
+    wanted: list[tuple[str, dict[str, Any], bytes | None]] = [
+        ("basic.get-ok", {"delivery_tag": 1}, b"content"),
+        ("basic.get-empty", {}, None),
+    ]
+    replies = iter(wanted)
 
     def answer(connection: Any, request: Request) -> None:
         name, fields, octets = next(replies)
@@ -114,8 +118,9 @@ def test_get_is_answered_by_a_message_or_get_empty(version: Version) -> None:
     first = channel.call(pair.method("basic.get", queue="q"))
     second = channel.call(pair.method("basic.get", queue="q"))
     pair.pump()
-    assert isinstance(first.result, Message)
-    assert (first.result.method.delivery_tag, first.result.body) == (1, b"content")
+    message: Any = first.result
+    assert message.__class__ is Message
+    assert (message.method.delivery_tag, message.body) == (1, b"content")
     assert second.result.NAME == "basic.get-empty"
 
 

@@ -72,10 +72,10 @@ def test_after_its_close_of_the_connection_an_end_drops_all_but_close_and_close_
         assert facing.feed(unit) == []
     assert facing.feed(frame(HEARTBEAT, 0), facing.method("channel.close", 1, reply_code=200)) == []
     assert facing.out == b""
-    assert facing.end.close_hint is CloseHint.KEEP
+    assert facing.hint() is CloseHint.KEEP
     facing.feed(facing.method("connection.close-ok", 0))
     assert isinstance(facing.events[-1], Closed)
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
     report = facing.end.report
     assert report is not None
     assert (report.by, report.code, report.text) == (By.LOCAL, 320, "that's all")
@@ -115,10 +115,10 @@ def test_a_close_that_crosses_this_ends_own_is_answered(version: Version, side: 
     facing.forget()
     facing.feed(facing.method("connection.close", 0, reply_code=320, reply_text="forced"))
     assert facing.names() == ["connection.close-ok"]
-    assert facing.end.close_hint is CloseHint.KEEP
+    assert facing.hint() is CloseHint.KEEP
     facing.feed(facing.method("connection.close-ok", 0))
     assert isinstance(facing.events[-1], Closed)
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
 
 
 @BOTH_VERSIONS
@@ -156,7 +156,7 @@ def test_a_close_is_always_answered_by_close_ok(version: Version, side: Side) ->
     )
     assert facing.names() == ["channel.close-ok", "connection.close-ok"]
     assert [event.channel for event in facing.of(Closed)] == [2, 1, 0]
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
 
 
 @BOTH_VERSIONS
@@ -175,7 +175,7 @@ def test_an_open_connection_or_channel_is_closed_by_handshake_only(
     facing.end.close()
     facing.settle()
     assert facing.names() == ["connection.close"]
-    assert facing.end.close_hint is CloseHint.KEEP
+    assert facing.hint() is CloseHint.KEEP
     assert not facing.events
     facing.feed(facing.method("connection.close-ok", 0))
     assert [event.scope for event in facing.of(Closed)] == [Scope.CONNECTION]
@@ -371,7 +371,7 @@ def test_a_violation_while_closing_changes_nothing_any_more(version: Version, si
     facing.feed(frame(9, 0))
     assert facing.out == b""
     assert not facing.of(Failed)
-    assert facing.end.close_hint is not CloseHint.KEEP
+    assert facing.hint() is not CloseHint.KEEP
 
 
 def test_closing_twice_is_once() -> None:

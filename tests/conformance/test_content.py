@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Version
@@ -31,7 +33,7 @@ from tests.support.pair import Pair
 UNEXPECTED = {AMQP_0_8: 501, AMQP_0_9_1: 505}
 
 
-def receiving(version: Version, side: Side, channels: int = 1, **config: object) -> tuple[Facing, bytes]:
+def receiving(version: Version, side: Side, channels: int = 1, **config: Any) -> tuple[Facing, bytes]:
     """An endpoint that may get a message on each channel, and the method that begins one on channel 1."""
     facing = Facing.opened(version, side, channels=channels, **config)
     for channel in range(1, channels + 1):

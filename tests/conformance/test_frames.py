@@ -27,15 +27,21 @@ from tests.support.pair import held_octets
 
 @BOTH_VERSIONS
 @BOTH_SIDES
-@pytest.mark.parametrize("kind", [0, 9, 4, 255])
+@pytest.mark.parametrize("kind", [0, 9, 255])
 @pytest.mark.rule("0-8/wire/frame-type-unknown", "0-9-1/wire/frame-type-unknown")
 def test_a_frame_of_unknown_type_closes_the_socket_without_a_word(
     version: Version, side: Side, kind: int
 ) -> None:
-    if version is AMQP_0_8 and kind == 4:
-        pytest.skip("type 4 is known in 0-8")
     facing = Facing.opened(version, side)
     facing.refuses(frame(kind, 1, b"abcd"), code=0, rule="wire/frame-type-unknown")
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize("kind", [4, 5, 6, 7])
+@pytest.mark.rule("0-9-1/wire/frame-type-unknown")
+def test_the_types_that_only_0_8_has_are_unknown_in_0_9_1(side: Side, kind: int) -> None:
+    facing = Facing.opened(AMQP_0_9_1, side)
+    facing.refuses(frame(kind, 0), code=0, rule="wire/frame-type-unknown")
 
 
 @BOTH_VERSIONS

@@ -61,7 +61,7 @@ def test_a_server_answers_what_it_does_not_speak_with_its_header_and_hangs_up(
     for start in range(0, len(octets), cut):
         facing.feed(octets[start : start + cut])
     assert facing.out == version.header
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
     failed, closed = facing.events
     assert isinstance(failed, Failed)
     assert isinstance(failed.error, RemoteProtocolError)
@@ -76,7 +76,7 @@ def test_a_server_of_0_8_sends_no_start_to_another_version() -> None:
     facing = Facing(AMQP_0_8, SERVER)
     facing.feed(AMQP_0_9_1.header)
     assert facing.out == AMQP_0_8.header
-    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.hint() is CloseHint.CLOSE_WHEN_SENT
 
 
 @pytest.mark.parametrize("numbers", [b"\x01\x01\x08\x00", b"\x01\x01\x09\x01"])
@@ -135,7 +135,7 @@ def test_a_client_learns_what_the_server_offers_instead(version: Version) -> Non
     assert closed.report.by is By.REMOTE
     assert "-".join(map(str, other.header[4:])) in closed.report.text
     assert facing.out == b""
-    assert facing.end.close_hint is not CloseHint.KEEP
+    assert facing.hint() is not CloseHint.KEEP
 
 
 @pytest.mark.parametrize("octets", UNKNOWN.values(), ids=UNKNOWN.keys())

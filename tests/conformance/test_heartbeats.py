@@ -74,7 +74,7 @@ def test_two_silent_intervals_close_the_socket_without_handshake(
     facing.wait(19.9)
     assert facing.end.is_open
     facing.wait(0.2)
-    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert facing.hint() is CloseHint.CLOSE_NOW
     assert "connection.close" not in facing.names()
     closed = facing.events[-1]
     assert isinstance(closed, Closed)
@@ -103,7 +103,7 @@ def test_a_client_sends_from_tune_on_and_watches_from_open_on() -> None:
     assert set(facing.names()) == {"heartbeat"}
     facing.wait(12.0)
     assert facing.events
-    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert facing.hint() is CloseHint.CLOSE_NOW
 
 
 @pytest.mark.rule("0-9-1/wire/heartbeat-start-server")
@@ -116,7 +116,7 @@ def test_a_server_sends_and_watches_from_tune_ok_on() -> None:
     facing.wait(9.0)
     assert set(facing.names()) == {"heartbeat"}
     facing.wait(12.0)
-    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert facing.hint() is CloseHint.CLOSE_NOW
 
 
 @BOTH_SIDES
@@ -138,7 +138,7 @@ def test_heartbeats_go_on_while_the_connection_closes(side: Side) -> None:
         facing.wait(4.0)
     assert facing.names().count("heartbeat") >= 5
     facing.wait(9.0)
-    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert facing.hint() is CloseHint.CLOSE_NOW
 
 
 @pytest.mark.rule("0-8/wire/heartbeat-no-timing")

@@ -57,9 +57,10 @@ def test_files_are_staged_in_both_directions(side: Side, size: int, staged: int)
     assert opening.result.staged_size == staged
     sender.reply(pair.method("file.stage"), FileProperties(filename="f"), octets[staged:])
     pair.pump()
-    message = staging.result
+    message: Any = staging.result
     assert isinstance(message, Message)
-    assert (message.body, message.properties.filename) == (octets[staged:], "f")
+    properties: Any = message.properties  # pyright: ignore[reportUnknownMemberType]
+    assert (message.body, properties.filename) == (octets[staged:], "f")
     if side is CLIENT:
         sender.send(pair.method("file.publish", exchange="e", identifier="id"))
         pair.pump()

@@ -22,7 +22,7 @@ from amqp_sansio import (
     Scope,
     Version,
 )
-from amqp_sansio.amqp_0_9_1 import Config, Connection
+from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
@@ -104,7 +104,7 @@ def test_before_open_an_error_closes_the_socket_without_a_word(
         assert isinstance(error, RemoteProtocolError), stage
         assert (error.scope, error.code) == (Scope.CONNECTION, 0), (stage, error)
         assert facing.out == b"", (stage, facing.names())
-        assert facing.end.close_hint is not CloseHint.KEEP
+        assert facing.hint() is not CloseHint.KEEP
         assert isinstance(facing.events[-1], Closed)
 
 
@@ -133,7 +133,7 @@ def test_challenges_come_between_start_ok_and_tune(version: Version) -> None:
     keys = scram_keys("guest", b"salt" * 4)
 
     class Keyed(Server):
-        def __call__(self, connection: Connection, event: Any) -> None:
+        def __call__(self, connection: Any, event: Any) -> None:
             if type(event).__name__ == "ScramKeysRequested":
                 connection.provide_scram_keys(keys)
             else:
@@ -270,7 +270,7 @@ def test_a_client_hangs_up_rather_than_use_a_mechanism_that_is_not_offered(
     (failed,) = facing.of(Failed)
     assert failed.by is By.LOCAL
     assert facing.out == b""
-    assert facing.end.close_hint is not CloseHint.KEEP
+    assert facing.hint() is not CloseHint.KEEP
 
 
 @BOTH_VERSIONS
@@ -440,7 +440,7 @@ def test_a_redirect_names_a_host() -> None:
     server.end.redirect("other:5672", "third:5672")
     server.settle()
     assert server.sent()[0].method.host == "other:5672"
-    assert server.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert server.hint() is CloseHint.CLOSE_WHEN_SENT
 
 
 @pytest.mark.rule("0-8/connection.redirect/host-notnull", "0-8/connection/grammar")
@@ -461,7 +461,7 @@ def test_a_redirected_client_hangs_up_and_tells_where_to_go() -> None:
     redirected, closed = client.events
     assert (redirected.host, redirected.known_hosts) == ("other:1", "third:2")  # type: ignore[attr-defined]
     assert isinstance(closed, Closed)
-    assert client.end.close_hint is not CloseHint.KEEP
+    assert client.hint() is not CloseHint.KEEP
 
 
 def opening_client(version: Version) -> Facing:
@@ -497,9 +497,33 @@ def test_a_refused_login_closes_the_socket_without_a_word(version: Version) -> N
     facing.end.refuse_authentication()
     facing.settle()
     assert facing.out == b""
-    assert facing.end.close_hint is not CloseHint.KEEP
+    assert facing.hint() is not CloseHint.KEEP
     with pytest.raises(EndpointClosed):
         facing.end.accept_authentication()
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("mechanism", ["PLAIN", "AMQPLAIN", "SCRAM-SHA-256"])
+def test_an_empty_response_is_refused_where_the_mechanism_has_something_to_say(
+    version: Version, mechanism: str
+) -> None:
+    config = server_config(mechanisms=(mechanism,), nonce="x" * 24)
+    facing = Facing(version, SERVER, config)
+    facing.feed(version.header)
+    facing.forget()
+    facing.feed(start_ok(facing, mechanism=mechanism, response=b""))
+    assert facing.of(Failed)
+    assert facing.out == b""
+    assert facing.hint() is not CloseHint.KEEP
+
+
+@BOTH_VERSIONS
+def test_an_empty_response_is_taken_where_the_mechanism_has_nothing_to_say(
+    version: Version,
+) -> None:
+    facing = Facing(version, SERVER, server_config(mechanisms=("EXTERNAL",)))
+    facing.feed(version.header, start_ok(facing, mechanism="EXTERNAL", response=b""))
+    assert facing.of(AuthenticationRequested)
 
 
 @BOTH_VERSIONS

@@ -184,7 +184,7 @@ def test_a_body_above_the_limit_ends_its_channel(version: Version) -> None:
         close=False,
     )
     assert "Limits.message" in str(error)
-    facing.feed(body(1, bytes(1001)), facing.message("basic.publish", bytes(1000), channel=2))
+    facing.feed(body(1, bytes(1001)), facing.message("basic.publish", bytes(1000), 2))
     assert held_octets(facing.end) == 0
     assert facing.end.is_open
 
@@ -199,7 +199,7 @@ def test_bodies_under_way_share_a_limit(version: Version) -> None:
     (failed,) = facing.of(Failed)
     assert (failed.channel, failed.error.code) == (2, 311)
     facing.feed(body(1, bytes(1000)))
-    facing.feed(facing.message("basic.publish", bytes(900), channel=3))
+    facing.feed(facing.message("basic.publish", bytes(900), 3))
     assert len(facing.of(Failed)) == 1
     assert [len(event.body) for event in facing.events if hasattr(event, "body")] == [1000, 900]
 

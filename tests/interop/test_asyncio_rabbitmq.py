@@ -164,7 +164,7 @@ def test_errors_name_the_cause(rabbitmq: RabbitMQ) -> None:
             ch = await connection.open_channel()
             queue = (await ch.call(QueueDeclare("aio-inequivalent", exclusive=True))).queue
             with pytest.raises(EndpointClosed, match="406 PRECONDITION_FAILED - inequivalent arg"):
-                await ch.call(QueueDeclare(queue, durable=True, exclusive=True))
+                await ch.call(QueueDeclare(queue, exclusive=True, arguments={"x-max-length": 1}))
             assert connection.is_open
 
     run(main())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, cast
 
+import pytest
 from hypothesis import strategies as st
 
 from amqp_sansio._classic.dialect import DIALECTS, Dialect, get_dialect
@@ -17,9 +18,11 @@ from amqp_sansio._classic.table import (
     RABBIT_0_8,
     SPEC_0_8,
     SPEC_0_9_1,
+    Table,
     TableRules,
     Timestamp,
     Typed,
+    check_table,
     encode_table,
 )
 from amqp_sansio.errors import CodecError
@@ -160,3 +163,47 @@ def properties(kind: Kind, rules: TableRules) -> st.SearchStrategy[Any]:
     return st.builds(
         kind, **{name: st.none() | field_values(wire, rules) for name, wire in kind.FIELDS}
     )
+
+
+def raw_of(values: Mapping[str, Any], rules: TableRules) -> bytes:
+    """A table's octets without its length."""
+    return encode_table(values, rules)[4:]
+
+
+def accepted(raw: bytes, rules: TableRules) -> bool:
+    """Whether a table may be read; the skimming check and the reading must agree on it."""
+    if rules.strict_names:  # of which reading knows nothing
+        own = (rules.consume_arguments, False, rules.depth, rules.entries)
+        rules = TableRules(
+            rules.name, rules.writes, rules.wide, rules.s_is_string, rules.l_is_unsigned,
+            rules.first_wins, *own,
+        )  # fmt: skip
+    try:
+        check_table(b"\x01" + raw + b"\x01\x01aV", 1, 1 + len(raw), rules)
+    except CodecError as error:
+        assert error.code == 502
+        assert error.offset is not None and 1 <= error.offset <= 1 + len(raw)
+        with pytest.raises(CodecError):
+            Table.from_wire(raw, rules).to_dict()
+        with pytest.raises(CodecError):
+            Table.from_wire(raw, rules).entries()
+        return False
+    table = Table.from_wire(raw, rules)
+    assert table.to_dict().keys() == {name for name, _, _ in table.entries()}
+    return True
+
+
+class Other(Mapping[str, Any]):
+    """A mapping that is neither dict nor Table."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)

@@ -15,6 +15,7 @@ from amqp_sansio import (
     Abandoned,
     AuthenticationRequested,
     EndpointClosed,
+    Event,
     Failed,
     Handle,
     LocalProtocolError,
@@ -135,17 +136,6 @@ class Driver:
         """The transport vanishes, with what is on the way."""
         self.pair.cut()
 
-    def endings(self, side: Side) -> Counter[tuple[object, ...]]:
-        """How often each handle of one side was ended by an event, by its key."""
-        ended: Counter[tuple[object, ...]] = Counter()
-        for event in self.pair.events[side]:
-            handle = getattr(event, "handle", None)
-            if isinstance(event, Opened | Replied) and handle is not None:
-                ended[handle.key] += 1
-            elif isinstance(event, Settled | Failed | Abandoned):
-                ended.update([each.key for each in event.handles])
-        return ended
-
     def trace(self) -> list[str]:
         """Everything that can be seen from outside, as text."""
         pair = self.pair
@@ -158,6 +148,18 @@ class Driver:
                 f"{end.send_backlog} {end.state} {end.channels} {end.unanswered}"
             )
         return lines
+
+
+def endings_of(events: list[Event]) -> Counter[tuple[object, ...]]:
+    """How often each handle was ended by an event, by its key."""
+    ended: Counter[tuple[object, ...]] = Counter()
+    for event in events:
+        if isinstance(event, Opened | Replied):
+            if event.handle is not None:
+                ended[event.handle.key] += 1
+        elif isinstance(event, Settled | Failed | Abandoned):
+            ended.update([handle.key for handle in event.handles])
+    return ended
 
 
 def _nothing(connection: Connection, event: object) -> None:

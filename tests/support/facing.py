@@ -23,10 +23,11 @@ from amqp_sansio import (
     Signal,
     Version,
 )
+from amqp_sansio._classic.connection import Connection
 from amqp_sansio._classic.dialect import Dialect, default_dialect, get_dialect
 from amqp_sansio._classic.rule_ids import rule_id
 from amqp_sansio._classic.table import RABBIT
-from amqp_sansio.amqp_0_9_1 import Config, Connection, Method
+from amqp_sansio.amqp_0_9_1 import Config, Method
 from amqp_sansio.endpoint import Side
 from tests.support.pair import Pair, Server, client_config, connection_of, server_config
 
@@ -134,19 +135,11 @@ class Facing:
         """
         if limits is not None:
             changes["limits"] = limits
-        made = {CLIENT: client_config, SERVER: server_config}
-        configs = {each: made[each](dialect=dialect) for each in (CLIENT, SERVER)}
-        configs[side] = made[side](dialect=dialect, **changes)
-        configs[CLIENT] = Config(
-            **{
-                name: getattr(configs[CLIENT], name) if name != "vhost" else vhost
-                for name in Config.__match_args__  # type: ignore[attr-defined]
-            }
-        )
+        own: dict[Side, dict[str, Any]] = {CLIENT: {}, SERVER: {}, side: changes}
         pair = Pair(
             version,
-            client=configs[CLIENT],
-            server=configs[SERVER],
+            client=client_config(dialect=dialect, vhost=vhost, **own[CLIENT]),
+            server=server_config(dialect=dialect, **own[SERVER]),
             applications={SERVER: Server(reply=False, confirm=False)},
         ).open()
         for _ in range(channels):
@@ -164,21 +157,25 @@ class Facing:
         facing.application = None
         return facing
 
+    def hint(self) -> CloseHint:
+        """What the endpoint wants done with the transport."""
+        return self.end.close_hint
+
     @property
     def channel(self) -> Any:
         """The endpoint's channel 1."""
         return self.end.channel(1)
 
-    def make(self, name: str, **fields: Any) -> Method:
+    def make(self, name: str, /, **fields: Any) -> Method:
         """The method record `name` of this version."""
         method: Method = self.dialect.named[name](**fields)
         return method
 
-    def method(self, name: str, channel: int = 1, **fields: Any) -> bytes:
+    def method(self, name: str, channel: int = 1, /, **fields: Any) -> bytes:
         """The frame of a method, with whatever its fields say."""
         return frame(METHOD, channel, self.make(name, **fields).encode(RABBIT))
 
-    def message(self, name: str, octets: bytes = b"", channel: int = 1, **fields: Any) -> bytes:
+    def message(self, name: str, octets: bytes = b"", channel: int = 1, /, **fields: Any) -> bytes:
         """The frames of a method with its content."""
         start = self.method(name, channel, **fields)
         start += header(channel, self.dialect.named[name].CLASS_ID, len(octets))

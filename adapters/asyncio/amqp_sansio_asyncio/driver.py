@@ -8,6 +8,7 @@ comes nearer.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from amqp_sansio.amqp_0_9_1 import Connection as Connection091
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Core: TypeAlias = "Connection091 | Connection08"
 """A connection of the core."""
 
+
+_logger = logging.getLogger("amqp_sansio_asyncio")
 
 FLUSH_OCTETS: Final = 64 * 1024
 """Who has queued this much writes at once, and lets the event loop turn."""
@@ -92,6 +95,7 @@ class Driver(asyncio.Protocol):
         try:
             self.core.connection_lost(reason, self.loop.time())
             self.take_events()
+            self._log_unclean_end()
         finally:
             # Whatever goes wrong, nobody waits for ever.
             if self._timer is not None:
@@ -239,6 +243,12 @@ class Driver(asyncio.Protocol):
             self.tap.client_sent(data)
         else:
             self.tap.server_sent(data)
+
+    def _log_unclean_end(self) -> None:
+        """0-9-1 wants a line where the socket ends without close-ok (connection.close-ok, 4.2.7)."""
+        report = self.core.report
+        if report is not None and (report.by is By.TRANSPORT or "without close-ok" in report.hint):
+            _logger.info("a connection ended without its closing handshake: %s", report)
 
     def _closed_by(self) -> Literal["client", "server"] | None:
         report = self.core.report

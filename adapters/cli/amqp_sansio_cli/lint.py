@@ -19,7 +19,7 @@ def lint_command(given: Sequence[str], *, fail_on: str) -> int:
     connections: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
-    rows = LocalRows(given)
+    rows = LocalRows(given, ("violations",))
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":

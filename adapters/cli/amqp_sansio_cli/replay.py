@@ -35,7 +35,7 @@ def replay_command(
     if output is not None:
         raise CommandError("--output wants --engine spark")
     table = table or "events"
-    rows = LocalRows(given, body)
+    rows = LocalRows(given, (table,), body)
     make = table_lines if form == "table" else json_lines
     write_lines(make(table, (row for name, row in rows if name == table)))
     if not rows.found:

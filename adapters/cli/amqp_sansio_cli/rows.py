@@ -14,7 +14,7 @@ _PROTOCOL = [name for name, _ in COLUMNS["connections"]].index("protocol")
 
 
 class LocalRows:
-    """The rows of captures, as (table, values).
+    """The rows of captures, as (table, values); those of connections come with any table.
 
     All segments are in memory at once: that takes about the size of the captures and half a
     kilobyte for each packet. Other connections than AMQP's have rows in the company of AMQP only:
@@ -22,15 +22,16 @@ class LocalRows:
     file can't be read, before the first row.
     """
 
-    def __init__(self, given: Sequence[str], body: str = "size") -> None:
+    def __init__(self, given: Sequence[str], tables: Sequence[str], body: str = "size") -> None:
         self.found = False
+        self._tables = {*tables, "connections"}
         self._files = find_inputs(given)
         self._body = body
 
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []
         segments = list(read_inputs(self._files, Progress()))
-        for table, row in replay_segments(segments, body=self._body):
+        for table, row in replay_segments(segments, tables=self._tables, body=self._body):
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:
                     held.append((table, row))

@@ -77,14 +77,22 @@ def local_session(name: str, settings: Mapping[str, str]) -> Generator[SparkSess
         builder = SparkSession.Builder().master("local[*]").appName(f"amqp-sansio {name}")
         for key, value in {**_settings(folder), **settings}.items():
             builder = builder.config(key, value)
+        progress = Progress()
+        progress.show("starting Spark")
         with _stderr_to(log):
             spark = builder.getOrCreate()
+        progress.stop()
         try:
             with _progress(spark):
                 yield spark
         finally:
             spark.stop()
-    except PySparkException as error:
+    except Exception as error:
+        # What the JVM throws and pyspark doesn't translate comes as an error of py4j.
+        if not isinstance(error, PySparkException) and not type(error).__module__.startswith(
+            "py4j"
+        ):
+            raise
         kept = True
         raise CommandError(f"Spark: {_last_line(str(error))} (its log: {log})") from None
     finally:

@@ -48,17 +48,20 @@ class ReplayTask:
                     if connections is not None:
                         out.take(connections.finish())
                     current = flow
-                    connections = None if flow is None else FlowReplay(flow, body=self.body)
+                    connections = None if flow is None else self._flow(flow)
                 for row in run:
                     if connections is not None and isinstance(row, Segment):
                         out.take(connections.push(row))
-                    elif isinstance(row, CaptureDamage):
+                    elif isinstance(row, CaptureDamage) and "violations" in self.tables:
                         out.take([damage_row(row)])
                     if out.full:
                         yield from out.flush()
         if connections is not None:
             out.take(connections.finish())
         yield from out.flush()
+
+    def _flow(self, flow: str) -> FlowReplay:
+        return FlowReplay(flow, tables=self.tables, body=self.body)
 
 
 class _Output:
@@ -74,8 +77,6 @@ class _Output:
 
     def take(self, rows: Iterable[tuple[str, tuple[object, ...]]]) -> None:
         for table, row in rows:
-            if table not in self._rows:
-                continue
             self._rows[table].append(row)
             self._count += 1
             for index in self._heavy[table]:
