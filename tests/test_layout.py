@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -221,14 +222,11 @@ def _exported(module: str) -> frozenset[str] | None:
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     if not source.is_file():
         return frozenset()
-    for node in ast.parse(source.read_text(encoding="utf-8")).body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
-            assert isinstance(node, ast.Assign)
-            names = ast.literal_eval(node.value)
-            below = {it.stem for it in path.iterdir()} if path.is_dir() else set[str]()
-            return frozenset(names) | below
-    return None
+    names = getattr(importlib.import_module(module), "__all__", None)
+    if names is None:
+        return None
+    below = {it.stem for it in path.iterdir()} if path.is_dir() else set[str]()
+    return frozenset(names) | below
 
 
 def test_no_module_is_longer_than_600_lines() -> None:

@@ -130,7 +130,11 @@ def requests_full(connection: Connection) -> bool:
 
 def _receive_method(connection: Connection, number: int, data: bytes, start: int, end: int) -> None:
     if end - start < 4:
-        raise Violation(SYNTAX_ERROR, f"method frame with {end - start} octets, 4 are the least")
+        raise Violation(
+            SYNTAX_ERROR,
+            f"method frame with {end - start} octets, 4 are the least",
+            rule="wire/method-payload",
+        )
     (method_id,) = METHOD_ID.unpack_from(data, start)
     connection._unit_method = method_id
     kind = connection.dialect.methods.get(method_id)
@@ -138,13 +142,16 @@ def _receive_method(connection: Connection, number: int, data: bytes, start: int
         raise Violation(
             COMMAND_INVALID,
             f"class {method_id >> 16} has no method {method_id & 0xFFFF} in {connection.dialect.name}",
+            rule="wire/method-payload",
         )
     try:
         method = kind.decode(data, start + 4, end, connection._tables)
         if connection._validate:
             _check_tables(connection, method)
     except CodecError as error:
-        raise Violation(error.code or SYNTAX_ERROR, str(error), rule=error.rule) from None
+        raise Violation(
+            error.code or SYNTAX_ERROR, str(error), rule=error.rule or "wire/method-payload"
+        ) from None
     step = connection._joint.step(connection.role.other, number, method, None, False)
     if step is None:
         return
@@ -206,7 +213,9 @@ def _receive_header(connection: Connection, number: int, data: bytes, start: int
         try:
             connection.dialect.properties[class_id].from_wire(raw, connection._tables).check()
         except CodecError as error:
-            raise Violation(error.code or SYNTAX_ERROR, str(error), rule=error.rule) from None
+            raise Violation(
+                error.code or SYNTAX_ERROR, str(error), rule=error.rule or "wire/content-flags"
+            ) from None
     if streaming:
         channel.streaming = True
         properties = connection.dialect.properties[class_id].from_wire(raw, connection._tables)

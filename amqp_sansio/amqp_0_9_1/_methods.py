@@ -256,7 +256,7 @@ class ConnectionClose(Request[ConnectionCloseOk]):
 
 
 class ConnectionBlocked(Method):
-    """Tell that publishes aren't taken for now (extension of RabbitMQ): connection.blocked
+    """Tell that publishes aren't taken at present (extension of RabbitMQ): connection.blocked
     (10/60), by either side.
 
     `reason` why, for people.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Opened, Scope, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Opened, Scope, Version
 from amqp_sansio.amqp_0_9_1 import (
     BasicProperties,
     Delivery,
@@ -135,6 +135,7 @@ def test_unknown_classes_and_methods_are_invalid_commands(
     for channel in (0, 1):
         facing = Facing.opened(version, side)
         facing.feed(frame(METHOD, channel, number.to_bytes(4, "big") + b"arguments"))
+        assert facing.of(Failed)[0].error.rule == facing.full_id("wire/method-payload")
         close = facing.sent()[0].method
         assert (close.NAME, close.reply_code) == ("connection.close", 503)
         assert (close.class_id, close.method_id) == (number >> 16, number & 0xFFFF)

@@ -209,7 +209,7 @@ def test_nothing_is_assumed_on_how_soon_confirms_come() -> None:
     assert handle.result == Accepted()
 
 
-@pytest.mark.rule("0-9-1/basic.return/reason", "0-9-1/rabbitmq/return-312")
+@pytest.mark.rule("0-9-1/basic.return/reason")
 def test_a_return_before_the_confirm_is_the_outcome() -> None:
     client = confirming()
     handle = client.channel.publish(b"x", routing_key="nowhere", mandatory=True)

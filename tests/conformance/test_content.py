@@ -214,7 +214,7 @@ def test_properties_that_do_not_fit_their_flags_are_a_syntax_error(
     version: Version, properties: bytes
 ) -> None:
     facing, start = receiving(version, SERVER)
-    facing.refuses(start, header(1, 60, 0, properties), code=502, rule=None)
+    facing.refuses(start, header(1, 60, 0, properties), code=502, rule="wire/content-flags")
 
 
 @BOTH_VERSIONS

@@ -218,7 +218,6 @@ def test_trace_frames_on_a_channel_are_a_frame_error_in_0_8(side: Side) -> None:
 
 @BOTH_SIDES
 @pytest.mark.parametrize("kind", [4, 5, 6])
-@pytest.mark.rule("0-8/wire/oob-format")
 def test_out_of_band_frames_are_not_implemented_in_0_8(side: Side, kind: int) -> None:
     facing = Facing.opened(AMQP_0_8, side)
     facing.refuses(frame(kind, 1), code=540, rule="wire/oob-format")

@@ -40,7 +40,6 @@ def end_of(pair: Pair, side: Side) -> Any:
     "0-8/file.open-ok/staging",
     "0-8/file.open/content-size",
     "0-8/file.open-ok/offset",
-    "0-8/file.publish/staged-first",
 )
 @pytest.mark.parametrize(("size", "staged"), [(10, 0), (10, 4), (10, 10), (0, 0)])
 def test_files_are_staged_in_both_directions(side: Side, size: int, staged: int) -> None:

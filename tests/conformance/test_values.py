@@ -438,13 +438,18 @@ def test_in_0_9_1_duplicate_names_are_illegal_and_a_mapping_has_none() -> None:
 
 
 @BOTH_VERSIONS
-@pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
+@pytest.mark.rule(
+    "0-8/security/length-check",
+    "0-9-1/security/length-check",
+    "0-8/wire/method-payload",
+    "0-9-1/wire/method-payload",
+)
 def test_lengths_that_lie_are_a_syntax_error(version: Version) -> None:
     payload = Facing.opened(version, SERVER).make("queue.declare", queue="name").encode(
         STRICT[version].tables
     )
     for cut in range(4, len(payload)):
         server = Facing.opened(version, SERVER)
-        server.refuses(frame(METHOD, 1, payload[:cut]), code=502, rule=None, blames="queue.declare")
+        server.refuses(frame(METHOD, 1, payload[:cut]), code=502, rule="wire/method-payload", blames="queue.declare")
     server = Facing.opened(version, SERVER)
-    server.refuses(frame(METHOD, 1, payload + b"\0"), code=502, rule=None, blames="queue.declare")
+    server.refuses(frame(METHOD, 1, payload + b"\0"), code=502, rule="wire/method-payload", blames="queue.declare")

@@ -3,38 +3,44 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import Limits, Signal, Version
+from amqp_sansio import Failed, Limits, Signal, Version
 from amqp_sansio._classic import connection as engine
 from amqp_sansio._classic import fast
 from amqp_sansio._classic.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.endpoint import Side
 from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
-from tests.support.pair import SIDES, Pair, pieces, server_config, structure, told
+from tests.support.facing import BOTH_VERSIONS, Facing, body, header
+from tests.support.pair import (
+    SIDES,
+    Pair,
+    client_config,
+    pieces,
+    server_config,
+    structure,
+    told,
+)
 
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
 
 
 def _general_step_only(connection: Connection) -> None:
-    """What `fast_event` says of everything that isn't the common case."""
+    """What `fast_event` says of everything that isn't the common case: nothing."""
 
 
 @contextmanager
-def without_shortcut() -> Iterator[None]:
+def without_shortcut() -> Generator[None]:
     """Switch the shortcut off."""
-    shortcut = fast.fast_event
-    engine.fast_event = _general_step_only
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "fast_event", _general_step_only)
         yield
-    finally:
-        engine.fast_event = shortcut
 
 
 @given(VERSIONS, OPERATIONS, st.booleans(), SIZES | st.none())
@@ -92,8 +98,10 @@ def _fed(
     version: Version, side: Side, octets: bytes, sizes: list[int]
 ) -> tuple[list[str], list[object]]:
     """The events and states of an endpoint that waits for messages and gets these octets."""
-    pair = Pair(version, server=server_config(limits=Limits(bodies=200_000, message=150_000)))
-    pair.open()
+    limits = Limits(unparsed=200_000, bodies=200_000, message=200_000)
+    pair = Pair(
+        version, client=client_config(limits=limits), server=server_config(limits=limits)
+    ).open()
     channel = pair.channel()
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
     channel.call(pair.method("basic.consume", queue="q", consumer_tag="free", no_ack=True))
@@ -111,6 +119,26 @@ def _fed(
             events.append(told(event))
             states.append(structure(end))
     return events, [*states, end.data_to_send(0.0), structure(end)]
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("shortcut", [True, False])
+def test_bodies_under_way_count_for_both(version: Version, shortcut: bool) -> None:
+    limits = Limits(unparsed=100_000, bodies=100_000, message=100_000)
+    facing = Facing.opened(version, Side.CLIENT, 2, limits=limits)
+    for number in (1, 2):
+        method = facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True)
+        facing.end.channel(number).call(method)
+    facing.feed(facing.method("basic.deliver", consumer_tag="c", delivery_tag=1))
+    facing.feed(header(1, 60, 60_000), body(1, bytes(30_000)))
+    second = facing.message("basic.deliver", bytes(50_000), 2, consumer_tag="c", delivery_tag=1)
+    if shortcut:
+        facing.feed(second)
+    else:
+        with without_shortcut():
+            facing.feed(second)
+    (failed,) = facing.of(Failed)
+    assert (failed.channel, failed.error.code) == (2, 311)
 
 
 def test_the_shortcut_is_taken() -> None:

@@ -76,7 +76,7 @@ def test_the_diagrams_are_those_of_the_tables() -> None:
 
 
 def test_the_limits_page_is_that_of_the_limits() -> None:
-    assert set(limits_page.rows()) == set(Limits.__match_args__)  # type: ignore[attr-defined]
+    assert set(limits_page.rows()) == set(Limits.__match_args__)
     assert limits_page.main(["--check"]) == 0
 
 

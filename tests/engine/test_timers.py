@@ -101,9 +101,9 @@ def test_silence_does_not_count_while_nothing_is_read(version: Version, side: Si
     end = pair.open().ends[side]
     end.receive_data(_frames_of_size(end.receive_budget), 1.0)
     assert end.receive_budget == 0
-    for now in (6.0, 30.0, 100.0):
-        end.handle_timeout(now)
-        assert end.data_to_send(now) in (b"", HEARTBEAT)
+    for moment in (6.0, 30.0, 100.0):
+        end.handle_timeout(moment)
+        assert end.data_to_send(moment) in (b"", HEARTBEAT)
     assert not isinstance(end.next_event(), Closed)
     while not isinstance(end.next_event(), Signal):
         pass
@@ -188,9 +188,9 @@ def test_a_close_is_timed_from_when_it_has_left(version: Version) -> None:
     facing = Facing.opened(version, Side.CLIENT, close_timeout=4.0)
     facing.channel.publish(bytes(1000))
     facing.end.close()
-    for now in (1.0, 2.0, 3.0):
-        facing.end.data_to_send(now, max_bytes=100)
-        assert facing.end.next_deadline == now + 4.0
+    for moment in (1.0, 2.0, 3.0):
+        facing.end.data_to_send(moment, max_bytes=100)
+        assert facing.end.next_deadline == moment + 4.0
     facing.end.data_to_send(5.0)
     assert facing.end.next_deadline == 7.0
 
@@ -202,8 +202,8 @@ def test_spurious_calls_change_nothing(version: Version, side: Side, moments: li
     end = beating(version).ends[side]
     end.data_to_send(0.0)
     deadline = end.next_deadline
-    for now in sorted(moments):
-        end.handle_timeout(now)
+    for moment in sorted(moments):
+        end.handle_timeout(moment)
         assert end.next_event() is Signal.NEED_DATA
         assert end.next_deadline == deadline
         assert end.send_backlog == 0

@@ -47,6 +47,8 @@ spark = (
     SparkSession.builder.master("local-cluster[2,1,1024]")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.driver.memory", "512m")
+    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+    .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     .config("spark.executor.memory", "512m")
     .config("spark.local.dir", folder)
     .config("spark.sql.warehouse.dir", folder + "/warehouse")

@@ -340,7 +340,8 @@ def _plain(value: Any) -> str:
         state: tuple[Any, ...] = value.__getstate__()
         return f"<{', '.join([repr(each) for each in state])}>"
     if isinstance(value, tuple):
-        return f"({', '.join([_plain(each) for each in cast('tuple[Any, ...]', value)])})"
+        items: Iterable[Any] = value
+        return f"({', '.join([_plain(each) for each in items])})"
     return repr(value)
 
 
@@ -389,7 +390,7 @@ def _structure(value: Any, seen: dict[int, int]) -> object:
     if isinstance(value, tuple | list | deque):
         return [_structure(each, seen) for each in cast("list[Any]", value)]
     if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value)
+        items: Any = value
         return [(_structure(key, seen), _structure(each, seen)) for key, each in items.items()]
     seen[id(value)] = len(seen)
     reduced = value.__reduce_ex__(4)

@@ -42,7 +42,7 @@ METHODS: Final = {
     "channel.open-ok": "Confirm an open channel",
     "confirm.select": "Have publishes on the channel confirmed (extension of RabbitMQ)",
     "confirm.select-ok": "Confirm that publishes will be confirmed",
-    "connection.blocked": "Tell that publishes aren't taken for now (extension of RabbitMQ)",
+    "connection.blocked": "Tell that publishes aren't taken at present (extension of RabbitMQ)",
     "connection.close": "End the connection",
     "connection.close-ok": "Confirm the end of the connection",
     "connection.open": "Open a virtual host",

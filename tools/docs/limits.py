@@ -39,7 +39,7 @@ def page() -> str:
         "| field | default | at the limit |",
         "|---|---|---|",
     ]
-    for name in Limits.__match_args__:  # type: ignore[attr-defined]
+    for name in Limits.__match_args__:
         lines.append(f"| `{name}` | {_amount(name, getattr(limits, name))} | {texts[name]} |")
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,95 @@
+"""End to end on a RabbitMQ of this run's own: client CPU of the blocking adapter against pika's BlockingConnection."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import pika
+
+from benchmarks.asyncio_bench import prepare, run_client
+from benchmarks.asyncio_client import BODY, EXCHANGE, QUEUE, WINDOW, cpu
+from benchmarks.measure import Case
+from tests.interop.brokers.rabbitmq import install_rabbitmq, run_rabbitmq
+
+JOBS = (
+    ("sync publish vs pika-blocking", "publish", 4.0),
+    ("sync consume+ack vs pika-blocking", "ack", 4.0),
+)
+
+
+def ours(url: str, job: str, count: int) -> float:
+    """CPU seconds of the job with amqp_sansio_sync."""
+    from amqp_sansio.amqp_0_9_1 import BasicProperties
+    from amqp_sansio_sync import connect
+
+    with connect(url) as connection:
+        channel = connection.open_channel()
+        properties = BasicProperties(content_type="text/plain", delivery_mode=1)
+        start = cpu()
+        if job == "publish":
+            for _ in range(count):
+                channel.publish(BODY, exchange=EXCHANGE, routing_key="key", properties=properties)
+        else:
+            for seen, delivery in enumerate(channel.consume(QUEUE, prefetch=WINDOW), 1):
+                delivery.accept()
+                if seen == count:
+                    break
+        return cpu() - start
+
+
+def blocking(url: str, job: str, count: int) -> float:
+    """CPU seconds of the job with pika."""
+    connection = pika.BlockingConnection(pika.URLParameters(url))
+    channel = connection.channel()
+    properties = pika.BasicProperties(content_type="text/plain", delivery_mode=1)
+    start = cpu()
+    if job == "publish":
+        for _ in range(count):
+            channel.basic_publish(EXCHANGE, "key", BODY, properties)
+    else:
+        channel.basic_qos(prefetch_count=WINDOW)
+        for seen, (method, _, _) in enumerate(channel.consume(QUEUE), 1):
+            channel.basic_ack(method.delivery_tag)
+            if seen == count:
+                break
+    spent = cpu() - start
+    connection.close()
+    return spent
+
+
+def cases(count: int = 20_000, rounds: int = 3) -> list[Case]:
+    """Both jobs, the libraries in turn, `rounds` times; seconds for 100k messages."""
+    install_rabbitmq()
+    results: list[Case] = []
+    with tempfile.TemporaryDirectory() as folder, run_rabbitmq(Path(folder)) as broker:
+        for label, job, goal in JOBS:
+            spent: dict[str, list[float]] = {"ours": [], "pika": []}
+            for _ in range(rounds + 1):
+                for library, times in spent.items():
+                    prepare(broker, job, count)
+                    times.append(run_client(library, job, broker.url, count, "benchmarks.sync_bench"))
+            pairs = list(zip(spent["ours"][1:], spent["pika"][1:], strict=True))
+            results.append(
+                {
+                    "case": label,
+                    "ours": round(statistics.median(our for our, _ in pairs) * 100_000 / count, 3),
+                    "peer": round(statistics.median(peer for _, peer in pairs) * 100_000 / count, 3),
+                    "unit": "s CPU/100k",
+                    "ratio": round(statistics.median(peer / our for our, peer in pairs), 2),
+                    "goal": goal,
+                }
+            )
+    return results
+
+
+def main() -> None:
+    """Arguments: library, job, url, count."""
+    library, job, url, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    print(f"{(ours if library == 'ours' else blocking)(url, job, count):.4f}")
+
+
+if __name__ == "__main__":
+    main()
