@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 AUTHENTICATION: Final = "authentication"
 SCRAM_KEYS: Final = "scram keys"
 VHOST: Final = "open"
+_CLOSE_ON_REFUSAL: Final = "authentication_failure_close"
+"""What a client announces that takes connection.close for a refused login (RabbitMQ's extension)."""
 
 
 def receive_header(connection: Connection) -> bool:
@@ -301,7 +303,12 @@ def _server_step(connection: Connection, mechanism: Any, state: Any, step: sasl.
         credentials = sasl.Credentials(connection.mechanism, step.user, authzid=step.authzid)
         connection._events.append(AuthenticationRequested(connection.mechanism, credentials))
     else:
-        error = RemoteProtocolError(f"login refused: {step.text}", code=ACCESS_REFUSED)
+        told = announces(connection.peer_properties, _CLOSE_ON_REFUSAL)
+        error = RemoteProtocolError(
+            f"login refused: {step.text}",
+            code=ACCESS_REFUSED if told else SILENT,
+            offset=connection._unit_offset,
+        )
         connection._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
         _refuse(connection, "ACCESS_REFUSED - login was refused")
 
@@ -337,7 +344,7 @@ def refuse_authentication(connection: Connection, text: str) -> None:
 
 def _refuse(connection: Connection, text: str) -> None:
     connection._sasl = None
-    if announces(connection.peer_properties, "authentication_failure_close"):
+    if announces(connection.peer_properties, _CLOSE_ON_REFUSAL):
         closing.send_close(connection, CloseReport(By.LOCAL, ACCESS_REFUSED, text))
         return
     report = CloseReport(By.LOCAL, 0, text)

@@ -511,10 +511,19 @@ def test_an_empty_response_is_refused_where_the_mechanism_has_something_to_say(
     facing = Facing(version, SERVER, config)
     facing.feed(version.header)
     facing.forget()
-    facing.feed(start_ok(facing, mechanism=mechanism, response=b""))
-    assert facing.of(Failed)
-    assert facing.out == b""
-    assert facing.hint() is not CloseHint.KEEP
+    facing.refuses(start_ok(facing, mechanism=mechanism, response=b""), code=0, rule=None)
+
+
+@BOTH_VERSIONS
+def test_a_client_that_takes_a_close_then_is_told_that_its_login_failed(version: Version) -> None:
+    facing = Facing(version, SERVER)
+    facing.feed(version.header)
+    told = {"capabilities": {"authentication_failure_close": True}}
+    facing.forget()
+    facing.feed(start_ok(facing, response=b"", client_properties=told))
+    (failed,) = facing.of(Failed)
+    assert failed.error.code == 403
+    assert [(each.name, each.method.reply_code) for each in facing.sent()] == [("connection.close", 403)]
 
 
 @BOTH_VERSIONS

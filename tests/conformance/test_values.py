@@ -97,13 +97,15 @@ def test_strict_dialects_refuse_names_above_127_octets(version: Version, name: s
         lambda: client.channel.publish(b"", exchange=name, routing_key="k", **extra),
         "domain/exchange-name.length",
     )
-    server = strict(version, SERVER)
-    server.refuses(
-        server.method("basic.publish", exchange=name, **extra),
-        code=502,
-        rule="domain/exchange-name.length",
-        blames="basic.publish",
-    )
+    for whole in (False, True):
+        server = strict(version, SERVER)
+        publish = server.message if whole else server.method
+        server.refuses(
+            publish("basic.publish", exchange=name, **extra),
+            code=502,
+            rule="domain/exchange-name.length",
+            blames="basic.publish",
+        )
 
 
 @BOTH_VERSIONS
@@ -120,13 +122,15 @@ def test_a_strict_server_sends_no_bad_names_and_a_strict_client_takes_none(versi
             lambda server=server, name=name: server.channel.deliver(b"", consumer_tag="t", exchange=name),  # type: ignore[misc]
             f"domain/exchange-name.{rule}",
         )
-        client = consuming(version, CLIENT)
-        client.refuses(
-            client.method("basic.deliver", consumer_tag="t", delivery_tag=1, exchange=name),
-            code=502,
-            rule=f"domain/exchange-name.{rule}",
-            blames="basic.deliver",
-        )
+        for whole in (False, True):
+            client = consuming(version, CLIENT)
+            deliver = client.message if whole else client.method
+            client.refuses(
+                deliver("basic.deliver", consumer_tag="t", delivery_tag=1, exchange=name),
+                code=502,
+                rule=f"domain/exchange-name.{rule}",
+                blames="basic.deliver",
+            )
 
 
 def consuming(version: Version, side: Side) -> Facing:

@@ -81,7 +81,8 @@ def test_a_call_is_pending_until_its_event(version: Version) -> None:
     with pytest.raises(LocalProtocolError, match="no answer yet"):
         _ = handle.result
     assert handle == Handle(handle.key)
-    assert hash(handle) == hash(Handle(handle.key))
+    twin: Handle[Any] = Handle(handle.key)
+    assert hash(handle) == hash(twin)
     assert handle.error is None
     del peer
 

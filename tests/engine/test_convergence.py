@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from amqp_sansio import By, CloseHint, Failed, Version
+from amqp_sansio import (
+    By,
+    CloseHint,
+    Failed,
+    Observed,
+    Observer,
+    Signal,
+    Skipped,
+    Version,
+    Violation,
+)
 from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
 from tests.support.pair import SIDES
 
@@ -25,3 +35,23 @@ def test_both_ends_come_to_rest(version: Version, operations: list[Operation]) -
         assert end.state.name == "END"
         failures = [event for event in driver.pair.events[side] if isinstance(event, Failed)]
         assert not [event for event in failures if event.by is By.LOCAL], failures
+
+
+@given(VERSIONS, OPERATIONS)
+def test_somebody_who_watches_finds_nothing_wrong(
+    version: Version, operations: list[Operation]
+) -> None:
+    """What two endpoints do, races included, is no violation to an observer beside them."""
+    observer = Observer(client="client")
+    driver = Driver(version, observer=observer)
+    for operation in operations:
+        driver.apply(operation)
+    driver.finish()
+    observer.finish(round(driver.pair.now * 1_000_000_000))
+    units: list[Observed] = []
+    while not isinstance(event := observer.next_event(), Signal):
+        assert not isinstance(event, Violation | Skipped), event
+        if isinstance(event, Observed):
+            units.append(event)
+    assert sum([unit.size for unit in units]) == sum([len(octets) for octets in driver.pair.sent.values()])
+    assert units[-1].event == "connection.close-ok"

@@ -16,9 +16,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 NAMES = ("o091_pika_confirms.pcap", "o091_aiopika_channels_interleaved.pcap")
 
 PROGRAM = """
-import json, os, sys
+import json, os, shutil, sys
 from collections.abc import Iterator
 from pathlib import Path
+import pyspark
 from pyspark.sql import SparkSession
 import amqp_sansio_spark.worker as worker
 from amqp_sansio_spark import register, replay
@@ -68,7 +69,12 @@ worker.ReplayTask = lambda tables, body: deadly(whole(tables, body), folder + "/
 reading = deadly(lambda batches: batches, folder + "/reading")
 tables = replay(segments.mapInArrow(reading, segments.schema), 2).cache()
 found = digest(spark_rows(tables))
+home = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
 spark.stop()
+# Executors of a local cluster work below Spark's own folder, wherever else they are told to.
+shutil.rmtree(home, ignore_errors=True)
+if home.parent.is_dir() and not any(home.parent.iterdir()):
+    home.parent.rmdir()
 print(json.dumps({"digest": found, "killed": sorted(p.name for p in Path(folder).glob("re*ing"))}))
 """
 
@@ -79,8 +85,7 @@ def test_workers_that_are_killed_change_no_row(
     paths = [named(name) for name in NAMES]
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path), *map(str, paths)],
-        # Executors of a local cluster write below this folder, and into pyspark's without it.
-        env={**spark_environment, "SPARK_WORKER_DIR": str(tmp_path / "work")},
+        env=spark_environment,
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -37,6 +37,7 @@ from amqp_sansio.endpoint import Side
 from tests.support.pair import (
     SIDES,
     Chunks,
+    Observing,
     Pair,
     Server,
     client_config,
@@ -75,6 +76,7 @@ class Driver:
         check_misuse: bool = False,
         damage: bool = False,
         chunks: Chunks | None = None,
+        observer: Observing | None = None,
     ) -> None:
         self.pair = Pair(
             version,
@@ -82,6 +84,7 @@ class Driver:
             server=server or server_config(frame_max=4096, channel_max=4),
             applications={Side.SERVER: Server(reply=False, confirm=False), Side.CLIENT: _nothing},
             chunks=chunks,
+            observer=observer,
         )
         self.acts = _ACTS + _DAMAGES if damage else _ACTS
         self.handles: dict[Side, list[Handle[Any]]] = {side: [] for side in SIDES}

@@ -339,9 +339,9 @@ def _plain(value: Any) -> str:
     if isinstance(value, Handle):
         state: tuple[Any, ...] = value.__getstate__()
         return f"<{', '.join([repr(each) for each in state])}>"
-    if isinstance(value, tuple):
-        items: Iterable[Any] = value
-        return f"({', '.join([_plain(each) for each in items])})"
+    kind: Any = value.__class__
+    if kind is tuple:
+        return f"({', '.join(map(_plain, value))})"
     return repr(value)
 
 
@@ -389,9 +389,9 @@ def _structure(value: Any, seen: dict[int, int]) -> object:
         return ("seen", seen[id(value)])
     if isinstance(value, tuple | list | deque):
         return [_structure(each, seen) for each in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        items: Any = value
-        return [(_structure(key, seen), _structure(each, seen)) for key, each in items.items()]
+    kind: Any = value.__class__
+    if kind is dict:
+        return [_structure(item, seen) for item in value.items()]
     seen[id(value)] = len(seen)
     reduced = value.__reduce_ex__(4)
     if isinstance(reduced, str):
