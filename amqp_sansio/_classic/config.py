@@ -36,7 +36,7 @@ class Config:
 
     | field | meaning |
     |---|---|
-    | `sasl` | client: the mechanism, or several in the order of preference |
+    | `sasl` | client: the mechanism, or several: the strongest that the server offers is taken |
     | `mechanisms` | server: the names it offers |
     | `vhost` | client: the virtual host |
     | `heartbeat` | seconds offered; 0 wants none. The smaller non-zero of both sides holds |

@@ -53,5 +53,6 @@ def test_somebody_who_watches_finds_nothing_wrong(
         assert not isinstance(event, Violation | Skipped), event
         if isinstance(event, Observed):
             units.append(event)
-    assert sum([unit.size for unit in units]) == sum([len(octets) for octets in driver.pair.sent.values()])
-    assert units[-1].event == "connection.close-ok"
+    sent = sum([len(octets) for octets in driver.pair.sent.values()])
+    assert sum([unit.size for unit in units]) == sent
+    assert "connection.close-ok" in [unit.event for unit in units]
