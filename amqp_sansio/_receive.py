@@ -45,7 +45,7 @@ class ReceiveBuffer:
         if self.pos == len(self.data) and not self.parts:
             self.consumed += self.pos
             self.data = octets
-            self.pos = 0
+            self.pos = self.need = 0
             return
         parts = self.parts
         self.held += len(octets)

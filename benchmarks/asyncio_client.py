@@ -64,7 +64,7 @@ async def ours(url: str, job: str, count: int) -> tuple[float, float]:
         return cpu() - start, time.perf_counter() - wall
 
 
-async def aiormq(url: str, job: str, count: int) -> tuple[float, float]:
+async def with_aiormq(url: str, job: str, count: int) -> tuple[float, float]:
     """The job with aiormq."""
     import aiormq
 
@@ -92,7 +92,8 @@ async def aiormq(url: str, job: str, count: int) -> tuple[float, float]:
         async def receive(message: aiormq.abc.DeliveredMessage) -> None:
             nonlocal seen
             if job == "ack":
-                await channel.basic_ack(message.delivery.delivery_tag, wait=False)
+                assert isinstance(message.delivery, aiormq.spec.Basic.Deliver)
+                await channel.basic_ack(message.delivery.delivery_tag or 0, wait=False)
             seen += 1
             if seen == count and not done.done():
                 done.set_result(None)
@@ -107,7 +108,7 @@ async def aiormq(url: str, job: str, count: int) -> tuple[float, float]:
 def main() -> None:
     """Arguments: library, job, url, count."""
     library, job, url, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    run = ours if library == "ours" else aiormq
+    run = ours if library == "ours" else with_aiormq
     spent, wall = asyncio.run(run(url, job, count))
     print(f"{spent:.4f} {wall:.4f}")
 

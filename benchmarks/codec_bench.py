@@ -8,10 +8,11 @@ events, state and limits; nothing is switched off.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from struct import Struct
 from typing import Any
 
-import amqp.serialization
+import amqp.serialization  # pyright: ignore[reportMissingTypeStubs]
 import pika.connection
 import pika.frame
 import pika.spec
@@ -247,15 +248,8 @@ def cases(scale: float = 1.0) -> list[Case]:
     ):
         count = max(200, int((20_000 if size < 65536 else 2_000) * scale))
         parts = chunks(deliveries(count, size))
-        results.append(
-            compare(
-                label,
-                lambda parts=parts, count=count, eager=eager: decode_ours(parts, count, eager),
-                lambda parts=parts, count=count: decode_pika(parts, count),
-                count=count,
-                goal=goal,
-            )
-        )
+        ours = partial(decode_ours, parts, count, eager)
+        results.append(compare(label, ours, partial(decode_pika, parts, count), count=count, goal=goal))
     count = max(200, int(20_000 * scale))
     results.append(
         compare(
@@ -276,7 +270,8 @@ def table_cases(count: int) -> list[Case]:
     table = table_of_twenty()
     encoded = Table(table)
     raw = encoded.raw
-    theirs = amqp.serialization.dumps("F", [table])
+    peer: Any = amqp.serialization
+    theirs = peer.dumps("F", [table])
 
     def encode() -> None:
         for _ in range(count):
@@ -284,7 +279,7 @@ def table_cases(count: int) -> list[Case]:
 
     def encode_theirs() -> None:
         for _ in range(count):
-            amqp.serialization.dumps("F", [table])
+            peer.dumps("F", [table])
 
     def decode() -> None:
         for _ in range(count):
@@ -292,7 +287,7 @@ def table_cases(count: int) -> list[Case]:
 
     def decode_theirs() -> None:
         for _ in range(count):
-            amqp.serialization.loads("F", theirs, 0)
+            peer.loads("F", theirs, 0)
 
     return [
         compare("table encode vs py-amqp", encode, encode_theirs, count=count, goal=1.4),

@@ -52,7 +52,8 @@ def blocking(url: str, job: str, count: int) -> float:
     else:
         channel.basic_qos(prefetch_count=WINDOW)
         for seen, (method, _, _) in enumerate(channel.consume(QUEUE), 1):
-            channel.basic_ack(method.delivery_tag)
+            assert method is not None
+            channel.basic_ack(method.delivery_tag or 0)
             if seen == count:
                 break
     spent = cpu() - start

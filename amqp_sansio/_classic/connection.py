@@ -223,6 +223,9 @@ class Connection:
         events = self._events
         if events:
             return events.popleft()
+        buffer = self._buffer
+        if buffer.need and len(buffer) < buffer.need and self._waits_for_octets():
+            return NEED_DATA
         signal: Signal = NEED_DATA
         if self._full_channel is None:
             event = fast_event(self)
@@ -446,6 +449,9 @@ class Connection:
             what = "closing" if self._report is None and not self._lost else "closed"
             raise EndpointClosed(f"the connection is {what}: {report}", report)
         raise LocalProtocolError(f"the connection is not open yet, it is {state.value}; wait for Opened")
+
+    def _waits_for_octets(self) -> bool:
+        return self._waiting_for is None and self._full_channel is None and self._ending is None
 
     def _lowest_free(self) -> int:
         for number in range(self._free_from, self.channel_max + 1):
