@@ -46,6 +46,7 @@ from .frames import (
 from .joint import CLOSES
 from .states import Channel as ChannelStates
 from .states import Mode
+from .table import Table, check_table
 from .violation import (
     COMMAND_INVALID,
     FRAME_ERROR,
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from .method import Method
 
 _SMALL_PIECE: Final = 1024
+"""Pieces of a body with fewer octets are collected."""
+
 
 def receive_unit(connection: Connection) -> bool:
     """Parse and apply one unit; False while octets are missing or nothing more is taken."""
@@ -168,8 +171,6 @@ def _receive_method(connection: Connection, number: int, data: bytes, start: int
 
 
 def _check_tables(connection: Connection, method: Any) -> None:
-    from .table import Table, check_table
-
     for name, wire_type in method.FIELDS:
         if wire_type == "table":
             table = getattr(method, name)

@@ -9,15 +9,12 @@ import pytest
 from amqp_sansio import (
     AMQP_0_8,
     AMQP_0_9_1,
-    Abandoned,
     Accepted,
     Closed,
-    EndpointClosed,
     Handle,
     LimitExceeded,
     Limits,
     LocalProtocolError,
-    Opened,
     Replied,
     SendPaused,
     SendResumed,
@@ -25,14 +22,11 @@ from amqp_sansio import (
     Version,
 )
 from amqp_sansio._classic.dialect import default_dialect
-from amqp_sansio.amqp_0_8 import StreamProperties
 from amqp_sansio.amqp_0_9_1 import (
     BasicProperties,
-    Config,
     ConsumerCancelled,
     ContentBegun,
     ContentChunk,
-    ContentReceived,
     Delivery,
     FlowChanged,
     Message,
@@ -43,17 +37,8 @@ from amqp_sansio.amqp_0_9_1 import (
     Returned,
 )
 from amqp_sansio.endpoint import Side
-from amqp_sansio.sasl import Plain
 from tests.support.facing import BOTH_SIDES, BOTH_VERSIONS, Facing, body, header
-from tests.support.pair import Pair, Server, client_config, connection_of, server_config
-
-
-def asked(version: Version, **changes: Any) -> tuple[Pair, Any, Any]:
-    """A pair whose server answers nothing by itself, and both ends of a channel."""
-    pair = Pair(version, applications={Side.SERVER: Server(reply=False, confirm=False)}, **changes)
-    pair.open()
-    channel = pair.channel()
-    return pair, channel, pair.peer(channel)
+from tests.support.pair import asked, client_config, server_config
 
 
 @BOTH_VERSIONS
@@ -494,165 +479,3 @@ def test_a_body_that_is_no_octets_changes_nothing(version: Version) -> None:
             facing.channel.publish(bad)
     assert facing.end.send_backlog == 0
     assert facing.channel.publish_count == 0
-
-
-# Classes of 0-8.
-
-
-def test_a_request_with_content_and_a_reply_with_content() -> None:
-    """test.content and test.content-ok: the sum of the octets goes back."""
-    pair, channel, peer = asked(AMQP_0_8)
-    properties = pair.client.dialect.properties[120]()
-    handle = channel.call(pair.method("test.content"), properties, b"\1\2\3")
-    pair.pump()
-    (received,) = pair.take(Side.SERVER, ContentReceived)
-    assert (received.method.NAME, received.body) == ("test.content", b"\1\2\3")
-    peer.reply(pair.method("test.content-ok", content_checksum=6), properties, b"sum")
-    pair.pump()
-    assert handle.result.body == b"sum"
-    assert handle.result.method.content_checksum == 6
-
-
-def test_a_reply_that_is_a_request_itself() -> None:
-    """file.open is answered by open-ok, which the client answers by staging the file."""
-    pair, channel, peer = asked(AMQP_0_8)
-    opened = channel.call(pair.method("file.open", identifier="id", content_size=3))
-    pair.pump()
-    staged = peer.call(pair.method("file.open-ok", staged_size=0))
-    pair.pump()
-    assert opened.result.NAME == "file.open-ok"
-    channel.reply(pair.method("file.stage"), pair.client.dialect.properties[70](), b"abc")
-    pair.pump()
-    assert staged.result.body == b"abc"
-    assert pair.client.unanswered == pair.server.unanswered == ()
-
-
-def test_a_server_may_ask_a_client() -> None:
-    """file.open goes both ways; a client's requests are answered like a server's."""
-    pair, channel, peer = asked(AMQP_0_8)
-    pair.applications[Side.CLIENT] = lambda connection, event: None
-    handle = peer.call(pair.method("file.open", identifier="id"))
-    pair.pump()
-    (request,) = pair.take(Side.CLIENT, Request)
-    channel.reply(pair.method("file.open-ok"))
-    pair.pump()
-    assert handle.done
-    assert request.method.identifier == "id"
-    peer.close()
-    pair.pump()
-    assert pair.take(Side.CLIENT, Closed)
-
-
-def test_other_content_of_0_8_arrives_as_it_is() -> None:
-    pair, channel, _ = asked(AMQP_0_8)
-    properties = StreamProperties(content_type="video")
-    channel.send(pair.method("stream.publish", exchange="e"), properties, b"frame")
-    pair.pump()
-    (received,) = pair.take(Side.SERVER, ContentReceived)
-    assert (received.method.exchange, received.body) == ("e", b"frame")
-    assert received.properties.content_type == "video"
-
-
-def test_0_8_has_no_nack() -> None:
-    pair, _, peer = asked(AMQP_0_8)
-    with pytest.raises(LocalProtocolError, match=r"no basic\.nack"):
-        peer.confirm(1, accepted=False)
-    del pair
-
-
-# Configuration.
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"frame_max": 4095}, "frame_max"),
-        ({"frame_max": 1 << 32}, "frame_max"),
-        ({"channel_max": 65_536}, "channel_max"),
-        ({"channel_max": -1}, "channel_max"),
-        ({"heartbeat": 65_536.0}, "heartbeat"),
-        ({"heartbeat": -1.0}, "heartbeat"),
-        ({"vhost": "/" * 256}, "vhost"),
-        ({"locale": "x" * 256}, "locale"),
-        ({"known_hosts": "x" * 256}, "known_hosts"),
-        ({"properties": {"set": {1, 2}}}, "Config"),
-        ({"limits": Limits(unparsed=4000)}, "unparsed"),
-        ({"limits": Limits(nesting=1000)}, "depth"),
-    ],
-)
-@BOTH_SIDES
-def test_a_configuration_that_cannot_work_is_refused_at_once(
-    side: Side, changes: dict[str, Any], text: str
-) -> None:
-    made = client_config if side is Side.CLIENT else server_config
-    with pytest.raises(ValueError, match=text):
-        connection_of(AMQP_0_9_1, side, made(**changes))
-
-
-def test_a_client_needs_a_mechanism_and_a_server_mechanisms_it_knows() -> None:
-    with pytest.raises(ValueError, match=r"Config\.sasl"):
-        connection_of(AMQP_0_9_1, Side.CLIENT, Config())
-    with pytest.raises(ValueError, match="Config"):
-        connection_of(AMQP_0_9_1, Side.SERVER, Config(mechanisms=("NONSENSE",)))
-
-
-@BOTH_VERSIONS
-def test_what_is_offered_is_what_can_be_taken(version: Version) -> None:
-    """No limit of one side is above what its Limits let it keep."""
-    limits = Limits(unparsed=10_000, channels=5)
-    pair = Pair(
-        version,
-        client=client_config(frame_max=0, channel_max=0, limits=limits),
-        server=server_config(frame_max=0, channel_max=0),
-    ).open()
-    assert pair.client.channel_max == pair.server.channel_max == 5
-    assert pair.client.frame_max == pair.server.frame_max == 9992
-    channel = pair.channel()
-    channel.publish(bytes(50_000))
-    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
-    pair.pump()
-    pair.peer(channel).deliver(bytes(50_000), consumer_tag="c")
-    pair.pump()
-    assert len(pair.take(Side.CLIENT, Delivery)[0].body) == 50_000
-
-
-@BOTH_VERSIONS
-def test_a_channel_is_used_before_its_opening_is_answered(version: Version) -> None:
-    pair = Pair(version).open()
-    channel = pair.client.open_channel()
-    handle = channel.call(pair.method("queue.declare", queue="q"))
-    channel.publish(b"early", routing_key="q")
-    opening = channel.opening
-    pair.pump()
-    assert [event.handle for event in pair.take(Side.CLIENT, Opened) if event.channel] == [opening]
-    assert handle.done
-    assert len(pair.take(Side.SERVER, Published)) == 1
-
-
-@BOTH_VERSIONS
-def test_a_close_beats_the_opening_of_a_channel(version: Version) -> None:
-    pair = Pair(version).open()
-    channel = pair.client.open_channel()
-    opening = channel.opening
-    channel.close()
-    pair.pump()
-    (abandoned,) = pair.take(Side.CLIENT, Abandoned)
-    assert abandoned.handles == (opening,)
-    assert pair.client.channels == pair.server.channels == ()
-
-
-@BOTH_VERSIONS
-def test_calls_before_the_connection_is_open_are_misuse(version: Version) -> None:
-    connection = connection_of(version, Side.CLIENT)
-    with pytest.raises(LocalProtocolError, match="not open yet"):
-        connection.open_channel()
-    with pytest.raises(EndpointClosed):
-        connection.channel(1)
-    server = connection_of(version, Side.SERVER)
-    for command in (server.accept_open, server.accept_authentication, server.refuse_open):
-        with pytest.raises(LocalProtocolError):
-            command()
-    with pytest.raises(LocalProtocolError):
-        connection_of(version, Side.CLIENT, client_config(sasl=Plain("a", "b"))).call(
-            Pair(version).method("channel.flow")
-        )

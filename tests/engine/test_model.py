@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from amqp_sansio import Accepted, Closed, Handle, Rejected, Released, Version
 from amqp_sansio.amqp_0_9_1 import Delivery, Published
@@ -42,19 +43,20 @@ class Model(RuleBasedStateMachine):
 
     @initialize(version=VERSIONS)
     def connect(self, version: Version) -> None:
-        """Begin."""
+        """Begin with three channels: with a consumer, with confirms, and with a consumer in transactions."""
         self.pair = Pair(version, applications={Side.SERVER: Server(confirm=False)}).open()
+        for _ in range(3):
+            self.open_channel()
+        self.consume(0, no_ack=False)
+        self.select(1, transacted=False)
+        self.consume(2, no_ack=False)
+        self.select(2, transacted=True)
 
-    def book(self, pick: int) -> Book:
-        """One of the open channels."""
-        return self.books[sorted(self.books)[pick % len(self.books)]]
+    def book(self, pick: int, has: Callable[[Book], object] = lambda book: True) -> Book:
+        """One of the open channels, if possible one that has something."""
+        fitting = [book for book in self.books.values() if has(book)] or list(self.books.values())
+        return fitting[pick % len(fitting)]
 
-    def has_channel(self) -> bool:
-        """Whether there is one."""
-        return bool(self.books)
-
-    @rule()
-    @precondition(lambda self: len(self.books) < 4)
     def open_channel(self) -> None:
         """The lowest number that is free is used."""
         channel = self.pair.channel()
@@ -62,9 +64,8 @@ class Model(RuleBasedStateMachine):
         self.books[channel.number] = Book(channel)
 
     @rule(pick=PICK, by_server=st.booleans(), error=st.booleans())
-    @precondition(has_channel)
     def close_channel(self, pick: int, by_server: bool, error: bool) -> None:
-        """Both ends report what was open, and the number is free again."""
+        """Both ends report what was open, and the number is free for the next one."""
         book = self.book(pick)
         number = book.channel.number
         closer = self.pair.peer(book.channel) if by_server else book.channel
@@ -79,9 +80,9 @@ class Model(RuleBasedStateMachine):
             assert handle.done
             assert handle.error is not None
         del self.books[number]
+        self.open_channel()
 
     @rule(pick=PICK, transacted=st.booleans())
-    @precondition(has_channel)
     def select(self, pick: int, transacted: bool) -> None:
         """A channel becomes transacted or confirming, if it is neither."""
         book = self.book(pick)
@@ -96,7 +97,6 @@ class Model(RuleBasedStateMachine):
         self.pair.pump()
 
     @rule(pick=PICK, size=st.sampled_from((0, 1, 5000, 140_000)))
-    @precondition(has_channel)
     def publish(self, pick: int, size: int) -> None:
         """What is published arrives whole, numbered when confirms are on."""
         book = self.book(pick)
@@ -113,10 +113,9 @@ class Model(RuleBasedStateMachine):
             book.unconfirmed[book.published] = handle
 
     @rule(pick=PICK, which=PICK, multiple=st.booleans(), accepted=st.booleans())
-    @precondition(has_channel)
     def confirm(self, pick: int, which: int, multiple: bool, accepted: bool) -> None:
         """Confirms settle one publish, or all up to it."""
-        book = self.book(pick)
+        book = self.book(pick, lambda book: book.unconfirmed)
         if not book.unconfirmed:
             return
         number = list(book.unconfirmed)[which % len(book.unconfirmed)]
@@ -126,7 +125,6 @@ class Model(RuleBasedStateMachine):
             self.settled(book.unconfirmed.pop(each), Accepted() if accepted else Rejected())
 
     @rule(pick=PICK, no_ack=st.booleans())
-    @precondition(has_channel)
     def consume(self, pick: int, no_ack: bool) -> None:
         """A consumer more, under a tag of the client's."""
         book = self.book(pick)
@@ -137,10 +135,9 @@ class Model(RuleBasedStateMachine):
         self.pair.pump()
 
     @rule(pick=PICK, which=PICK)
-    @precondition(has_channel)
     def deliver(self, pick: int, which: int) -> None:
         """Deliveries come with the next tag."""
-        book = self.book(pick)
+        book = self.book(pick, lambda book: book.consumers)
         if not book.consumers:
             return
         tag = list(book.consumers)[which % len(book.consumers)]
@@ -157,10 +154,9 @@ class Model(RuleBasedStateMachine):
             book.unsettled[book.tag] = handle
 
     @rule(pick=PICK, which=PICK, how=st.sampled_from(("accept", "multiple", "all", "reject", "release")))
-    @precondition(has_channel)
     def settle(self, pick: int, which: int, how: str) -> None:
         """Deliveries are settled at once, or when the transaction commits."""
-        book = self.book(pick)
+        book = self.book(pick, lambda book: book.unsettled)
         if not book.unsettled:
             return
         tag = list(book.unsettled)[which % len(book.unsettled)]
@@ -191,10 +187,9 @@ class Model(RuleBasedStateMachine):
                 self.settled(handle, outcome)
 
     @rule(pick=PICK, commit=st.booleans())
-    @precondition(has_channel)
     def end_transaction(self, pick: int, commit: bool) -> None:
         """A commit settles; a rollback makes everything as if it hadn't been settled."""
-        book = self.book(pick)
+        book = self.book(pick, lambda book: book.in_transaction)
         if not book.transacted:
             return
         book.channel.call(self.pair.method("tx.commit" if commit else "tx.rollback"))
@@ -209,7 +204,6 @@ class Model(RuleBasedStateMachine):
         book.in_transaction.clear()
 
     @rule(pick=PICK)
-    @precondition(has_channel)
     def call(self, pick: int) -> None:
         """A call has its answer."""
         handle = self.book(pick).channel.call(self.pair.method("queue.declare", queue="q"))
@@ -242,5 +236,5 @@ class Model(RuleBasedStateMachine):
         assert self.pair.server.report is not None
 
 
-Model.TestCase.settings = settings(stateful_step_count=40)
+Model.TestCase.settings = settings(stateful_step_count=60)
 TestModel = Model.TestCase

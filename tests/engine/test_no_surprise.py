@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Signal, Version
+from amqp_sansio import (
+    AuthenticationRequested,
+    By,
+    Closed,
+    CloseHint,
+    Failed,
+    RemoteProtocolError,
+    ScramKeysRequested,
+    Signal,
+    Version,
+)
 from amqp_sansio._classic.connection import Connection
 from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.endpoint import Side
+from amqp_sansio.sasl import SERVER_MECHANISMS, AmqPlain, External, Plain, ScramSha256
 from tests.support.driving import VERSIONS
 from tests.support.facing import Facing, frame
-from tests.support.pair import SIDES, Pair, connection_of, pieces
+from tests.support.pair import SIDES, Pair, client_config, connection_of, pieces, server_config
 
 OCTETS = st.binary(max_size=200)
+CLIENTS_WORDS = st.sampled_from(
+    (b"", b"\0user\0secret", b"n,,n=user,r=abcdefghij", b"c=biws,r=abcdefghij" + b"n" * 20 + b",p=AAAA")
+)
+SERVERS_WORDS = st.sampled_from((b"", b"r=" + b"c" * 20 + b"xyz,s=c2FsdA==,i=4096", b"v=AAAA", b"e=no"))
 PIECES = st.lists(st.integers(1, 30), min_size=1, max_size=5)
 
 
@@ -95,3 +112,52 @@ def test_damaged_properties_are_told_when_they_are_read(version: Version, raw: b
             assert delivery.properties.content_type is None or raw
         except ValueError as error:
             assert type(error).__name__ == "CodecError"
+
+
+@given(VERSIONS, st.sampled_from(sorted(SERVER_MECHANISMS)), st.lists(OCTETS | CLIENTS_WORDS, max_size=4))
+def test_any_login_ends_in_a_decision_or_a_refusal(
+    version: Version, mechanism: str, responses: list[bytes]
+) -> None:
+    facing = Facing(version, Side.SERVER, server_config(mechanisms=(mechanism,), nonce="n" * 20))
+    facing.application = _decide
+    facing.feed(facing.dialect.header)
+    names = ["connection.start-ok", *["connection.secure-ok"] * 3]
+    for name, response in zip(names, responses, strict=False):
+        fields: dict[str, Any] = {"response": response}
+        if name == "connection.start-ok":
+            fields |= {"mechanism": mechanism, "locale": "en_US"}
+        facing.feed(facing.method(name, 0, **fields))
+    facing.end.receive_eof(0.0)
+    facing.settle()
+    assert isinstance(facing.events[-1], Closed)
+
+
+def _decide(connection: Connection, event: object) -> None:
+    if isinstance(event, ScramKeysRequested):
+        connection.provide_scram_keys(None)
+    elif isinstance(event, AuthenticationRequested):
+        connection.refuse_authentication("no")
+
+
+@given(VERSIONS, st.integers(0, 3), st.lists(OCTETS | SERVERS_WORDS, max_size=4))
+def test_any_challenge_is_answered_or_ends_it(
+    version: Version, which: int, challenges: list[bytes]
+) -> None:
+    mechanism = (
+        ScramSha256("user", "secret", nonce="c" * 20),
+        Plain("user", "secret"),
+        AmqPlain("user", "secret"),
+        External(),
+    )[which]
+    facing = Facing(version, Side.CLIENT, client_config(sasl=mechanism))
+    numbers = {"version_major": facing.dialect.version_major, "version_minor": facing.dialect.version_minor}
+    offer = mechanism.name.encode()
+    facing.feed(facing.method("connection.start", 0, mechanisms=offer, locales=b"en_US", **numbers))
+    assert facing.end.mechanism == mechanism.name
+    for challenge in challenges:
+        facing.feed(facing.method("connection.secure", 0, challenge=challenge))
+    facing.feed(facing.method("connection.tune", 0))
+    facing.end.receive_eof(0.0)
+    facing.settle()
+    assert isinstance(facing.events[-1], Closed)
+    assert b"secret" not in repr(facing.events).encode()

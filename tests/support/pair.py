@@ -222,7 +222,7 @@ class Pair:
         return found
 
     def write(self, side: Side, max_bytes: int | None = None) -> bool:
-        """Let one side write what it has; whether that was anything."""
+        """Let one side write what it has, and hang up if that was all; whether it did anything."""
         end = self.ends[side]
         octets = end.data_to_send(self.now, max_bytes)
         self.sent[side] += octets
@@ -231,6 +231,7 @@ class Pair:
             self.observer.receive_data(octets, side.value, round(self.now * 1_000_000_000))
         if end.close_hint is not CloseHint.KEEP and not end.send_backlog and not self.closed[side]:
             self.closed[side] = True
+            return True
         return bool(octets)
 
     def arrive(self, receiver: Side, count: int | None = None) -> bool:
@@ -327,6 +328,13 @@ class Pair:
             due = end.next_deadline
             if due is not None and due <= self.now:
                 end.handle_timeout(self.now)
+
+
+def asked(version: Version, **changes: Any) -> tuple[Pair, Any, Any]:
+    """A pair whose server answers nothing by itself, and both ends of a channel."""
+    pair = Pair(version, applications={Side.SERVER: Server(reply=False, confirm=False)}, **changes)
+    channel = pair.open().channel()
+    return pair, channel, pair.peer(channel)
 
 
 def told(event: Event) -> str:

@@ -67,7 +67,7 @@ def drive(version: Version, seed: int) -> list[str]:
     source = numbers(seed)
     driver = Driver(version, damage=seed % 2 == 0)
     for _ in range(120):
-        driver.apply((next(source), next(source) % 8, next(source) % 256))
+        driver.apply((next(source) % 256, next(source) % 8, next(source) % 256))
     driver.finish()
     return driver.trace()
 

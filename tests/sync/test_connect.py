@@ -450,3 +450,11 @@ def test_a_recording_is_closed_when_there_is_no_connection(tmp_path: Path) -> No
     with pytest.raises(ConnectionRefusedError):
         connect(f"amqp://127.0.0.1:{port}/", record=str(path))
     assert path.stat().st_size > 0
+
+
+def test_a_refused_connection_names_the_address() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    with pytest.raises(ConnectionRefusedError, match=f"no connection to amqp://guest:.*@127.0.0.1:{port}.*refused"):
+        connect(f"amqp://guest:guest@127.0.0.1:{port}/", timeout=5)

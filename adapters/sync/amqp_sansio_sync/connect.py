@@ -176,6 +176,9 @@ def _open_socket(
         connected = socket.create_connection((uri.host, uri.port), _left(deadline))
     except TimeoutError as error:
         raise TimeoutError(f"no connection to {uri}: nothing answers in time") from error
+    except OSError as error:
+        error.strerror = f"no connection to {uri}: {error.strerror or error}"
+        raise
     try:
         # A frame is whole when it is written; to wait for more would only delay it.
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
