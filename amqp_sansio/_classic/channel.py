@@ -318,12 +318,25 @@ class Channel(ChannelState):
 
     def confirm(self, number: int, multiple: bool = False, accepted: bool = True) -> None:
         """Server: confirm a publish by its number, or all up to it; `accepted` false is a nack."""
-        name = "basic.ack" if accepted else "basic.nack"
-        if self.connection.role is not Side.SERVER:
+        connection = self.connection
+        if connection.role is not Side.SERVER:
             raise LocalProtocolError("only a server confirms publishes")
-        if name not in self.connection.dialect.named:
-            raise LocalProtocolError(f"{self.connection.dialect.name} has no {name}")
-        self._transmit(self.connection.dialect.named[name](number, multiple), None, None, None)
+        if (
+            accepted
+            and not multiple
+            and number in self.unconfirmed
+            and self.state is State.OPEN
+            and connection._joint.state is ConnectionState.OPEN
+            and self.server_content is None
+            and not connection._lost
+        ):
+            del self.unconfirmed[number]
+            connection._queue(_ACK(1, self.number, 13, _ACK_ID, number, 0, 0xCE))
+            return
+        name = "basic.ack" if accepted else "basic.nack"
+        if name not in connection.dialect.named:
+            raise LocalProtocolError(f"{connection.dialect.name} has no {name}")
+        self._transmit(connection.dialect.named[name](number, multiple), None, None, None)
 
     def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
         """Close the channel with a handshake; `Closed` is its last event. A second call does nothing.
@@ -436,7 +449,7 @@ class Channel(ChannelState):
         self._check()
         self._check_kind(method)
         needed = _ANNOUNCED.get(method.NAME)
-        if needed and Side.SERVER in self.connection.dialect.senders.get(method.ID, ()):
+        if needed is not None and Side.SERVER in self.connection.dialect.senders.get(method.ID, ()):
             self._check_announced(method, *needed)
         if method.NAME in CONNECTION_INPUTS or method.NAME in CHANNEL_INPUTS:
             raise LocalProtocolError(

@@ -48,7 +48,7 @@ class Config:
     | `limits` | every bound |
     | `dialect` | which 0-8 or 0-9-1; None: the version's default |
     | `validate_content` | skim properties and tables when they arrive instead of when they are read; None: servers do |
-    | `stream_above` | bodies of more octets come as `ContentBegun` and `ContentChunk`; None: never |
+    | `stream_above` | bodies of more octets come in pieces (`ContentBegun`), returned ones excepted; None: never |
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
     | `report_heartbeats` | return `HeartbeatReceived` events |
     | `nonce` | server: random text for SCRAM, new for every connection |

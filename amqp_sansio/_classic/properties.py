@@ -110,16 +110,18 @@ class Properties:
 
 def lazily(cls: type[P]) -> type[P]:
     """The class of properties that weren't read yet; `_load` then gives them `cls`."""
-    body: dict[str, Any] = {name: property(_unread(name)) for name in cls.__match_args__}
+    body: dict[str, Any] = {
+        name: property(_unread(vars(cls)[name].__get__)) for name in cls.__match_args__
+    }
     body["__slots__"] = ()
     unread: Any = type(f"Unread{cls.__name__}", (cls,), body)
     return cast("type[P]", unread)
 
 
-def _unread(name: str) -> Callable[[Any], Any]:
+def _unread(slot: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def read(self: Any) -> Any:
         self._load()
-        return getattr(self, name)
+        return slot(self)
 
     return read
 

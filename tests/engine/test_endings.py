@@ -167,6 +167,7 @@ def test_crossing_closes_of_a_channel_report_the_error(
 @BOTH_VERSIONS
 @BOTH_SIDES
 @pytest.mark.parametrize(("own", "theirs", "wins"), [(200, 320, 320), (320, 541, 320), (200, 200, 200)])
+@pytest.mark.rule("0-9-1/connection.close/answer", "0-9-1/connection.close/handshake")
 def test_crossing_closes_of_a_connection_report_the_error(
     version: Version, side: Side, own: int, theirs: int, wins: int
 ) -> None:
@@ -198,6 +199,7 @@ def test_both_closing_at_once_ends_both(version: Version) -> None:
 
 @BOTH_VERSIONS
 @BOTH_SIDES
+@pytest.mark.rule("0-9-1/connection.close/discard")
 def test_what_comes_after_an_own_close_is_dropped(version: Version, side: Side) -> None:
     """Right or wrong, but frames; only close and close-ok count (0-9-1 connection.close)."""
     facing = Facing.opened(version, side)

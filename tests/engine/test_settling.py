@@ -192,6 +192,21 @@ def test_confirms_count_from_the_select_even_without_an_answer() -> None:
     assert [handle.result for handle in handles] == [Accepted()] * 4
 
 
+@pytest.mark.parametrize("multiple", [False, True])
+def test_a_server_confirms(multiple: bool) -> None:
+    """One at a time takes a shorter way, with the same octets."""
+    facing = Facing.opened(AMQP_0_9_1, Side.SERVER)
+    facing.feed(facing.method("confirm.select", no_wait=True))
+    facing.feed(facing.message("basic.publish", b"x") * 3)
+    facing.forget()
+    facing.channel.confirm(2, multiple)
+    facing.settle()
+    assert facing.out == facing.method("basic.ack", delivery_tag=2, multiple=multiple)
+    assert list(facing.channel.unconfirmed) == ([3] if multiple else [1, 3])
+    with pytest.raises(LocalProtocolError, match="publish 2"):
+        facing.channel.confirm(2)
+
+
 def test_confirms_out_of_order_and_many_at_once() -> None:
     facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)
     channel = facing.channel
