@@ -16,6 +16,7 @@ from ._methods import BasicDeliver, BasicProperties, BasicPublish
 from .bookkeeping import ChannelState
 from .config import announces
 from .frames import OVERHEAD, body_frames, header_frame, method_frame
+from .returns import Returns
 from .states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
 from .states import Channel as State
 from .states import Connection as ConnectionState
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ._methods import BasicGet, BasicGetEmpty, BasicGetOk
     from .bookkeeping import ContentState, Step
     from .connection import Connection
-    from .events import Message, Returned
+    from .events import Message
     from .method import Method
     from .method import Request as RequestMethod
     from .properties import Properties
@@ -52,15 +53,14 @@ class Channel(ChannelState):
     connection is gone.
     """
 
-    __slots__ = ("connection", "deferred", "mandatory", "opening", "report", "returned", "streaming")
+    __slots__ = ("connection", "deferred", "opening", "report", "returns", "streaming")
 
     def __init__(self, connection: Connection, number: int) -> None:
         ChannelState.__init__(self, number)
         self.connection = connection
         self.opening: Handle[object] | None = None
         self.report: CloseReport | None = None
-        self.mandatory: dict[int, tuple[object, ...]] | None = None
-        self.returned: dict[int, Returned] | None = None
+        self.returns: Returns | None = None
         self.deferred: list[Method] | None = None
         self.streaming = False
 
@@ -421,9 +421,9 @@ class Channel(ChannelState):
 
     def _expect_return(self, exchange: str, routing_key: str, size: int, crc: int) -> None:
         """Remember the last publish, which may come back, by what its return will repeat."""
-        if self.mandatory is None:
-            self.mandatory = {}
-        self.mandatory[self.publish_count] = return_key(exchange, routing_key, size, crc)
+        if self.returns is None:
+            self.returns = Returns()
+        self.returns.expect(self.publish_count, (exchange, routing_key, size, crc))
 
     def _check_announced(self, method: Method, capability: str, rule: str) -> None:
         """RabbitMQ's extensions go only to clients that announced that they take them."""
@@ -506,11 +506,6 @@ def send_frames(
     frame = method_frame(number, payload)
     connection._queue(frame + content if content is not None else frame)
     closing.settle_deliveries(connection, step)
-
-
-def return_key(exchange: str, routing_key: str, size: int, crc: int) -> tuple[object, ...]:
-    """What a returned message has in common with its publish."""
-    return exchange, routing_key, size, crc
 
 
 def _encode(method: Method, connection: Connection) -> bytes:

@@ -389,7 +389,7 @@ def _forget(channel: Channel) -> None:
     channel.consumers = {}
     channel.streaming = False
     channel.cancelled = channel.tx_settled = channel.opening = None
-    channel.mandatory = channel.returned = channel.deferred = None
+    channel.returns = channel.deferred = None
 
 
 _TRANSPORT_ENDS: Final = ("eof", "lost")

@@ -289,7 +289,7 @@ def _confirm(connection: Connection, number: int, size: int, data: bytes, pos: i
         channel.confirmed_to = tag
     else:
         del unconfirmed[tag]
-        if not channel.mandatory and not channel.returned:
+        if channel.returns is None:
             connection._buffer.pos = pos + 21
             handle._complete(ACCEPTED)
             return Settled((handle,), ACCEPTED)

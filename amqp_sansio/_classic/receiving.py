@@ -13,7 +13,6 @@ from ..errors import CodecError, Scope
 from ..events import Handle, Opened, Replied, Settled
 from . import closing, handshake
 from .bookkeeping import Outcome
-from .channel import return_key
 from .events import (
     Blocked,
     ConsumerCancelled,
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from .channel import Channel
     from .connection import Connection
     from .method import Method
+    from .returns import Returns
 
 _SMALL_PIECE: Final = 1024
 """Pieces of a body with fewer octets are collected."""
@@ -300,23 +300,13 @@ def _end_content(connection: Connection, number: int, content: ContentState, bod
 
 
 def _receive_return(connection: Connection, number: int, method: Any, raw: bytes, body: bytes) -> None:
-    """Tie a returned message to its publish: the oldest one like it that hasn't come back yet.
-
-    The server routes the publishes of a channel in order and returns before it confirms, so what comes back is in the
-    order of the publishes; other publishes may be confirmed between.
-    """
+    """Tie a returned message to its publish."""
     channel = connection._channels[number]
     handle = None
-    if channel.mandatory:
-        wanted = return_key(method.exchange, method.routing_key, len(body), crc32(body))
-        for count, key in channel.mandatory.items():
-            if key == wanted:
-                if channel.returned is None:
-                    channel.returned = {}
-                channel.returned[count] = Returned(method.reply_code, method.reply_text)
-                del channel.mandatory[count]
-                handle = channel.unconfirmed.get(count)
-                break
+    if channel.returns is not None:
+        key = (method.exchange, method.routing_key, len(body), crc32(body))
+        outcome = Returned(method.reply_code, method.reply_text)
+        handle = channel.unconfirmed.get(channel.returns.came_back(key, outcome))
     connection._events.append(
         MessageReturned(
             number, method.reply_code, method.reply_text, method.exchange, method.routing_key, body,
@@ -331,11 +321,9 @@ def settle_confirms(
     """Publishes were confirmed: one event for those that went well, one for each that came back first."""
     plain: list[Any] = []
     events = connection._events
-    mandatory, returned = channel.mandatory, channel.returned
+    returns: Returns | None = channel.returns
     for count, handle in settled:
-        if mandatory:
-            mandatory.pop(count, None)
-        came_back = returned.pop(count, None) if returned else None
+        came_back = returns.settle(count) if returns is not None else None
         if handle is None:
             continue
         if came_back is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Signal, Version
+from amqp_sansio import AMQP_0_9_1, Signal, Version
 from amqp_sansio._receive import ReceiveBuffer
 from amqp_sansio._send import SendBuffer
 from amqp_sansio.endpoint import Side
@@ -161,6 +161,26 @@ def test_work_does_not_grow_with_what_is_open(version: Version) -> None:
 
     work(100)
     assert work(2000) <= 1.2 * work(100)
+
+
+def test_many_returns_cost_what_they_are() -> None:
+    """Every one of many unroutable publishes comes back."""
+
+    def work(count: int) -> int:
+        facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)
+        channel = facing.channel
+        channel.call(facing.make("confirm.select", no_wait=True))
+        for number in range(count):
+            channel.publish(b"x", routing_key=f"key-{number}", mandatory=True)
+        facing.settle()
+        returns = [
+            facing.message("basic.return", b"x", routing_key=f"key-{number}")
+            for number in range(count)
+        ]
+        return calls_of(lambda: facing.feed(*returns))
+
+    work(10)
+    assert work(800) <= 4.2 * work(200)
 
 
 @BOTH_VERSIONS

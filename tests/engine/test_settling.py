@@ -22,7 +22,7 @@ from amqp_sansio import (
 )
 from amqp_sansio._classic.bookkeeping import take_up_to
 from amqp_sansio._classic.dialect import get_dialect
-from amqp_sansio.amqp_0_9_1 import BasicProperties, MethodReceived
+from amqp_sansio.amqp_0_9_1 import BasicProperties, MessageReturned, MethodReceived, Returned
 from amqp_sansio.endpoint import Side
 from tests.support.facing import BOTH_VERSIONS, Facing
 from tests.support.pair import Pair, client_config, server_config
@@ -230,6 +230,34 @@ def test_confirms_of_nothing_end_the_channel(tag: int, multiple: bool) -> None:
     facing.feed(facing.method("basic.ack", delivery_tag=tag, multiple=multiple))
     (failed,) = facing.of(Failed)
     assert (failed.channel, failed.error.code) == (1, 406)
+
+
+def test_returns_are_tied_to_the_publishes_in_their_order() -> None:
+    """The same message twice, another between, confirms between the returns, and one that was never published."""
+    facing = Facing.opened(AMQP_0_9_1, Side.CLIENT)
+    channel = facing.channel
+    channel.call(facing.make("confirm.select", no_wait=True))
+    channel.publish(b"first")
+    handles = [
+        channel.publish(body, routing_key="k", mandatory=True)
+        for body in (b"same", b"other", b"same", b"same", b"fine")
+    ]
+
+    def come_back(body: bytes) -> None:
+        facing.feed(facing.message("basic.return", body, reply_code=312, routing_key="k"))
+
+    come_back(b"same")
+    facing.feed(facing.method("basic.ack", delivery_tag=6))
+    come_back(b"never")
+    come_back(b"same")
+    facing.feed(facing.method("basic.ack", delivery_tag=3, multiple=True))
+    come_back(b"same")
+    facing.feed(facing.method("basic.ack", delivery_tag=0, multiple=True))
+    ties = [event.handle for event in facing.of(MessageReturned)]
+    assert ties == [handles[0], None, handles[2], handles[3]]
+    back = Returned(312, "")
+    outcomes: list[object] = [handle.result for handle in handles]
+    assert outcomes == [back, Accepted(), back, back, Accepted()]
 
 
 def test_publishes_sent_as_methods_are_counted_too() -> None:
