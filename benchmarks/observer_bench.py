@@ -5,7 +5,7 @@ from __future__ import annotations
 from amqp_sansio import AuthenticationRequested, Observer, OpenRequested, Signal
 from amqp_sansio.amqp_0_9_1 import BasicConsume, BasicConsumeOk, Config, Connection, Request
 from amqp_sansio.sasl import Plain
-from benchmarks.codec_bench import CONSUMER, chunks, decode_ours, deliveries
+from benchmarks.codec_bench import CONSUMER, chunks, consumer, decode_ours, deliveries
 from benchmarks.measure import Case, compare
 
 
@@ -60,11 +60,12 @@ def cases(count: int = 20_000) -> list[Case]:
     """At most twice the client's CPU: a ratio of at least 0.5."""
     parts = chunks(deliveries(count, 128))
     opening = record_opening()
+    client = consumer()
     return [
         compare(
             "observer vs own client, 128 B deliveries",
             lambda: observe(opening, parts, count),
-            lambda: decode_ours(parts, count, False),
+            lambda: decode_ours(client, parts, count, False),
             count=count,
             goal=0.5,
         )
