@@ -28,7 +28,7 @@ from .bookkeeping import ChannelState
 from .channel import Channel, ChannelZero, send_frames
 from .config import Config, check_config
 from .dialect import default_dialect
-from .fast import fast_event
+from .fast import LONGEST_DELIVER, fast_event
 from .frames import HEARTBEAT_FRAME, OVERHEAD
 from .joint import BEFORE_OPEN, Joint
 from .states import Connection as State
@@ -164,6 +164,7 @@ class Connection:
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
         self._unusual |= (role is Side.CLIENT and self._validate) or self.dialect.strict
+        self._unusual |= limits.header < LONGEST_DELIVER
         self._offered: tuple[int, int] = (0, 0)
         self._report_later: CloseReport | None = None
         self._full_channel: ChannelState | None = None

@@ -44,6 +44,8 @@ _CLIENT: Final = Side.CLIENT
 _HEADER_FOLLOWS: Final = 0xCE02 << 16
 _BODY_FOLLOWS: Final = 0xCE03 << 16
 """The end octet of one frame, the type of the next one, and room for its channel."""
+LONGEST_DELIVER: Final = 4 + 3 * 256 + 9
+"""Octets of basic.deliver with three names of 255: agreed frames hold it always, `Limits.header` nearly always."""
 _KEPT_NAMES: Final = 512
 _LONGEST_KEPT: Final = 256
 _BASIC: Final = 60 << 16

@@ -141,6 +141,24 @@ def test_bodies_under_way_count_for_both(version: Version, shortcut: bool) -> No
     assert (failed.channel, failed.error.code) == (2, 311)
 
 
+@BOTH_VERSIONS
+@pytest.mark.parametrize("shortcut", [True, False])
+def test_a_method_above_the_limit_is_refused_by_both(version: Version, shortcut: bool) -> None:
+    facing = Facing.opened(version, Side.CLIENT, limits=Limits(header=700))
+    long = "t" * 255
+    facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag=long, no_wait=True))
+    deliver = facing.message(
+        "basic.deliver", b"x", consumer_tag=long, delivery_tag=1, exchange="e" * 255, routing_key="r" * 255
+    )
+    if shortcut:
+        facing.feed(deliver)
+    else:
+        with without_shortcut():
+            facing.feed(deliver)
+    (failed,) = facing.of(Failed)
+    assert failed.error.code == 501
+
+
 def test_the_shortcut_is_taken() -> None:
     pair = Pair().open()
     channel = pair.channel()
