@@ -13,6 +13,7 @@ from .endpoint import CloseHint, Endpoint, Role, Side
 from .errors import (
     AmqpError,
     CodecError,
+    ConsumerEnded,
     EndpointClosed,
     LimitExceeded,
     LocalProtocolError,
@@ -80,6 +81,7 @@ __all__ = [
     "CloseReport",
     "Closed",
     "CodecError",
+    "ConsumerEnded",
     "DeliveryReceived",
     "Endpoint",
     "EndpointClosed",

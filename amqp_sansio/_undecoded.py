@@ -33,10 +33,9 @@ class _Direction:
 class UndecodedMachine:
     """The machine for a version without one of its own, or for none at all."""
 
-    __slots__ = ("_at_ns", "_directions", "_events", "_judged", "_reason", "_seq", "_version")
+    __slots__ = ("_at_ns", "_directions", "_events", "_judged", "_reason", "_seq")
 
     def __init__(self, setting: Setting) -> None:
-        self._version = setting.version
         self._events: deque[ObserverEvent] = deque()
         self._directions = (_Direction(Side.SERVER), _Direction(Side.CLIENT))
         self._seq = 0

@@ -51,6 +51,22 @@ class EndpointClosed(AmqpError):
         return self.__class__, (str(self), self.report)
 
 
+class ConsumerEnded(EndpointClosed):
+    """A consumer is over while its channel goes on: the server ended it, or this side did because it fell behind.
+
+    `consumer_tag` names it; `report` says who ended it and why.
+    """
+
+    def __init__(
+        self, text: str, report: CloseReport | None = None, consumer_tag: str = ""
+    ) -> None:
+        super().__init__(text, report)
+        self.consumer_tag = consumer_tag
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.__class__, (str(self), self.report, self.consumer_tag)
+
+
 class RemoteProtocolError(AmqpError):
     """The peer broke a rule. Carried by an event, never raised from the read path.
 
@@ -135,6 +151,7 @@ def _rebuild_codec(text: str, offset: int | None, code: int | None, rule: str | 
 __all__ = [
     "AmqpError",
     "CodecError",
+    "ConsumerEnded",
     "EndpointClosed",
     "LimitExceeded",
     "LocalProtocolError",

@@ -14,7 +14,6 @@ from ..versions import AMQP_0_8, Version
 from .rule_ids import rule_id
 
 CONTENT_TOO_LARGE: Final = 311
-CONNECTION_FORCED: Final = 320
 ACCESS_REFUSED: Final = 403
 FRAME_ERROR: Final = 501
 SYNTAX_ERROR: Final = 502

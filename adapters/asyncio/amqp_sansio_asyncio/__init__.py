@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from amqp_sansio.errors import ConsumerEnded
+
 from .channel import Channel, PublishOutcome
 from .client import Connection, Connector, connect
 from .consumer import Consumer, Delivery
-from .errors import ConsumerEnded
 from .feed import EventStream
 from .opening import Opening
 from .recording import RecordedConnection, Recorder, RecordTarget

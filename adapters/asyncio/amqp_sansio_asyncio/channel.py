@@ -16,11 +16,10 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
-from amqp_sansio.errors import AmqpError, EndpointClosed
+from amqp_sansio.errors import AmqpError, ConsumerEnded, EndpointClosed
 from amqp_sansio.events import Accepted, By, CloseReport, Event, Rejected
 
 from .consumer import Consumer, ConsumerFeed, Delivery, consume_method
-from .errors import ConsumerEnded
 from .feed import EventStream, Feed, Streams
 
 if TYPE_CHECKING:

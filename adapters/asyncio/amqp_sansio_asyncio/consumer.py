@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
-from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.errors import ConsumerEnded, EndpointClosed
 from amqp_sansio.events import By, CloseReport, Handle
 
-from .errors import ConsumerEnded
 from .feed import Feed
 
 if TYPE_CHECKING:

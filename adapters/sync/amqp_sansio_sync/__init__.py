@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from amqp_sansio.errors import ConsumerEnded
+
 from .channel import Channel, Confirmation, PublishOutcome
 from .connect import ConfigOptions, connect
 from .connection import Connection
 from .consumer import Consumer, Delivery
-from .errors import ConsumerEnded
 from .feed import EventStream
 from .recording import Recorder, RecordTarget
 

@@ -31,9 +31,9 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
+from amqp_sansio.errors import ConsumerEnded
 
 from .consumer import Consumer, ConsumerFeed, Delivery
-from .errors import ConsumerEnded
 from .feed import EventStream, Feed, Streams, publicise
 from .link import CALLER_ERRORS
 

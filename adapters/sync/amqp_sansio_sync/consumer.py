@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from amqp_sansio import By, CloseReport, EndpointClosed
 from amqp_sansio.amqp_0_9_1 import BasicGetOk, BasicProperties, Message
 from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
+from amqp_sansio.errors import ConsumerEnded
 
-from .errors import ConsumerEnded
 from .feed import Feed
 
 if TYPE_CHECKING:
