@@ -69,10 +69,13 @@ def _build(cls: type[Any]) -> type[Any]:
     body["__record_hidden__"] = frozenset(hidden)
     if "__init__" not in body:
         arguments = [f"{name}=_d[{name!r}]" if name in defaults else name for name in names]
-        later = [name for base in cls.__mro__[1:] for name in base.__dict__.get("__record_later__", ())]
+        # Attributes that aren't fields, made of those that are.
+        later: dict[str, Callable[[Any], object]] = {}
+        for base in cls.__mro__[1:]:
+            later.update(base.__dict__.get("__record_later__", {}))
         lines = [f" self.{name} = {name}" for name in names] or [" pass"]
-        lines += [f" self.{name} = None" for name in later]
-        namespace: dict[str, Any] = {"_d": defaults}
+        lines += [f" self.{name} = _later_{name}(self)" for name in later]
+        namespace: dict[str, Any] = {"_d": defaults, **{f"_later_{name}": make for name, make in later.items()}}
         exec(f"def __init__(self, {', '.join(arguments)}):\n" + "\n".join(lines), namespace)
         body["__init__"] = namespace["__init__"]
     for name, function in (

@@ -2978,58 +2978,63 @@ class BasicProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
+        table: Any
         raw: bytes = slot._raw
         slot.__class__ = BasicProperties
         try:
-            flags = _read_H(raw, 0)[0]
+            flags = raw[0]
+            more = raw[1]
             pos = 2
-            if flags & 0x8000:
+            if flags & 0x80:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.content_type = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_type = None
-            if flags & 0x4000:
+            if flags & 0x40:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.content_encoding = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_encoding = None
-            if flags & 0x2000:
+            if flags & 0x20:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[start:end], self._rules)
+                table = slot.headers = _new(Table)
+                table._raw = raw[start:end]
+                table._rules = slot._rules
+                table._values = None
                 pos = end
             else:
                 slot.headers = None
-            if flags & 0x1000:
+            if flags & 0x10:
                 slot.delivery_mode = raw[pos]
                 pos += 1
             else:
                 slot.delivery_mode = None
-            if flags & 0x0F00:
-                if flags & 0x0800:
+            if flags & 0x0F:
+                if flags & 0x08:
                     slot.priority = raw[pos]
                     pos += 1
                 else:
                     slot.priority = None
-                if flags & 0x0400:
+                if flags & 0x04:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.correlation_id = raw[start:end].decode()
                     pos = end
                 else:
                     slot.correlation_id = None
-                if flags & 0x0200:
+                if flags & 0x02:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.reply_to = raw[start:end].decode()
                     pos = end
                 else:
                     slot.reply_to = None
-                if flags & 0x0100:
+                if flags & 0x01:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.expiration = raw[start:end].decode()
@@ -3038,41 +3043,41 @@ class BasicProperties(Properties):
                     slot.expiration = None
             else:
                 slot.priority = slot.correlation_id = slot.reply_to = slot.expiration = None
-            if flags & 0x0080:
+            if more & 0x80:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.message_id = raw[start:end].decode()
                 pos = end
             else:
                 slot.message_id = None
-            if flags & 0x0040:
+            if more & 0x40:
                 slot.timestamp = _read_Q(raw, pos)[0]
                 pos += 8
             else:
                 slot.timestamp = None
-            if flags & 0x003C:
-                if flags & 0x0020:
+            if more & 0x3C:
+                if more & 0x20:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.type = raw[start:end].decode()
                     pos = end
                 else:
                     slot.type = None
-                if flags & 0x0010:
+                if more & 0x10:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.user_id = raw[start:end].decode()
                     pos = end
                 else:
                     slot.user_id = None
-                if flags & 0x0008:
+                if more & 0x08:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.app_id = raw[start:end].decode()
                     pos = end
                 else:
                     slot.app_id = None
-                if flags & 0x0004:
+                if more & 0x04:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.cluster_id = raw[start:end].decode()
@@ -3084,7 +3089,7 @@ class BasicProperties(Properties):
         except READ_FAULTS:
             pass
         else:
-            if pos == len(raw) and not flags & 0x0003:
+            if pos == len(raw) and not more & 0x03:
                 return
         slot.__class__ = _UnreadBasicProperties
         load_slowly(self, raw, self._rules, BasicProperties)

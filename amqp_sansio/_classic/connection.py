@@ -73,6 +73,7 @@ class Connection:
     VERSION: ClassVar[Version] = AMQP_0_9_1
 
     __slots__ = (
+        "_begins",
         "_body_max",
         "_buffer",
         "_calls",
@@ -90,14 +91,15 @@ class Connection:
         "_last_received",
         "_last_sent",
         "_lost",
-        "_names",
         "_offered",
         "_other_max",
         "_out",
         "_paused_sending",
         "_publish_cache",
+        "_quick",
         "_report",
         "_report_later",
+        "_routes",
         "_sasl",
         "_started",
         "_tables",
@@ -158,13 +160,16 @@ class Connection:
         self._paused_sending = False
         self._unparsed = config.limits.unparsed
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
-        self._names: dict[bytes, Any] = {}
+        self._begins: dict[bytes, tuple[int, int, str]] = {}
+        self._routes: dict[bytes, tuple[str, str]] = {}
         self._unit_offset = self._unit_channel = self._unit_method = 0
         self._started = self._was_full = self._lost = self._insisted = False
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
         self._unusual |= (role is Side.CLIENT and self._validate) or self.dialect.strict
         self._unusual |= limits.header < LONGEST_DELIVER
+        # Whether whole deliveries take the shortcut.
+        self._quick = role is Side.CLIENT and not self._unusual
         self._offered: tuple[int, int] = (0, 0)
         self._report_later: CloseReport | None = None
         self._full_channel: ChannelState | None = None
@@ -508,7 +513,8 @@ class Connection:
     def __getstate__(self) -> tuple[int, dict[str, object]]:
         state = {name: getattr(self, name) for name in Connection.__slots__}
         state["_publish_cache"] = {}
-        state["_names"] = {}
+        state["_begins"] = {}
+        state["_routes"] = {}
         state["_unit_offset"] = state["_unit_channel"] = state["_unit_method"] = 0
         return SCHEMA, state
 

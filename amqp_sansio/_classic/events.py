@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from .._record import record
 from ..events import DeliveryReceived, Event
@@ -10,6 +10,8 @@ from ._methods import BasicProperties
 from .method import Method
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..events import Handle
     from .properties import Properties
     from .table import TableRules
@@ -17,27 +19,29 @@ if TYPE_CHECKING:
 _M_co = TypeVar("_M_co", bound=Method, covariant=True)
 
 
+def _unread(event: LazyProperties) -> BasicProperties:
+    return BasicProperties.from_wire(event.raw_properties, event.tables)
+
+
 class LazyProperties:
     """Basic content properties, kept as octets until they are read (0-9-1 section 4.2.6.1)."""
 
-    __slots__ = ("_properties",)
-    __record_later__: ClassVar[tuple[str, ...]] = ("_properties",)
+    __slots__ = ("properties",)
+    __record_later__: ClassVar[dict[str, Callable[[Any], object]]] = {"properties": _unread}
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"raw_properties", "tables"})
 
-    _properties: BasicProperties | None
     raw_properties: bytes
     tables: TableRules
 
-    @property
-    def properties(self) -> BasicProperties:
-        """The message's properties; a field that the sender left out is None.
+    if TYPE_CHECKING:
+        # At run time a plain slot, set from the start: a property's call costs more than the object.
+        @property
+        def properties(self) -> BasicProperties:
+            """The message's properties; a field that the sender left out is None.
 
-        They are decoded when their first field is read, which raises CodecError for damaged octets.
-        """
-        properties = self._properties
-        if properties is None:
-            properties = self._properties = BasicProperties.from_wire(self.raw_properties, self.tables)
-        return properties
+            They are decoded when their first field is read, which raises CodecError for damaged octets.
+            """
+            ...
 
 
 @record

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..endpoint import Side
 from ..errors import CodecError
 from ..events import NEED_DATA, Settled
-from ._methods import BasicDeliver
+from ._methods import BasicDeliver, BasicProperties
 from .bookkeeping import ACCEPTED, ContentState, take_up_to
 from .events import Delivery, Published
 from .frames import GATHERED
@@ -28,14 +28,18 @@ if TYPE_CHECKING:
     from ..events import Event, Signal
     from .connection import Connection
 
+_new: Final = object.__new__
 _METHOD: Final = Struct(">BHII").unpack_from
 _TAG: Final = Struct(">QB").unpack_from
 _HEADER: Final = Struct(">IIIQ").unpack_from
+_HEADER_REST: Final = Struct(">IIQ").unpack_from
 _BODY: Final = Struct(">II").unpack_from
 _SIZE: Final = Struct(">I").unpack_from
 _ACK: Final = Struct(">QBB").unpack_from
 
 _DELIVER: Final = 60 << 16 | 60
+_DELIVER_OCTET: Final = _DELIVER & 0xFF
+"""The last octet of deliver's id: frames without it in that place aren't looked for among the begins kept."""
 _PUBLISH: Final = 60 << 16 | 40
 _ACK_ID: Final = 60 << 16 | 80
 _OPEN: Final = ChannelStates.OPEN
@@ -58,23 +62,22 @@ def fast_event(connection: Connection) -> Event | Signal | None:
     data = buffer.data
     pos = buffer.pos
     try:
-        kind, number, size, method_id = _METHOD(data, pos)
-        if kind != 1:
-            return _last_body(connection, number) if kind == 3 else None
-        if method_id == _DELIVER:
-            end = pos + 7 + size
+        begin = None
+        stop = 0
+        if connection._quick and data[pos + 10] == _DELIVER_OCTET:
             stop = pos + 12 + data[pos + 11]
+            begin = connection._begins.get(data[pos:stop]) or _remember_begin(connection, data, pos, stop)
+        if begin is not None:
+            number, size, consumer_tag = begin
+            end = pos + 7 + size
             tag, redelivered = _TAG(data, stop)
-            names = connection._names
-            consumer_tag = names.get(data[pos + 11 : stop])
-            route = names.get(data[stop + 9 : end])
-            if consumer_tag is None or route is None:
-                consumer_tag, route = _remember_names(names, data, pos + 11, stop, end)
-            follows, size_2, content_class, body_size = _HEADER(data, end)
+            route = connection._routes.get(data[stop + 9 : end + 4])
+            if route is None:
+                route = _remember_route(connection, data, stop + 9, end, number)
+            size_2, content_class, body_size = _HEADER_REST(data, end + 4)
             header_end = end + 8 + size_2
             if (
-                follows != _HEADER_FOLLOWS | number
-                or content_class != _BASIC
+                content_class != _BASIC
                 or redelivered > 1
                 or not tag
                 or size_2 < 14
@@ -111,8 +114,6 @@ def fast_event(connection: Connection) -> Event | Signal | None:
                 or channel.server_content is not None
                 or joint.state is not _CONNECTION_OPEN
                 or (joint.bodies and joint.bodies + body_size > joint.limits.bodies)
-                or connection.role is not _CLIENT
-                or connection._unusual
             ):
                 return None
             no_ack = channel.consumers.get(consumer_tag)
@@ -128,10 +129,22 @@ def fast_event(connection: Connection) -> Event | Signal | None:
                 unsettled[tag] = None
             channel.last_tag = tag
             buffer.pos = last + 1
-            return Delivery(
-                number, consumer_tag, tag, redelivered == 1, route[0], route[1], body,
-                data[end + 20 : header_end], connection._tables,
-            )  # fmt: skip
+            # What the constructor of Delivery does, without a call that passes ten arguments.
+            delivery = _new(Delivery)
+            slot: Any = delivery
+            slot.channel = number
+            slot.consumer_tag = consumer_tag
+            slot.delivery_tag = tag
+            slot.redelivered = redelivered == 1
+            slot.exchange, slot.routing_key = route
+            slot.body = body
+            slot.raw_properties = raw = data[end + 20 : header_end]
+            slot.tables = tables = connection._tables
+            slot.properties = BasicProperties.from_wire(raw, tables)
+            return delivery
+        kind, number, size, method_id = _METHOD(data, pos)
+        if kind != 1:
+            return _last_body(connection, number) if kind == 3 else None
         if method_id == _ACK_ID:
             return _confirm(connection, number, size, data, pos)
         if method_id == _PUBLISH:
@@ -141,22 +154,36 @@ def fast_event(connection: Connection) -> Event | Signal | None:
     return None
 
 
-def _remember_names(
-    names: dict[bytes, Any], data: bytes, tag_at: int, stop: int, end: int
-) -> tuple[str, tuple[str, str]]:
-    """Decode a deliver's three names, and keep them by their octets: most deliveries repeat those of the one before."""
-    consumer_tag = data[tag_at + 1 : stop].decode()
-    at = stop + 10 + data[stop + 9]
-    exchange = data[stop + 10 : at].decode()
-    if at + 1 + data[at] != end:
+def _remember_begin(connection: Connection, data: bytes, pos: int, stop: int) -> tuple[int, int, str] | None:
+    """Channel, size and consumer tag of a deliver, of its octets up to the delivery tag; None if it's no deliver.
+
+    They are kept by those octets: most deliveries repeat those of the one before.
+    """
+    kind, number, size, method_id = _METHOD(data, pos)
+    if kind != 1 or method_id != _DELIVER:
+        return None
+    begin = number, size, data[pos + 12 : stop].decode()
+    if stop - pos <= _LONGEST_KEPT:
+        kept = connection._begins
+        if len(kept) >= _KEPT_NAMES:
+            kept.clear()
+        kept[data[pos:stop]] = begin
+    return begin
+
+
+def _remember_route(connection: Connection, data: bytes, at: int, end: int, number: int) -> tuple[str, str]:
+    """Exchange and routing key of a deliver, which end at `end`; kept by their octets and the begin of the header frame
+    that follows."""
+    stop = at + 1 + data[at]
+    if stop + 1 + data[stop] != end or _SIZE(data, end)[0] != _HEADER_FOLLOWS | number:
         raise IndexError(end)
-    route = (exchange, data[at + 1 : end].decode())
-    if len(names) >= _KEPT_NAMES:
-        names.clear()
-    if end - tag_at <= _LONGEST_KEPT:
-        names[data[tag_at:stop]] = consumer_tag
-        names[data[stop + 9 : end]] = route
-    return consumer_tag, route
+    route = data[at + 1 : stop].decode(), data[stop + 1 : end].decode()
+    if end - at <= _LONGEST_KEPT:
+        kept = connection._routes
+        if len(kept) >= _KEPT_NAMES:
+            kept.clear()
+        kept[data[at : end + 4]] = route
+    return route
 
 
 def _long_delivery(

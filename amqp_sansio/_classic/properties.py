@@ -10,8 +10,6 @@ from .method import INTEGERS, hashable, write_field
 from .table import SYNTAX_ERROR, Table, check_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .table import TableRules
 
 P = TypeVar("P", bound="Properties")
@@ -110,20 +108,14 @@ class Properties:
 
 def lazily(cls: type[P]) -> type[P]:
     """The class of properties that weren't read yet; `_load` then gives them `cls`."""
-    body: dict[str, Any] = {
-        name: property(_unread(vars(cls)[name].__get__)) for name in cls.__match_args__
-    }
-    body["__slots__"] = ()
+    body: dict[str, Any] = {"__slots__": ()}
+    for name in cls.__match_args__:
+        # Code of its own for each name, so that the interpreter specializes it.
+        namespace: dict[str, Any] = {}
+        exec(f"def read(self):\n self._load()\n return self.{name}", namespace)
+        body[name] = property(namespace["read"])
     unread: Any = type(f"Unread{cls.__name__}", (cls,), body)
     return cast("type[P]", unread)
-
-
-def _unread(slot: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def read(self: Any) -> Any:
-        self._load()
-        return slot(self)
-
-    return read
 
 
 def load_slowly(

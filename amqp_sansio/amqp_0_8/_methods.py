@@ -109,7 +109,6 @@ _pack_QB: Final = Struct(">QB").pack
 _pack_QBB: Final = Struct(">QBB").pack
 _read_BB: Final = Struct(">BB").unpack_from
 _read_BHIQB: Final = Struct(">BHIQB").unpack_from
-_read_H: Final = Struct(">H").unpack_from
 _read_HB: Final = Struct(">HB").unpack_from
 _read_HH: Final = Struct(">HH").unpack_from
 _read_I: Final = Struct(">I").unpack_from
@@ -2908,39 +2907,44 @@ class FileProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
+        table: Any
         raw: bytes = slot._raw
         slot.__class__ = FileProperties
         try:
-            flags = _read_H(raw, 0)[0]
+            flags = raw[0]
+            more = raw[1]
             pos = 2
-            if flags & 0x8000:
+            if flags & 0x80:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.content_type = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_type = None
-            if flags & 0x4000:
+            if flags & 0x40:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.content_encoding = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_encoding = None
-            if flags & 0x2000:
+            if flags & 0x20:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[start:end], self._rules)
+                table = slot.headers = _new(Table)
+                table._raw = raw[start:end]
+                table._rules = slot._rules
+                table._values = None
                 pos = end
             else:
                 slot.headers = None
-            if flags & 0x1800:
-                if flags & 0x1000:
+            if flags & 0x18:
+                if flags & 0x10:
                     slot.priority = raw[pos]
                     pos += 1
                 else:
                     slot.priority = None
-                if flags & 0x0800:
+                if flags & 0x08:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.reply_to = raw[start:end].decode()
@@ -2949,26 +2953,26 @@ class FileProperties(Properties):
                     slot.reply_to = None
             else:
                 slot.priority = slot.reply_to = None
-            if flags & 0x0400:
+            if flags & 0x04:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.message_id = raw[start:end].decode()
                 pos = end
             else:
                 slot.message_id = None
-            if flags & 0x0200:
+            if flags & 0x02:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.filename = raw[start:end].decode()
                 pos = end
             else:
                 slot.filename = None
-            if flags & 0x0100:
+            if flags & 0x01:
                 slot.timestamp = _read_Q(raw, pos)[0]
                 pos += 8
             else:
                 slot.timestamp = None
-            if flags & 0x0080:
+            if more & 0x80:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.cluster_id = raw[start:end].decode()
@@ -2978,7 +2982,7 @@ class FileProperties(Properties):
         except READ_FAULTS:
             pass
         else:
-            if pos == len(raw) and not flags & 0x007F:
+            if pos == len(raw) and not more & 0x7F:
                 return
         slot.__class__ = _UnreadFileProperties
         load_slowly(self, raw, self._rules, FileProperties)
@@ -3059,38 +3063,43 @@ class StreamProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
+        table: Any
         raw: bytes = slot._raw
         slot.__class__ = StreamProperties
         try:
-            flags = _read_H(raw, 0)[0]
+            flags = raw[0]
+            more = raw[1]
             pos = 2
-            if flags & 0x8000:
+            if flags & 0x80:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.content_type = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_type = None
-            if flags & 0x4000:
+            if flags & 0x40:
                 start = pos + 1
                 end = start + raw[pos]
                 slot.content_encoding = raw[start:end].decode()
                 pos = end
             else:
                 slot.content_encoding = None
-            if flags & 0x2000:
+            if flags & 0x20:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[start:end], self._rules)
+                table = slot.headers = _new(Table)
+                table._raw = raw[start:end]
+                table._rules = slot._rules
+                table._values = None
                 pos = end
             else:
                 slot.headers = None
-            if flags & 0x1000:
+            if flags & 0x10:
                 slot.priority = raw[pos]
                 pos += 1
             else:
                 slot.priority = None
-            if flags & 0x0800:
+            if flags & 0x08:
                 slot.timestamp = _read_Q(raw, pos)[0]
                 pos += 8
             else:
@@ -3098,7 +3107,7 @@ class StreamProperties(Properties):
         except READ_FAULTS:
             pass
         else:
-            if pos == len(raw) and not flags & 0x07FF:
+            if pos == len(raw) and not more & 0xFF and not flags & 0x07:
                 return
         slot.__class__ = _UnreadStreamProperties
         load_slowly(self, raw, self._rules, StreamProperties)
@@ -3179,39 +3188,44 @@ class TunnelProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
+        table: Any
         raw: bytes = slot._raw
         slot.__class__ = TunnelProperties
         try:
-            flags = _read_H(raw, 0)[0]
+            flags = raw[0]
+            more = raw[1]
             pos = 2
-            if flags & 0x8000:
+            if flags & 0x80:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                slot.headers = _table(raw[start:end], self._rules)
+                table = slot.headers = _new(Table)
+                table._raw = raw[start:end]
+                table._rules = slot._rules
+                table._values = None
                 pos = end
             else:
                 slot.headers = None
-            if flags & 0x7800:
-                if flags & 0x4000:
+            if flags & 0x78:
+                if flags & 0x40:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.proxy_name = raw[start:end].decode()
                     pos = end
                 else:
                     slot.proxy_name = None
-                if flags & 0x2000:
+                if flags & 0x20:
                     start = pos + 1
                     end = start + raw[pos]
                     slot.data_name = raw[start:end].decode()
                     pos = end
                 else:
                     slot.data_name = None
-                if flags & 0x1000:
+                if flags & 0x10:
                     slot.durable = raw[pos]
                     pos += 1
                 else:
                     slot.durable = None
-                if flags & 0x0800:
+                if flags & 0x08:
                     slot.broadcast = raw[pos]
                     pos += 1
                 else:
@@ -3221,7 +3235,7 @@ class TunnelProperties(Properties):
         except READ_FAULTS:
             pass
         else:
-            if pos == len(raw) and not flags & 0x07FF:
+            if pos == len(raw) and not more & 0xFF and not flags & 0x07:
                 return
         slot.__class__ = _UnreadTunnelProperties
         load_slowly(self, raw, self._rules, TunnelProperties)

@@ -93,10 +93,12 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
     out.need("properties", "load_slowly")
     lines = [
         "slot: Any = self",
+        *(["table: Any"] if any(item.type == "table" for item in fields) else []),
         "raw: bytes = slot._raw",
         f"slot.__class__ = {name}",
         "try:",
-        f"    flags = {out.reader('H')}(raw, 0)[0]",
+        "    flags = raw[0]",
+        "    more = raw[1]",
         "    pos = 2",
     ]
     group: list[tuple[int, Field]] = []
@@ -107,18 +109,23 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
         indent = "    "
         names = [f"slot.{item.name}" for _, item in group]
         if len(group) > 1:
-            mask = sum([0x8000 >> place for place, _ in group])
-            lines.append(f"    if flags & 0x{mask:04X}:")
+            mask = sum([0x80 >> place % 8 for place, _ in group])
+            lines.append(f"    if {octet} & 0x{mask:02X}:")
             indent += "    "
         for place, item in group:
-            lines.append(f"{indent}if flags & 0x{0x8000 >> place:04X}:")
+            lines.append(f"{indent}if {octet} & 0x{0x80 >> place % 8:02X}:")
             lines.extend([f"{indent}    {line}" for line in _read(out, item)])
             lines.extend([f"{indent}else:", f"{indent}    slot.{item.name} = None"])
         if len(group) > 1:
             lines.extend(["    else:", f"        {' = '.join(names)} = None"])
         group.clear()
 
+    # The two octets of the flags are tested apart: integers up to 255 aren't made anew by each test.
+    octet = "flags"
     for place, item in enumerate(fields):
+        if place == 8:
+            flush()
+            octet = "more"
         if item.name in COMMON:
             flush()
             group.append((place, item))
@@ -126,12 +133,14 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
         else:
             group.append((place, item))
     flush()
+    unknown = 0xFFFF >> len(fields)
+    wrong = f"more & 0x{unknown & 0xFF:02X}" + (f" and not flags & 0x{unknown >> 8:02X}" if unknown >> 8 else "")
     return [
         *lines,
         "except READ_FAULTS:",
         "    pass",
         "else:",
-        f"    if pos == len(raw) and not flags & 0x{0xFFFF >> len(fields):04X}:",
+        f"    if pos == len(raw) and not {wrong}:",
         "        return",
         f"slot.__class__ = _Unread{name}",
         f"load_slowly(self, raw, self._rules, {name})",
@@ -147,10 +156,15 @@ def _read(out: Module, item: Field) -> list[str]:
             "pos = end",
         ]
     if item.type == "table":
+        out.need("table", "Table")
         return [
             "start = pos + 4",
             f"end = start + {out.reader('I')}(raw, pos)[0]",
-            f"slot.{item.name} = {out.table()}(raw[start:end], self._rules)",
+            # What Table.from_wire does, without a call: nearly every message has headers.
+            f"table = slot.{item.name} = {out.new()}(Table)",
+            "table._raw = raw[start:end]",
+            "table._rules = slot._rules",
+            "table._values = None",
             "pos = end",
         ]
     code = FIXED[item.type]
