@@ -6,6 +6,8 @@ from typing import Final
 
 _SMALL: Final = 512
 """Arrivals of fewer octets are collected."""
+_COPIED: Final = 8192
+"""Copying so many octets twice takes less time than making two views of them."""
 
 
 class ReceiveBuffer:
@@ -95,6 +97,17 @@ class ReceiveBuffer:
 
         `skip + count + 1` octets must have arrived, `skip` of them in `data`.
         """
+        missing = count - len(self.data) + self.pos + skip
+        rest = self.parts[0]
+        if missing < len(rest) and count <= _COPIED and type(rest) is bytes:
+            body = self.data[self.pos + skip :] + rest[:missing]
+            self.consumed += len(self.data)
+            self.held -= len(rest)
+            self.data = rest
+            self.pos = missing
+            self.need = 0
+            del self.parts[0]
+            return body
         first = memoryview(self.data)[self.pos + skip :]
         pieces: list[bytes | bytearray | memoryview] = [first]
         missing = count - len(first)
