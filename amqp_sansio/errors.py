@@ -72,7 +72,8 @@ class RemoteProtocolError(AmqpError):
 
     `scope` is what it ends, `code` the reply code sent to the peer (0: closed without a word), `channel` where it
     happened (0: the connection), `class_id` and `method_id` the method at fault or 0, `offset` the octet of the
-    peer's stream where the faulty unit begins, `rule` the rule's identifier or None.
+    peer's stream where the faulty unit begins, `rule` the rule's identifier or None. 1.0 has no codes and no methods:
+    `condition` is the symbol sent to the peer ("amqp:not-allowed"), "" elsewhere.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class RemoteProtocolError(AmqpError):
         method_id: int = 0,
         offset: int | None = None,
         rule: str | None = None,
+        condition: str = "",
     ) -> None:
         super().__init__(text)
         self.scope = scope
@@ -95,6 +97,7 @@ class RemoteProtocolError(AmqpError):
         self.method_id = method_id
         self.offset = offset
         self.rule = rule
+        self.condition = condition
 
     def _state(self) -> dict[str, object]:
         return dict(self.__dict__)
@@ -114,7 +117,8 @@ class RemoteProtocolError(AmqpError):
 class CodecError(AmqpError, ValueError):
     """Octets that can't be decoded, or a value that can't be encoded.
 
-    `offset` is where in the given octets, `code` the reply code the specification wants for it.
+    `offset` is where in the given octets, `code` the reply code the specification wants for it, `condition` the error
+    condition that 1.0 wants ("amqp:decode-error").
     """
 
     def __init__(
@@ -124,14 +128,16 @@ class CodecError(AmqpError, ValueError):
         offset: int | None = None,
         code: int | None = None,
         rule: str | None = None,
+        condition: str = "",
     ) -> None:
         super().__init__(text)
         self.offset = offset
         self.code = code
         self.rule = rule
+        self.condition = condition
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_codec, (str(self), self.offset, self.code, self.rule)
+        return _rebuild_codec, (str(self), self.offset, self.code, self.rule, self.condition)
 
 
 def _rebuild_local(cls: type[LocalProtocolError], text: str, rule: str | None) -> LocalProtocolError:
@@ -144,8 +150,10 @@ def _rebuild_remote(text: str, state: dict[str, object]) -> RemoteProtocolError:
     return error
 
 
-def _rebuild_codec(text: str, offset: int | None, code: int | None, rule: str | None) -> CodecError:
-    return CodecError(text, offset=offset, code=code, rule=rule)
+def _rebuild_codec(
+    text: str, offset: int | None, code: int | None, rule: str | None, condition: str
+) -> CodecError:
+    return CodecError(text, offset=offset, code=code, rule=rule, condition=condition)
 
 
 __all__ = [

@@ -49,7 +49,8 @@ class CloseReport:
     `code` and `text` are those of the close, `class_id`/`method_id` the method that the closing side blames or 0.
     `unsettled` are the delivery tags received (or, on a server, sent) and not yet settled, `unconfirmed` the
     publish numbers without a
-    confirm, `hint` a sentence on the likely cause when the pattern is known, else "".
+    confirm, `hint` a sentence on the likely cause when the pattern is known, else "". 1.0 has `condition`, the error's
+    symbol ("amqp:not-found"), instead of codes, and counts in `unsettled` the deliveries by their delivery-id.
     """
 
     by: By
@@ -61,12 +62,15 @@ class CloseReport:
     unconfirmed: tuple[int, ...] = ()
     hint: str = ""
     rule: str | None = None
+    condition: str = ""
 
     def __str__(self) -> str:
         who = {By.LOCAL: "closed by this side", By.REMOTE: "closed by the peer", By.TRANSPORT: "transport lost"}
         parts = [who[self.by]]
         if self.code:
             parts.append(f"{self.code}")
+        if self.condition:
+            parts.append(self.condition)
         if self.text:
             parts.append(self.text)
         text = f"{parts[0]}: {' '.join(parts[1:])}" if len(parts) > 1 else parts[0]

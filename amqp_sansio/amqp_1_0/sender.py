@@ -1,0 +1,599 @@
+"""Sender: the end of a link that sends: credit, transfers, settlement, resending (part 2 sections 2.6.7 to 2.6.14)."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .._serial import distance
+from ..errors import LimitExceeded, LocalProtocolError
+from ..events import Handle, Settled
+from . import states
+from ._performatives import Coordinator, TransactionalState, Transfer
+from .events import CreditChanged, Resumed
+from .link import Link
+from .message import Message
+from .outgoing import OutgoingDelivery, Resending, applied, told
+from .resume import LinkState, Resend, SavedDelivery, resume_action
+from .violation import Violation, misuse
+
+if TYPE_CHECKING:
+    from ._performatives import DeliveryState
+    from .books import State
+    from .session import Session
+
+_SETTLED: Final = 1
+_UNSETTLED: Final = 0
+_TAG_SIZE: Final = 32
+_SENDING: Final = states.Delivery.SENDING
+
+
+class NoCredit(LocalProtocolError):
+    """The receiver takes nothing at the moment; `CreditChanged` says when it does again."""
+
+
+class Sender(Link):
+    """One end of a link, the one that sends. See `Link` for what both kinds share."""
+
+    ROLE = False
+
+    __slots__ = ("_tags", "auto_settle", "kept_octets", "resending", "waiting")
+
+    unsettled: dict[bytes, OutgoingDelivery]  # type: ignore[assignment]
+
+    def __init__(self, session: Session, name: str) -> None:
+        Link.__init__(self, session, name, session.side)
+        self.auto_settle = True
+        self.kept_octets = 0
+        self._tags = 0
+        self.waiting: OutgoingDelivery | None = None
+        self.resending: deque[tuple[SavedDelivery, Resend, State | None, Handle[Any]]] = deque()
+
+    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> OutgoingDelivery:
+        return OutgoingDelivery(self, delivery_id, delivery_tag)
+
+    # State.
+
+    @property
+    def credit(self) -> int:
+        """Deliveries that may be sent now; 0 while one waits for the session's window, or resent ones for credit."""
+        if not self.is_open or self.waiting is not None or self.resending or self.current is not None:
+            return 0
+        limit = self.credit_limit
+        if limit is None or not self.session.outgoing_window:
+            return 0
+        return max(0, distance(self.delivery_count, limit))
+
+    @property
+    def pending(self) -> Mapping[bytes, Handle[Any]]:
+        """The handles of deliveries that aren't settled, by delivery-tag, in the order they were sent."""
+        handles = {tag: delivery.handle for tag, delivery in self.unsettled.items()}
+        handles.update({each[0].delivery_tag: each[3] for each in self.resending})
+        return handles
+
+    # Commands.
+
+    def send(
+        self,
+        message: Message | bytes,
+        *,
+        delivery_tag: bytes | None = None,
+        settled: bool | None = None,
+        state: DeliveryState | None = None,
+        message_format: int = 0,
+        rcv_settle_mode: int | None = None,
+        batchable: bool = False,
+    ) -> Handle[DeliveryState | None]:
+        """Send a whole message: a Message, or its sections' octets (in another `message_format`: any octets).
+
+        The handle ends by `Settled` with the state that settled it: Accepted, Rejected, Released, Modified, or None
+        when the receiver told none. `settled`: send it settled, which needs no answer (None: as the link's
+        snd-settle-mode says); then the handle is done at once. `state` is the delivery's state here, such as
+        TransactionalState. A message of many frames goes out as the session's window allows.
+
+        Raises NoCredit while the receiver takes nothing, LimitExceeded when what is unsettled or queued gets too
+        much, LocalProtocolError for a tag of more than 32 octets or one that is unsettled already, and for a
+        message above the peer's max-message-size.
+        """
+        octets = message if isinstance(message, bytes) else message.encode()
+        delivery = self._start(
+            octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, True
+        )
+        return delivery.handle
+
+    def begin(
+        self,
+        octets: bytes,
+        *,
+        delivery_tag: bytes | None = None,
+        settled: bool | None = None,
+        state: DeliveryState | None = None,
+        message_format: int = 0,
+        rcv_settle_mode: int | None = None,
+        batchable: bool = False,
+    ) -> Handle[DeliveryState | None]:
+        """Send the first octets of a message; `continue_delivery` or `abort` next. Raises as `send`.
+
+        What was sent isn't kept: a delivery in parts can't be sent again by a resumed link.
+        """
+        return self._start(
+            octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, False
+        ).handle
+
+    def continue_delivery(
+        self, octets: bytes, *, more: bool = True, state: DeliveryState | None = None
+    ) -> None:
+        """Send further octets of the delivery begun; without `more` they are its last.
+
+        Raises NoCredit while earlier octets wait for the session's window.
+        """
+        delivery = self._begun()
+        if delivery.rest is not None:
+            raise NoCredit(
+                f"octets of delivery {delivery.delivery_id} wait for the session's window; "
+                "go on when CreditChanged says so"
+            )
+        limit = self.max_message_size
+        if limit and delivery.size + len(octets) > limit:
+            raise LocalProtocolError(
+                f"delivery {delivery.delivery_id} gets larger than the {limit} octets the peer takes",
+                rule="1.0/transport/attach/max-message-size",
+            )
+        self._check_backlog(octets)
+        delivery.payload = octets
+        delivery.rest = 0
+        delivery.last = not more
+        delivery.frame = Transfer(self.number, state=state)
+        self.push(delivery)
+
+    def abort(self) -> None:
+        """Give up the delivery begun: the receiver drops what it has of it. Its handle ends with None."""
+        delivery = self._begun()
+        frame = Transfer(self.number, aborted=True)
+        self._send_frame(frame, b"")
+        delivery.rest = None
+        self._no_longer_waiting(delivery)
+        self._settle([delivery], None)
+
+    def settle(self, which: Handle[Any] | bytes, state: DeliveryState | None = None) -> None:
+        """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
+
+        The handle ends with that state, or with the one the receiver told.
+        """
+        delivery = self._find(which)
+        final: State | None = state
+        if final is None:
+            final = delivery.states[self.session.side] or delivery.states[1 - self.session.side]
+        self.session.disposition(False, [delivery.delivery_id], final, True)
+        self._settle([delivery], final)
+
+    def update(self, which: Handle[Any] | bytes, state: DeliveryState) -> None:
+        """Tell the receiver the state of a delivery here without settling it."""
+        delivery = self._find(which)
+        self.session.disposition(False, [delivery.delivery_id], state, False)
+
+    def set_available(self, count: int, *, echo: bool = False) -> None:
+        """Tell the receiver how many messages wait for credit (part 2 section 2.6.7)."""
+        self._check()
+        self.available = count
+        self.send_flow(echo=echo)
+
+    def drained(self) -> None:
+        """Give up the credit that is left, as a receiver that drains wants it; nothing happens without credit."""
+        self._check()
+        limit = self.credit_limit
+        if limit is not None and distance(self.delivery_count, limit) > 0:
+            if self.current is not None or self.resending:
+                raise LocalProtocolError(f"link {self.name!r} has a delivery under way")
+            self.delivery_count = limit
+        if self.drain_wanted:
+            self.send_flow()
+
+    # For the engine.
+
+    def send_flow(self, *, echo: bool = False) -> None:
+        """The state of this end of the link."""
+        limit = self.credit_limit
+        credit = 0 if limit is None else max(0, distance(self.delivery_count, limit))
+        self.session._send_flow(self, credit=credit, drain=self.drain_wanted, echo=echo)
+
+    def credit_came(self, drain: bool, properties: Mapping[Any, Any] | None) -> None:
+        """The receiver's flow is booked: go on with what waits, and tell the application."""
+        self.resend()
+        self.session.connection._events.append(
+            CreditChanged(self.session.channel, self.number, self.credit, drain, properties)
+        )
+
+    def window_came(self) -> bool:
+        """The session's window has room: send what waits for it; whether all of it went out."""
+        delivery = self.waiting
+        if delivery is None:
+            return True
+        self.push(delivery)
+        if self.waiting is not None:
+            return False
+        self.resend()
+        if self.waiting is None:
+            self.session.connection._events.append(
+                CreditChanged(self.session.channel, self.number, self.credit, self.drain_wanted, None)
+            )
+        return True
+
+    def push(self, delivery: OutgoingDelivery) -> None:
+        """Send as much of a delivery as the session's window and the frames take."""
+        session = self.session
+        connection = session.connection
+        payload, frame, start = delivery.payload, delivery.frame, delivery.rest
+        assert payload is not None
+        assert frame is not None
+        assert start is not None
+        total = len(payload)
+        room = connection._max_frame - 8
+        while True:
+            if not session.outgoing_window:
+                self._wait(delivery, frame, start)
+                return
+            body = frame.encode()
+            last = delivery.last
+            if len(body) + total - start > room or not last:
+                frame.more = True
+                frame.wire = None
+                body = frame.encode()
+            take = min(total - start, room - len(body))
+            done = start + take == total
+            if done and last and frame.more:
+                # Without the flag the frame is shorter, so what fitted with it fits.
+                frame.more = False
+                frame.wire = None
+                body = frame.encode()
+            self._step(frame, take)
+            piece = payload if take == total else payload[start : start + take]
+            connection._queue(session.channel, body, piece)
+            start += take
+            if done:
+                break
+            frame = Transfer(self.number, settled=frame.settled, state=_repeated(frame.state))
+        delivery.rest = None
+        delivery.frame = None
+        if not delivery.whole:
+            delivery.payload = None
+        if delivery.settled and delivery.last:
+            if not delivery.handle.done:
+                delivery.handle._complete(None)
+            self.forget(delivery)
+        self._no_longer_waiting(delivery)
+
+    def forget(self, delivery: OutgoingDelivery) -> None:
+        """A delivery is settled: its message isn't needed any more."""
+        if delivery.payload is not None and delivery.rest is None:
+            self.kept_octets -= len(delivery.payload)
+            delivery.payload = None
+
+    def next_tag(self) -> int:
+        return self._tags
+
+    def saved_deliveries(self) -> Iterable[SavedDelivery]:
+        side = self.session.side
+        for tag, delivery in self.unsettled.items():
+            yield SavedDelivery(
+                tag,
+                delivery.message_format,
+                delivery.payload,
+                delivery.states[side] or applied(delivery.states[1 - side]),
+                delivery.states[1 - side],
+            )
+        resent = {each[0].delivery_tag for each in self.resending}
+        restored = self.restored or {}
+        for tag, saved in restored.items():
+            if tag in resent or self.remote is None:
+                yield saved
+
+    def unsettled_states(self) -> dict[bytes, State | None]:
+        return {tag: told(saved) for tag, saved in (self.restored or {}).items()}
+
+    def restore(self, state: LinkState) -> None:
+        Link.restore(self, state)
+        self._tags = state.next_tag
+
+    def compare(self) -> None:
+        restored, remote = self.restored, self.remote
+        if restored is None or remote is None:
+            return
+        theirs = remote.unsettled or {}
+        handles: list[Handle[Any]] = []
+        forgotten: list[bytes] = []
+        lost: list[bytes] = []
+        incomplete = self.incomplete or remote.incomplete_unsettled
+        local = self.local
+        ours = (local.unsettled if local is not None else None) or {}
+        for tag, saved in restored.items():
+            known = tag in theirs
+            if tag not in ours or (not known and remote.incomplete_unsettled):
+                # Nothing is proven about it before both maps are whole (part 2 section 2.6.13).
+                continue
+            their: Any = theirs.get(tag)
+            action = resume_action(told(saved), known, their)
+            handle: Handle[Any] = Handle((self.name, "out", tag))
+            if action.resend is Resend.FORGET:
+                forgotten.append(tag)
+                handle._complete(saved.local)
+                self.session.connection._events.append(Settled((handle,), saved.local))
+                continue
+            if action.resend is Resend.NEW and saved.payload is None:
+                lost.append(tag)
+                continue
+            if action.resend is Resend.ABORT and saved.payload is None:
+                lost.append(tag)
+            handles.append(handle)
+            self.resending.append((saved, action.resend, action.state, handle))
+        self.session.connection._events.append(
+            Resumed(
+                self.session.channel,
+                self.number,
+                tuple(handles),
+                tuple(forgotten),
+                tuple(lost),
+                incomplete,
+            )
+        )
+        self.resend()
+
+    def resend(self) -> None:
+        """Go on with the unsettled deliveries of a resumed link, as far as credit and window allow."""
+        while self.resending and self.waiting is None and self._has_credit():
+            saved, resend, state, handle = self.resending.popleft()
+            Resending(self, saved, handle).do(resend, state)
+
+    def ended(self) -> list[Handle[Any]]:
+        self.waiting = None
+        handles = [each.handle for each in self.unsettled.values() if not each.handle.done]
+        return handles + [each[3] for each in self.resending]
+
+    # Inside.
+
+    def _has_credit(self) -> bool:
+        limit = self.credit_limit
+        return (
+            limit is not None
+            and distance(self.delivery_count, limit) > 0
+            and self.session.outgoing_window > 0
+        )
+
+    def _start(
+        self,
+        octets: bytes,
+        delivery_tag: bytes | None,
+        settled: bool | None,
+        state: DeliveryState | None,
+        message_format: int,
+        rcv_settle_mode: int | None,
+        batchable: bool,
+        whole: bool,
+    ) -> OutgoingDelivery:
+        self._check_sendable(len(octets))
+        tag = self._tag(delivery_tag)
+        settled = self._settledness(settled)
+        session = self.session
+        limits = session.connection.config.limits
+        own = session.own
+        if not settled:
+            if len(own.deliveries) >= limits.unsettled:
+                raise LimitExceeded(
+                    f"session {session.channel} has {len(own.deliveries)} unsettled deliveries, "
+                    "Limits.unsettled allows no more"
+                )
+            if self.kept_octets + len(octets) > limits.bodies:
+                raise LimitExceeded(
+                    f"link {self.name!r} keeps {self.kept_octets} octets of unsettled messages, "
+                    f"{len(octets)} more would pass Limits.bodies"
+                )
+        self._check_backlog(octets)
+        delivery_id = session.next_delivery_id
+        frame = Transfer(
+            self.number,
+            delivery_id,
+            tag,
+            message_format,
+            settled or None,
+            False,
+            rcv_settle_mode,
+            state,
+            batchable=batchable,
+        )
+        self._check_mode(rcv_settle_mode, settled)
+        return self.launch(frame, octets, whole=whole)
+
+    def launch(self, frame: Transfer, octets: bytes, *, whole: bool, keep: bytes | None = None) -> OutgoingDelivery:
+        """Send the first frames of a delivery that was checked."""
+        session = self.session
+        session.next_delivery_id = (frame.delivery_id + 1) & 0xFFFF_FFFF  # type: ignore[operator]
+        connection = session.connection
+        body = frame.encode()
+        if whole and len(body) + len(octets) + 8 <= connection._max_frame:
+            delivery = self._step(frame, len(octets))
+            connection._queue(session.channel, body, octets)
+        else:
+            delivery = self._launch_long(frame, octets, whole)
+        delivery.whole = whole
+        if not delivery.settled:
+            if whole:
+                kept = octets if keep is None else keep
+                if delivery.rest is None:
+                    delivery.payload = kept
+                self.kept_octets += len(kept)
+        elif whole and not delivery.handle.done:
+            delivery.handle._complete(None)
+        return delivery
+
+    def _launch_long(self, frame: Transfer, octets: bytes, whole: bool) -> OutgoingDelivery:
+        session = self.session
+        connection = session.connection
+        frame.more = True
+        frame.wire = None
+        body = frame.encode()
+        take = min(len(octets), connection._max_frame - 8 - len(body))
+        if take < 0:
+            raise LocalProtocolError(
+                f"a transfer of link {self.name!r} doesn't fit the peer's frames of {connection._max_frame} octets",
+                rule="1.0/transport/error/frame-size-too-small",
+            )
+        delivery = self._step(frame, take)
+        connection._queue(session.channel, body, octets[:take])
+        if whole or take < len(octets):
+            delivery.payload = octets
+            delivery.rest = take
+            delivery.last = delivery.whole = whole
+            delivery.frame = Transfer(
+                self.number, settled=frame.settled, state=_repeated(frame.state)
+            )
+            self.push(delivery)
+        return delivery
+
+    def _wait(self, delivery: OutgoingDelivery, frame: Transfer, start: int) -> None:
+        delivery.frame = frame
+        delivery.rest = start
+        self.waiting = delivery
+        stalled = self.session.stalled
+        if self not in stalled:
+            stalled.append(self)
+
+    def _no_longer_waiting(self, delivery: OutgoingDelivery) -> None:
+        if self.waiting is delivery:
+            self.waiting = None
+
+    def _step(self, frame: Transfer, size: int) -> OutgoingDelivery:
+        """Book a transfer of this end. Raises LocalProtocolError."""
+        session = self.session
+        try:
+            found: Any = session.connection._joint.transfer(session.side, session.channel, frame, size)
+        except Violation as violation:
+            raise misuse(violation) from None
+        return found  # type: ignore[no-any-return]
+
+    def _send_frame(self, frame: Transfer, payload: bytes) -> None:
+        session = self.session
+        self._step(frame, len(payload))
+        session.connection._queue(session.channel, frame.encode(), payload)
+
+    def _check_sendable(self, size: int) -> None:
+        self._check()
+        if not self.credit:
+            if self.current is not None and self.waiting is None:
+                raise LocalProtocolError(
+                    f"a delivery on link {self.name!r} is under way; deliveries of one link don't mix",
+                    rule="1.0/transport/transfer/no-interleave",
+                )
+            why = "the session's window is full" if self._credit_alone() else "the receiver gave none"
+            if self.waiting is not None or self.resending:
+                why = "an earlier delivery isn't sent yet"
+            if not self.is_open:
+                why = "it isn't attached by the peer"
+            raise NoCredit(
+                f"link {self.name!r} has no credit, {why}; wait for CreditChanged",
+                rule="1.0/transport/flow/no-credit",
+            )
+        limit = self.max_message_size
+        if limit and size > limit:
+            raise LocalProtocolError(
+                f"a message of {size} octets, the peer takes {limit} on link {self.name!r}",
+                rule="1.0/transport/attach/max-message-size",
+            )
+        remote = self.remote
+        if remote is not None and remote.incomplete_unsettled:
+            raise LocalProtocolError(
+                f"the receiver's unsettled map of link {self.name!r} was incomplete: settle what it names, "
+                "detach and resume the link before sending anything new",
+                rule="1.0/transport/attach/incomplete-no-new",
+            )
+
+    def _credit_alone(self) -> bool:
+        limit = self.credit_limit
+        return limit is not None and distance(self.delivery_count, limit) > 0
+
+    def _check_backlog(self, octets: bytes) -> None:
+        self.session.connection._check_backlog(len(octets))
+
+    def _check_mode(self, rcv_settle_mode: int | None, settled: bool) -> None:
+        if rcv_settle_mode == 1 and not settled and self.rcv_settle_mode == 0:
+            raise LocalProtocolError(
+                f"link {self.name!r} has rcv-settle-mode first, a delivery can't have second",
+                rule="1.0/transport/transfer/rcv-illegal",
+            )
+
+    def _tag(self, delivery_tag: bytes | None) -> bytes:
+        if delivery_tag is None:
+            delivery_tag = self._tags.to_bytes(8 if self._tags >> 32 else 4, "big")
+            while delivery_tag in self.unsettled:
+                self._tags += 1
+                delivery_tag = self._tags.to_bytes(8 if self._tags >> 32 else 4, "big")
+            self._tags += 1
+            return delivery_tag
+        if len(delivery_tag) > _TAG_SIZE:
+            raise LocalProtocolError(
+                f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most",
+                rule="1.0/transport/delivery/tag-size",
+            )
+        if delivery_tag in self.unsettled:
+            raise LocalProtocolError(
+                f"delivery-tag {delivery_tag!r} belongs to an unsettled delivery of link {self.name!r}",
+                rule="1.0/transport/delivery/tag-unique",
+            )
+        return delivery_tag
+
+    def _settledness(self, settled: bool | None) -> bool:
+        mode = self.snd_settle_mode
+        if isinstance(self.target, Coordinator) and (settled or mode == _SETTLED):
+            raise LocalProtocolError(
+                "what goes to a coordinator isn't sent settled: its outcome is the answer",
+                rule="1.0/transactions/declare/unsettled",
+            )
+        if settled is None:
+            return mode == _SETTLED
+        if settled and mode == _UNSETTLED:
+            raise LocalProtocolError(
+                f"link {self.name!r} was attached with snd-settle-mode unsettled",
+                rule="1.0/transport/transfer/settled-mode-unsettled",
+            )
+        if not settled and mode == _SETTLED:
+            raise LocalProtocolError(
+                f"link {self.name!r} was attached with snd-settle-mode settled",
+                rule="1.0/transport/transfer/settled-mode-settled",
+            )
+        return settled
+
+    def _begun(self) -> OutgoingDelivery:
+        self._check()
+        delivery: Any = self.current
+        if not isinstance(delivery, OutgoingDelivery) or delivery.last and delivery.rest is not None:
+            raise LocalProtocolError(f"no delivery on link {self.name!r} was begun in parts")
+        return delivery
+
+    def _find(self, which: Handle[Any] | bytes) -> OutgoingDelivery:
+        self._check()
+        tag: Any = which if isinstance(which, bytes) else which.key[2]
+        delivery = self.unsettled.get(tag)
+        if delivery is None or not isinstance(which, bytes) and which != delivery.handle:
+            raise LocalProtocolError(f"link {self.name!r} has no unsettled delivery {which!r}")
+        if delivery.progress is _SENDING:
+            raise LocalProtocolError(
+                f"delivery {delivery.delivery_id} of link {self.name!r} isn't all sent; abort it instead"
+            )
+        return delivery
+
+    def _settle(self, deliveries: list[OutgoingDelivery], state: State | None) -> None:
+        for delivery in deliveries:
+            delivery.handle._complete(state)
+            self.forget(delivery)
+        handles = tuple([each.handle for each in deliveries])
+        self.session.connection._events.append(Settled(handles, state))
+
+
+def _repeated(state: State | None) -> State | None:
+    """Every frame of a transactional delivery names its transaction (part 4 section 4.4.1); other states are said once."""
+    return state if isinstance(state, TransactionalState) else None
+
+
+__all__ = ["NoCredit", "Sender"]
