@@ -67,6 +67,49 @@ class ConsumerEnded(EndpointClosed):
         return self.__class__, (str(self), self.report, self.consumer_tag)
 
 
+class LinkEnded(EndpointClosed):
+    """A link of 1.0 is gone while its session goes on; `link` is its name, `report` says who ended it and why."""
+
+    def __init__(self, text: str, report: CloseReport | None = None, link: str = "") -> None:
+        super().__init__(text, report)
+        self.link = link
+
+    @property
+    def condition(self) -> str:
+        """The error's condition ("amqp:not-found"), "" where there was none."""
+        return "" if self.report is None else self.report.condition
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.__class__, (str(self), self.report, self.link)
+
+
+class NotAccepted(AmqpError):
+    """A message that had to be accepted wasn't; `outcome` is what the receiver made of it."""
+
+    def __init__(self, text: str, outcome: object) -> None:
+        super().__init__(text)
+        self.outcome = outcome
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.__class__, (str(self), self.outcome)
+
+
+class TransactionFailed(AmqpError):
+    """A transaction could not be declared, or not be committed; `error` is the coordinator's error record, if it gave one."""
+
+    def __init__(self, text: str, error: object = None) -> None:
+        super().__init__(text)
+        self.error = error
+
+    @property
+    def condition(self) -> str:
+        """The error's condition ("amqp:transaction:rollback"), "" where there was none."""
+        return str(getattr(self.error, "condition", ""))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.__class__, (str(self), self.error)
+
+
 class RemoteProtocolError(AmqpError):
     """The peer broke a rule. Carried by an event, never raised from the read path.
 
@@ -162,7 +205,10 @@ __all__ = [
     "ConsumerEnded",
     "EndpointClosed",
     "LimitExceeded",
+    "LinkEnded",
     "LocalProtocolError",
+    "NotAccepted",
     "RemoteProtocolError",
     "Scope",
+    "TransactionFailed",
 ]

@@ -100,6 +100,9 @@ class Joint:
         """A book for a session; endpoints have their own kind."""
         return SessionBook(initiator)
 
+    def tolerate(self, violation: Violation) -> None:
+        """A rule is broken that real peers break, and that does no harm. Endpoints and observers take it."""
+
     # The connection.
 
     def step_header(self, side: Side | int) -> None:
@@ -146,10 +149,13 @@ class Joint:
                 rule="transport/connection/open-channel-0",
             )
         if frame.max_frame_size < MIN_MAX_FRAME_SIZE:
-            raise Violation(
-                conditions.INVALID_FIELD,
-                f"max-frame-size {frame.max_frame_size}, at least {MIN_MAX_FRAME_SIZE} is a must",
-                rule="transport/open/max-frame-size-min",
+            # Broker-J says 0 where it closes at once.
+            self.tolerate(
+                Violation(
+                    conditions.INVALID_FIELD,
+                    f"max-frame-size {frame.max_frame_size}, at least {MIN_MAX_FRAME_SIZE} is a must",
+                    rule="transport/open/max-frame-size-min",
+                )
             )
         self._step_connection(side, _OPEN, "open")
         self.halves[side].open = frame
@@ -209,10 +215,10 @@ class Joint:
         if half.state is not states.Connection.OPEN:
             self._step_connection(side, _FRAME, what)
         session = half.channels.get(channel)
-        if session is not None:
+        if session is not None and session.halves[side].state is states.Session.MAPPED:
             return session
         self._check_channel(side, channel, what)
-        if half.assumed:
+        if half.assumed and session is None:
             return self._assume_session(side, channel)
         raise Violation(
             conditions.NOT_ALLOWED,
@@ -302,8 +308,17 @@ class Joint:
         session = self.session(side, channel, "end")
         half = session.halves[side]
         half.state = states.SESSION[half.state][states.SessionInput.END]
+        other = session.halves[1 - side]
+        if other.state is states.Session.UNMAPPED and session.initiator is not None:
+            # Its begin is still to come, and will name this channel.
+            return session, False
         del self.halves[side].channels[channel]
-        return session, session.halves[1 - side].state is states.Session.ENDED
+        if other.state is not states.Session.ENDED:
+            return session, False
+        channels = self.halves[1 - side].channels
+        if channels.get(other.channel) is session:
+            del channels[other.channel]
+        return session, True
 
     def flow(self, side: int, channel: int, frame: Flow) -> tuple[SessionBook, LinkBook | None]:
         """The state of a session, and of one link when a handle is named (part 2 sections 2.5.6 and 2.7.4)."""
@@ -360,8 +375,13 @@ class Joint:
 
     def transfer(self, side: int, channel: int, frame: Transfer, size: int) -> DeliveryBook | None:
         """A side sends (more of) a delivery with `size` octets of payload; None when its link isn't known."""
-        session = self.halves[side].channels.get(channel)
-        if session is None or self.halves[side].state is not states.Connection.OPEN:
+        half = self.halves[side]
+        session = half.channels.get(channel)
+        if (
+            session is None
+            or half.state is not states.Connection.OPEN
+            or session.halves[side].state is not states.Session.MAPPED
+        ):
             session = self.session(side, channel, "transfer")
         return transfer(self, side, channel, session, frame, size)
 

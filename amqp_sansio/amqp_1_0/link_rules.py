@@ -154,8 +154,8 @@ def detach(
         del session.names[key]
     if states.Link.CLOSED in ends or states.Link.FAILED in ends:
         deliveries = session.halves[link.sender].deliveries
-        for delivery in list(link.unsettled.values()):
-            forget(delivery, deliveries)
+        for delivery in link.unsettled.values():
+            deliveries.pop(delivery.delivery_id, None)
     # Else its deliveries are still known by their ids (part 2 section 2.6.4).
     return link, True
 
@@ -191,13 +191,15 @@ def link_flow(
             link.available = frame.available
         return link
     if frame.delivery_count is None and link.answered == side:
-        # It had seen the sender's attach when it answered it.
-        raise link_error(
-            conditions.INVALID_FIELD,
-            f"flow of the receiver {link.name!r} without delivery-count after the sender's attach",
-            "transport/flow/delivery-count-receiver",
-            channel,
-            link,
+        # It had seen the sender's attach when it answered it. RabbitMQ 3 leaves the count out all the same.
+        joint.tolerate(
+            link_error(
+                conditions.INVALID_FIELD,
+                f"flow of the receiver {link.name!r} without delivery-count after the sender's attach",
+                "transport/flow/delivery-count-receiver",
+                channel,
+                link,
+            )
         )
     if frame.link_credit is not None:
         count = frame.delivery_count

@@ -203,8 +203,9 @@ class Receiver(Link):
     def drop(self) -> None:
         """Let go of the octets of a delivery that won't be completed here."""
         delivery = self.current
-        if delivery is not None and delivery.parts:
+        if delivery is not None and delivery.parts and not delivery.ignored:
             self.session.connection._bodies -= sum(map(len, delivery.parts))
+            delivery.ignored = True
 
     def settled_by_sender(self, deliveries: list[IncomingDelivery]) -> list[Handle[Any]]:
         """The sender settled; the handles that wait for it."""

@@ -285,11 +285,9 @@ class Sender(Link):
                 delivery.states[side] or applied(delivery.states[1 - side]),
                 delivery.states[1 - side],
             )
-        resent = {each[0].delivery_tag for each in self.resending}
-        restored = self.restored or {}
-        for tag, saved in restored.items():
-            if tag in resent or self.remote is None:
-                yield saved
+        for entry in self.resending:
+            yield entry[0]
+        yield from (self.restored or {}).values()
 
     def unsettled_states(self) -> dict[bytes, State | None]:
         return {tag: told(saved) for tag, saved in (self.restored or {}).items()}
@@ -309,10 +307,12 @@ class Sender(Link):
         incomplete = self.incomplete or remote.incomplete_unsettled
         local = self.local
         ours = (local.unsettled if local is not None else None) or {}
+        self.restored = {}
         for tag, saved in restored.items():
             known = tag in theirs
             if tag not in ours or (not known and remote.incomplete_unsettled):
                 # Nothing is proven about it before both maps are whole (part 2 section 2.6.13).
+                self.restored[tag] = saved
                 continue
             their: Any = theirs.get(tag)
             action = resume_action(told(saved), known, their)

@@ -157,8 +157,8 @@ class Session(SessionBook):
         *,
         name: str | None = None,
         source: Source | str | None = None,
-        snd_settle_mode: int = 2,
-        rcv_settle_mode: int = 0,
+        snd_settle_mode: int | None = None,
+        rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
         properties: Mapping[Any, Any] | None = None,
         offered_capabilities: Iterable[str] = (),
@@ -170,7 +170,8 @@ class Session(SessionBook):
 
         `target` is an address, or a whole terminus; None recovers the link's own (part 2 section 2.6.3), and with
         `Target(address=None)` is an anonymous one. `name` is made of the container-id and a count when there is
-        none given. `state` resumes a link. With `auto_settle` what the receiver brings to a terminal
+        none given. `snd_settle_mode` is 0 (unsettled), 1 (settled) or 2 (mixed, the default), `rcv_settle_mode` 0 (first,
+        the default) or 1 (second). `state` resumes a link, with its settle modes. With `auto_settle` what the receiver brings to a terminal
         state is settled at once.
         """
         from .sender import Sender
@@ -182,11 +183,12 @@ class Session(SessionBook):
             link.restore(state)
             target = state.target if target is None else target
             source = state.source if source is None else source
+        _check_dynamic(target, "1.0/target.address/dynamic-sender")
         self._attach(
             link,
             Source(address=self.connection.config.container_id) if source is None else _source(source),
             _target(target),
-            (snd_settle_mode, rcv_settle_mode, max_message_size),
+            (*_modes(snd_settle_mode, rcv_settle_mode, state), max_message_size),
             (properties, offered_capabilities, desired_capabilities),
         )
         return link
@@ -198,8 +200,8 @@ class Session(SessionBook):
         name: str | None = None,
         target: Target | str | None = None,
         credit: int = 0,
-        snd_settle_mode: int = 2,
-        rcv_settle_mode: int = 0,
+        snd_settle_mode: int | None = None,
+        rcv_settle_mode: int | None = None,
         max_message_size: int = 0,
         properties: Mapping[Any, Any] | None = None,
         offered_capabilities: Iterable[str] = (),
@@ -211,6 +213,7 @@ class Session(SessionBook):
 
         link = self._new_link(name, 1 - self.side, state)
         assert isinstance(link, Receiver)
+        _check_dynamic(source, "1.0/source.address/dynamic-receiver")
         own: Any = target
         if state is not None:
             link.restore(state)
@@ -220,7 +223,7 @@ class Session(SessionBook):
             link,
             _source(source),
             Target(address=self.connection.config.container_id) if own is None else _target(own),
-            (snd_settle_mode, rcv_settle_mode, max_message_size),
+            (*_modes(snd_settle_mode, rcv_settle_mode, state), max_message_size),
             (properties, offered_capabilities, desired_capabilities),
         )
         if credit:
@@ -449,6 +452,20 @@ def make_error(
 def symbols(texts: Iterable[str]) -> tuple[Symbol, ...]:
     """Texts as symbols."""
     return tuple([Symbol(each) for each in texts])
+
+
+def _modes(snd: int | None, rcv: int | None, state: LinkState | None) -> tuple[int, int]:
+    """The settle modes as given, as saved, or mixed and first."""
+    saved = (2, 0) if state is None else (state.snd_settle_mode, state.rcv_settle_mode)
+    return saved[0] if snd is None else snd, saved[1] if rcv is None else rcv
+
+
+def _check_dynamic(terminus: object, rule: str) -> None:
+    """Who asks for a dynamic node doesn't know its address (part 3 section 3.5.3)."""
+    if getattr(terminus, "dynamic", False) and getattr(terminus, "address", None) is not None:
+        raise LocalProtocolError(
+            "a dynamic node gets its address from the peer; leave the address out", rule=rule
+        )
 
 
 def _source(source: str | Source | None) -> Source | None:

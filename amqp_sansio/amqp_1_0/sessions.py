@@ -148,9 +148,8 @@ def _begin(connection: Connection, channel: int, frame: Begin) -> None:
                 channel,
                 session,
             )
-        number = 0
-        while number in connection._sessions:
-            number += 1
+        # Without a channel there's no way to say no to this session alone.
+        number = _free_channel(connection)
         session.ask(number, frame)
         connection._sessions[number] = session
         connection._events.append(SessionRequested(number, frame))
@@ -250,11 +249,13 @@ def _announce_end(connection: Connection, session: Session, report: CloseReport)
     events.append(Closed(Scope.SESSION, session.channel, session.report or report))
 
 
-def _abandon(connection: Connection, handles: list[Handle[Any]], report: CloseReport) -> None:
+def _abandon(
+    connection: Connection, handles: list[Handle[Any]], report: CloseReport, resumable: bool = True
+) -> None:
     error = EndpointClosed(f"no answer will come: {report}", report)
     for handle in handles:
         handle._fail(error)
-    connection._events.append(Abandoned(tuple(handles), report, True))
+    connection._events.append(Abandoned(tuple(handles), report, resumable))
 
 
 def _attach(connection: Connection, channel: int, frame: Attach) -> None:
@@ -345,7 +346,7 @@ def _end_link(connection: Connection, link: Link, frame: Detach, answers: bool) 
                 )
             )
         elif handles:
-            _abandon(connection, handles, report)
+            _abandon(connection, handles, report, not closed)
     if not link.told:
         link.told = True
         assert link.report is not None
@@ -381,7 +382,7 @@ def _flow(connection: Connection, channel: int, frame: Flow) -> None:
         sender.window_came()
     if not before and session.outgoing_window:
         for each in session.links_sending():
-            if each is not link and each not in stalled and each.credit:
+            if each is not link and each not in stalled and (each.credit or each.resending):
                 each.credit_came(each.drain_wanted, None)
     if isinstance(link, Sender):
         if link.halves[side].state is _ATTACHED:

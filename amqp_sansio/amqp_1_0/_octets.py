@@ -1,0 +1,65 @@
+"""Tables and packers that straight-line code takes octets from and makes octets with."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any, Final
+
+NEW: Final[Any] = object.__new__
+INT: Final[Any] = int.__new__
+STR: Final[Any] = str.__new__
+JOIN: Final = b"".join
+
+READ_U16: Final = Struct(">H").unpack_from
+READ_U32: Final = Struct(">I").unpack_from
+READ_U64: Final = Struct(">Q").unpack_from
+READ_I64: Final = Struct(">q").unpack_from
+READ_F64: Final = Struct(">d").unpack_from
+
+PACK_U32: Final = Struct(">BI").pack
+PACK_U64: Final = Struct(">BQ").pack
+PACK_I64: Final = Struct(">Bq").pack
+PACK_F64: Final = Struct(">Bd").pack
+
+NULL: Final = b"\x40"
+BOOLEANS: Final[dict[Any, bytes]] = {True: b"\x41", False: b"\x42"}
+UINTS: Final = (b"\x43", *[bytes((0x52, value)) for value in range(1, 256)])
+"""The uints of at most one octet."""
+UBYTES: Final = tuple([bytes((0x50, value)) for value in range(256)])
+LONGS: Final = tuple([bytes((0x55, value)) for value in range(256)])
+"""The longs from 0 to 127, then those from -128 to -1: a negative index finds these, too."""
+BINARY: Final = tuple([bytes((0xA0, size)) for size in range(256)])
+"""What is in front of a binary, by its size."""
+STRING: Final = tuple([bytes((0xA1, size)) for size in range(256)])
+SYMBOL: Final = tuple([bytes((0xA3, size)) for size in range(256)])
+TAG: Final = BINARY[:33]
+MODES: Final = {0: b"\x50\x00", 1: b"\x50\x01"}
+
+ACCEPTED_OCTETS: Final = b"\x00\x53\x24\x45"
+
+__all__ = [
+    "ACCEPTED_OCTETS",
+    "BINARY",
+    "BOOLEANS",
+    "INT",
+    "JOIN",
+    "LONGS",
+    "MODES",
+    "NEW",
+    "NULL",
+    "PACK_F64",
+    "PACK_I64",
+    "PACK_U32",
+    "PACK_U64",
+    "READ_F64",
+    "READ_I64",
+    "READ_U16",
+    "READ_U32",
+    "READ_U64",
+    "STR",
+    "STRING",
+    "SYMBOL",
+    "TAG",
+    "UBYTES",
+    "UINTS",
+]

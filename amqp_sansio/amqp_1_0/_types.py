@@ -1,0 +1,379 @@
+"""The Python types of AMQP 1.0's primitive types that Python has none for (1.0 part 1 section 1.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, cast, overload
+
+if TYPE_CHECKING:
+    from datetime import datetime as _datetime
+
+
+
+class _Integer(int):
+    """An int that remembers its AMQP type. Making one out of the type's range raises ValueError."""
+
+    __slots__ = ()
+
+    LOW: ClassVar[int] = 0
+    HIGH: ClassVar[int] = 0
+
+    def __new__(cls, value: SupportsIndex | str | float = 0) -> Self:
+        number = int.__new__(cls, value)
+        if not cls.LOW <= number <= cls.HIGH:
+            raise ValueError(f"{cls.__name__} is from {cls.LOW} to {cls.HIGH}, not {int(number)}")
+        return number
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({int.__repr__(self)})"
+
+    __str__ = int.__repr__
+
+
+class UByte(_Integer):
+    """ubyte: an integer from 0 to 255.
+
+    >>> UByte(7)
+    UByte(7)
+    """
+
+    __slots__ = ()
+    HIGH = 0xFF
+
+
+class UShort(_Integer):
+    """ushort: an integer from 0 to 65,535.
+
+    >>> UShort(7) + 1
+    8
+    """
+
+    __slots__ = ()
+    HIGH = 0xFFFF
+
+
+class UInt(_Integer):
+    """uint: an integer of 32 bits without sign.
+
+    >>> UInt(7) == 7
+    True
+    """
+
+    __slots__ = ()
+    HIGH = 0xFFFF_FFFF
+
+
+class ULong(_Integer):
+    """ulong: an integer of 64 bits without sign.
+
+    >>> ULong(2**64 - 1)
+    ULong(18446744073709551615)
+    """
+
+    __slots__ = ()
+    HIGH = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class Byte(_Integer):
+    """byte: an integer from -128 to 127.
+
+    >>> Byte(-1)
+    Byte(-1)
+    """
+
+    __slots__ = ()
+    LOW, HIGH = -0x80, 0x7F
+
+
+class Short(_Integer):
+    """short: an integer from -32,768 to 32,767.
+
+    >>> Short(-1)
+    Short(-1)
+    """
+
+    __slots__ = ()
+    LOW, HIGH = -0x8000, 0x7FFF
+
+
+class Int(_Integer):
+    """int: an integer of 32 bits with sign. (A plain Python int is a long, of 64 bits.)
+
+    >>> Int(-1)
+    Int(-1)
+    """
+
+    __slots__ = ()
+    LOW, HIGH = -0x8000_0000, 0x7FFF_FFFF
+
+
+class Timestamp(_Integer):
+    """timestamp: milliseconds since 1970 UTC, 64 bits with sign.
+
+    >>> Timestamp(1311704463521).datetime.isoformat()
+    '2011-07-26T18:21:03.521000+00:00'
+    """
+
+    __slots__ = ()
+    LOW, HIGH = -0x8000_0000_0000_0000, 0x7FFF_FFFF_FFFF_FFFF
+
+    @property
+    def datetime(self) -> _datetime:
+        """The same moment with its time zone, UTC. Raises OverflowError outside of the years 1 to 9999."""
+        from datetime import UTC, datetime, timedelta
+
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(self))
+
+    @classmethod
+    def from_datetime(cls, moment: _datetime) -> Self:
+        """The timestamp of a datetime, cut to milliseconds; one without a time zone is taken as UTC."""
+        from datetime import UTC, datetime, timedelta
+
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return cls((moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+
+
+class Float(float):
+    """float: a number of IEEE 754 binary32. (A plain Python float is a double, binary64.)
+
+    >>> Float(1.5)
+    Float(1.5)
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Float({float.__repr__(self)})"
+
+    __str__ = float.__repr__
+
+
+class Symbol(str):
+    """symbol: a name of 7-bit ASCII characters. Equal to a str of the same characters.
+
+    >>> Symbol("amqp:accepted:list")
+    Symbol('amqp:accepted:list')
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Symbol({str.__repr__(self)})"
+
+
+class Char(str):
+    """char: one Unicode character. Making one of more or fewer characters raises ValueError.
+
+    >>> Char("x")
+    Char('x')
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: str) -> Self:
+        if len(value) != 1:
+            raise ValueError(f"Char is one character, not {len(value)}")
+        return str.__new__(cls, value)
+
+    def __repr__(self) -> str:
+        return f"Char({str.__repr__(self)})"
+
+
+class Described:
+    """A value with a descriptor that names a type of its own (1.0 part 1 section 1.2).
+
+    `descriptor` is a Symbol or ULong; other types are reserved, but well-formed.
+
+    >>> Described(Symbol("example:url"), "http://example.org/")
+    Described(Symbol('example:url'), 'http://example.org/')
+    """
+
+    __slots__ = ("descriptor", "value")
+    __match_args__ = ("descriptor", "value")
+
+    def __init__(self, descriptor: Any, value: Any) -> None:
+        self.descriptor: Any = descriptor
+        self.value: Any = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Described):
+            return NotImplemented
+        return bool(self.descriptor == other.descriptor and self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash((Described, hashable(self.descriptor), hashable(self.value)))
+
+    def __repr__(self) -> str:
+        return f"Described({self.descriptor!r}, {self.value!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Described, (self.descriptor, self.value)
+
+
+class Opaque:
+    """A value whose format code the specification doesn't assign, kept as it came (1.0 part 1 section 1.2).
+
+    Its width class tells where it ends. `octets` is the whole value, with its format code.
+
+    >>> Opaque(b"\\x5a\\x01")
+    Opaque(b'Z\\x01')
+    """
+
+    __slots__ = ("octets",)
+    __match_args__ = ("octets",)
+
+    def __init__(self, octets: bytes) -> None:
+        self.octets = octets
+
+    def __eq__(self, other: object) -> bool:
+        return self.octets == other.octets if isinstance(other, Opaque) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Opaque, self.octets))
+
+    def __repr__(self) -> str:
+        return f"Opaque({self.octets!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Opaque, (self.octets,)
+
+
+class Same(Sequence[Any]):
+    """One value, `count` times over, without the memory: what an array of elements without octets holds."""
+
+    __slots__ = ("_count", "_value")
+
+    def __init__(self, value: Any, count: int) -> None:
+        self._value = value
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        found = range(self._count)[index]
+        return self._value if isinstance(found, int) else Same(self._value, len(found))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Same, (self._value, self._count)
+
+
+class Array(Sequence[Any]):
+    """array: values of one type, a read-only sequence (1.0 part 1 section 1.6.24).
+
+    `Array(items)` takes the type of its first item, which every item must have; `element` names it
+    otherwise: one of the classes of this module, or int, str, bytes, float, bool, list, dict,
+    uuid.UUID, as `encode` maps them, or type(None). `descriptors` are those that all elements have in
+    common, the outermost first. An Array equals another one with equal items, element and descriptors,
+    and a tuple or list of equal items.
+
+    >>> Array([Symbol("en"), Symbol("de")])
+    Array([Symbol('en'), Symbol('de')])
+    >>> list(Array([], element=Symbol))
+    []
+    """
+
+    __slots__ = ("_items", "descriptors", "element", "wire")
+
+    def __init__(
+        self,
+        items: Iterable[Any] = (),
+        element: type[Any] | None = None,
+        descriptors: tuple[Any, ...] = (),
+    ) -> None:
+        values = tuple(items)
+        if element is None:
+            if not values:
+                raise ValueError("an Array without items needs its element")
+            element = cast("type[Any]", values[0].__class__)
+        self._items: Sequence[Any] = values
+        self.element: type[Any] = element
+        self.descriptors = descriptors
+        self.wire: bytes | None = None
+
+    @staticmethod
+    def from_wire(
+        items: Sequence[Any], element: type[Any], descriptors: tuple[Any, ...], wire: bytes | None
+    ) -> Array:
+        """An array of what was decoded, with its octets, which it then encodes to."""
+        array = object.__new__(Array)
+        array._items = items
+        array.element = element
+        array.descriptors = descriptors
+        array.wire = wire
+        return array
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return self._items[index]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Array):
+            if self.element is not other.element or self.descriptors != other.descriptors:
+                return False
+            if self.wire is not None and self.wire == other.wire:
+                return True
+            return len(self._items) == len(other._items) and tuple(self) == tuple(other)
+        if isinstance(other, (tuple, list)):
+            items = cast("Sequence[Any]", other)
+            return len(self._items) == len(items) and tuple(self) == tuple(items)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple([hashable(item) for item in self._items]))
+
+    def __repr__(self) -> str:
+        text = f"Array({list(self._items)!r}"
+        if not self._items or self._items[0].__class__ is not self.element:
+            text += f", element={self.element.__name__}"
+        if self.descriptors:
+            text += f", descriptors={self.descriptors!r}"
+        return text + ")"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Array.from_wire, (self._items, self.element, self.descriptors, self.wire)
+
+
+def hashable(value: Any) -> Any:
+    """`value`, or for what has no hash something that has, equal for equal values."""
+    if isinstance(value, (list, tuple)):
+        return tuple([hashable(item) for item in cast("Sequence[Any]", value)])
+    if isinstance(value, Mapping):
+        return frozenset([hashable(key) for key in cast("Mapping[object, Any]", value)])
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return value
+
+
+__all__ = [
+    "Array",
+    "Byte",
+    "Char",
+    "Described",
+    "Float",
+    "Int",
+    "Opaque",
+    "Same",
+    "Short",
+    "Symbol",
+    "Timestamp",
+    "UByte",
+    "UInt",
+    "ULong",
+    "UShort",
+    "hashable",
+]

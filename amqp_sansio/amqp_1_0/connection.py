@@ -1,0 +1,612 @@
+"""Connection: one end of an AMQP 1.0 connection as a pure value (1.0 part 2 section 2.4)."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .._receive import ReceiveBuffer
+from .._send import SendBuffer
+from .._timers import Clock, Timers
+from ..endpoint import CloseHint, Role, Side
+from ..errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
+from ..events import NEED_DATA, PAUSED, By, CloseReport, SendPaused, SendResumed, Signal
+from ..versions import AMQP_1_0, Version
+from . import closing, opening, sasl_layer, sessions, states
+from ._performatives import Close, Open, SaslFrame, Transfer, decode_frame_body
+from .books import number_of
+from .conditions import RESOURCE_LIMIT_EXCEEDED
+from .config import Config, check_config, own_channel_max, own_max_frame_size
+from .frames import AMQP, EMPTY_FRAME, FRAME, HEADER_SIZE, next_frame
+from .session import make_error
+from .stages import Stage
+from .violation import Violation, misuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+    from ..events import Event
+    from ..sasl import ScramKeys
+    from ._performatives import Performative
+    from .joint import Half
+    from .sessions import Session
+
+SCHEMA: Final = 1
+"""The layout of a pickled connection; a snapshot of another layout is refused."""
+
+_KEEP: Final = CloseHint.KEEP
+_FRAMES: Final = Stage.FRAMES
+_TIMER_ORDER: Final = ("handshake", "close")
+_OPENING: Final = frozenset({Stage.FIRST, Stage.SASL, Stage.HEADER, Stage.OPENING})
+_frame: Final = FRAME.unpack_from
+_pack: Final = FRAME.pack
+_BEGIN: Final = 0x11
+_END: Final = 0x17
+"""The performatives of sessions, all but open and close."""
+
+
+class Connection:
+    """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
+
+    The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
+    snapshot at any step. Commands take no time; anything random comes from the configuration.
+
+    >>> connection = Connection.client(Config(container_id="me"))
+    >>> connection.data_to_send(0.0)[:8]
+    b'AMQP\\x00\\x01\\x00\\x00'
+    >>> connection.state
+    'OPEN_PIPE'
+    """
+
+    VERSION: ClassVar[Version] = AMQP_1_0
+
+    __slots__ = (
+        "_backlog_high",
+        "_bodies",
+        "_buffer",
+        "_clock",
+        "_close_hint",
+        "_ending",
+        "_events",
+        "_half",
+        "_incoming_max",
+        "_joint",
+        "_last_received",
+        "_last_sent",
+        "_lost",
+        "_max_frame",
+        "_out",
+        "_paused_sending",
+        "_report",
+        "_report_later",
+        "_sasl",
+        "_send_within",
+        "_serial",
+        "_sessions",
+        "_side",
+        "_stage",
+        "_timers",
+        "_unit_offset",
+        "_unparsed",
+        "_waiting_for",
+        "_was_full",
+        "config",
+        "mechanism",
+        "own_open",
+        "peer_close",
+        "peer_open",
+        "role",
+    )
+
+    def __init__(self, role: Role, config: Config) -> None:
+        check_config(config, role)
+        self.role = role
+        self.config = config
+        self.mechanism = ""
+        self.own_open: Open | None = None
+        self.peer_open: Open | None = None
+        self.peer_close: Close | None = None
+        self._side = number_of(role)
+        self._joint = sessions.EndpointJoint(self, config.limits)
+        self._half: Half = self._joint.halves[self._side]
+        self._sessions: dict[int, Session] = {}
+        self._buffer = ReceiveBuffer()
+        self._out = SendBuffer()
+        self._clock = Clock()
+        self._timers = Timers(_TIMER_ORDER)
+        self._events: deque[Event] = deque()
+        self._stage = Stage.FIRST
+        self._sasl: Any = None
+        self._waiting_for: str | None = None
+        self._ending: tuple[str, str] | None = None
+        self._close_hint = CloseHint.KEEP
+        self._report: CloseReport | None = None
+        self._report_later: CloseReport | None = None
+        self._last_received: float | None = None
+        self._last_sent: float | None = None
+        self._max_frame = config.initial_frame_size
+        self._incoming_max = config.initial_frame_size
+        self._send_within = 0.0
+        self._unparsed = config.limits.unparsed
+        self._backlog_high = config.limits.backlog_high
+        self._unit_offset = self._bodies = self._serial = 0
+        self._paused_sending = self._was_full = self._lost = False
+        if role is Side.CLIENT:
+            self._incoming_max = own_max_frame_size(config)
+            opening.start(self)
+
+    @classmethod
+    def client(cls, config: Config | None = None) -> Self:
+        """A client's end; its protocol header is queued at once, and without SASL its open too.
+
+        Raises ValueError for a configuration that can't work, LocalProtocolError for an open above 512 octets.
+        """
+        return cls(Side.CLIENT, config or Config())
+
+    @classmethod
+    def server(cls, config: Config | None = None) -> Self:
+        """A server's end; it waits for the client's protocol header. Raises ValueError.
+
+        >>> Connection.server(Config(mechanisms=("PLAIN",))).state
+        'START'
+        """
+        return cls(Side.SERVER, config or Config())
+
+    # The edge: what adapters call.
+
+    def receive_data(self, data: Buffer, now: float) -> None:
+        """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`.
+
+        No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence
+        counts anew.
+        """
+        octets = data if type(data) is bytes else bytes(data)
+        buffer = self._buffer
+        after = len(buffer.data) - buffer.pos + buffer.held + len(octets)
+        ended = self._close_hint is not _KEEP or self._ending is not None
+        if after > self._unparsed and not ended and octets:
+            raise LimitExceeded(
+                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; "
+                "take events first"
+            )
+        self._clock.advance(now)
+        if ended:
+            return
+        self._last_received = now
+        if octets:
+            buffer.append(octets)
+            if after == self._unparsed:
+                self._was_full = True
+
+    def receive_eof(self, now: float) -> None:
+        """The peer ended its stream; takes effect behind the octets still queued."""
+        self._end_later(now, "eof", "the peer ended the stream")
+
+    def connection_lost(self, reason: str, now: float) -> None:
+        """The transport is gone; takes effect behind the octets still queued."""
+        self._end_later(now, "lost", reason)
+        self._lost = True
+        self._out.clear()
+        self._close_hint = CloseHint.CLOSE_NOW
+
+    def next_event(self) -> Event | Signal:
+        """One step: the next event, NEED_DATA, or PAUSED while a request of the peer waits for its answer."""
+        events = self._events
+        if events:
+            return events.popleft()
+        signal: Signal = NEED_DATA
+        while self._waiting_for is None:
+            if self._stage is _FRAMES:
+                self._receive_frames(events)
+                if events:
+                    return events.popleft()
+            if not self._receive_unit():
+                break
+            if events:
+                return events.popleft()
+        else:
+            signal = PAUSED
+        if self._ending is not None:
+            closing.finish(self, *self._ending)
+            if events:
+                return events.popleft()
+        return signal
+
+    def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
+        """Octets to write now, in one piece, at most `max_bytes`; what was held back may give a `SendResumed`."""
+        self._clock.advance(now)
+        if self._was_full:
+            self._count_silence_anew(now)
+        out = self._out
+        if self._close_hint is CloseHint.CLOSE_NOW:
+            return b""
+        octets = out.take(max_bytes) if out.size else b""
+        if octets:
+            self._last_sent = now
+        if self._stage is not _FRAMES or self._waiting_for is not None:
+            self._arm_timers(now)
+        if self._paused_sending and out.size <= self.config.limits.backlog_low:
+            self._paused_sending = False
+            self._events.append(SendResumed(out.size))
+        return octets
+
+    def handle_timeout(self, now: float) -> None:
+        """Send the empty frame that is due, or give up on a peer that is silent, stuck in the opening, or
+        doesn't answer a close."""
+        self._clock.advance(now)
+        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+            return
+        for name in self._timers.due(now):
+            if name == "close":
+                self._ending = ("close-timeout", "the peer did not answer the close")
+            else:
+                text = f"the opening did not finish, next should come {self._stage.value}"
+                self._ending = ("handshake-timeout", text)
+        due = self._empty_frame_due()
+        if due is not None and due <= now:
+            self._keep_alive(now)
+        if self._was_full:
+            self._count_silence_anew(now)
+        silence = self._silence_deadline()
+        if silence is not None and silence <= now:
+            closing.silent(self, now)
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `handle_timeout` is wanted, in seconds on the caller's clock; None: never."""
+        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+            return None
+        deadline = self._timers.next
+        for other in (self._empty_frame_due(), self._silence_deadline()):
+            if other is not None and (deadline is None or other < deadline):
+                deadline = other
+        return deadline
+
+    @property
+    def receive_budget(self) -> int:
+        """Octets that `receive_data` still takes; 0 means: stop reading."""
+        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+            return 0
+        return max(0, self._unparsed - len(self._buffer))
+
+    @property
+    def close_hint(self) -> CloseHint:
+        """What to do with the transport after writing `data_to_send`."""
+        return self._close_hint
+
+    @property
+    def send_backlog(self) -> int:
+        """Octets queued for `data_to_send`."""
+        return self._out.size
+
+    # State.
+
+    @property
+    def state(self) -> str:
+        """The connection's state by its name in 1.0 part 2 section 2.4.6, such as "OPENED"."""
+        if self._stage is Stage.ENDED:
+            return "END"
+        peer = self._joint.halves[1 - self._side].state
+        name = states.connection_state(self._half.state, peer)
+        later = self._report_later
+        failed = later is not None and later.by is By.LOCAL and later.condition
+        return "DISCARDING" if name == "CLOSE_SENT" and failed else name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sessions can be opened and used."""
+        opened = self._stage is Stage.FRAMES and self._waiting_for != opening.OPEN
+        return opened and self._close_hint is CloseHint.KEEP
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why the connection ended, once it has."""
+        return self._report
+
+    @property
+    def max_frame_size(self) -> int:
+        """The largest frame in octets that the peer takes."""
+        return self._max_frame
+
+    @property
+    def channel_max(self) -> int:
+        """The highest channel number that this end may use: the peer's word, within `Limits.channels`."""
+        peer = 0 if self.peer_open is None else self.peer_open.channel_max
+        return min(peer, own_channel_max(self.config))
+
+    @property
+    def outgoing_locale(self) -> str:
+        """The locale in which the peer wants this end's texts, of those configured (1.0 part 2 section 2.7.1)."""
+        wanted = () if self.peer_open is None else self.peer_open.incoming_locales
+        return opening.chosen_locale(wanted, self.config.outgoing_locales)
+
+    @property
+    def incoming_locale(self) -> str:
+        """The locale of the texts that the peer sends."""
+        supported = () if self.peer_open is None else self.peer_open.outgoing_locales
+        return opening.chosen_locale(self.config.incoming_locales, supported)
+
+    @property
+    def sessions(self) -> tuple[int, ...]:
+        """The channel numbers of this end's sessions."""
+        return tuple(self._sessions)
+
+    def session(self, channel: int) -> Session:
+        """The session that this end sends on `channel`. Raises EndpointClosed when there is none."""
+        return sessions.find(self, channel)
+
+    # Commands.
+
+    def open_session(
+        self,
+        *,
+        properties: Mapping[Any, Any] | None = None,
+        offered_capabilities: Iterable[str] = (),
+        desired_capabilities: Iterable[str] = (),
+    ) -> Session:
+        """Begin a session on the lowest free channel; usable at `Opened(Scope.SESSION, ...)`, which ends its
+        `opening` handle.
+
+        Raises LocalProtocolError when no channel is free, EndpointClosed.
+        """
+        return sessions.open_session(
+            self,
+            properties=properties,
+            offered_capabilities=offered_capabilities,
+            desired_capabilities=desired_capabilities,
+        )
+
+    def close(
+        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
+    ) -> None:
+        """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
+
+        `condition` is an error condition ("amqp:connection:forced") or "" for a normal close. Before the headers are
+        exchanged the socket is closed without a word.
+        """
+        closing.close_connection(self, condition, description, info)
+
+    def accept_authentication(self) -> None:
+        """Server: let the client in, answering `AuthenticationRequested`."""
+        sasl_layer.accept_authentication(self)
+
+    def refuse_authentication(self, text: str = "", code: int = sasl_layer.AUTH) -> None:
+        """Server: turn the client away, answering `AuthenticationRequested`.
+
+        `code` is that of sasl-outcome: 1 for the credentials, 2 to 4 for a failure of the server (1.0 part 5 section
+        5.3.3.6). `text` is only for the report: the client doesn't get it.
+        """
+        sasl_layer.refuse_authentication(self, text or "the login was refused", code)
+
+    def provide_scram_keys(self, keys: ScramKeys | None) -> None:
+        """Server: answer `ScramKeysRequested`; None refuses the user, without telling it from a wrong password."""
+        sasl_layer.provide_scram_keys(self, keys)
+
+    def accept_open(self, **changes: Any) -> None:
+        """Server: answer `OpenRequested` with this end's open; `changes` are fields of it, as `properties`.
+
+        Raises LocalProtocolError, CodecError, TypeError, with the question still open.
+        """
+        opening.accept_open(self, changes)
+
+    def refuse_open(
+        self,
+        condition: str = "amqp:not-allowed",
+        text: str = "",
+        info: Mapping[Any, Any] | None = None,
+    ) -> None:
+        """Server: answer `OpenRequested` with a close: "amqp:not-found" for an unknown host,
+        "amqp:connection:redirect" with an `info` that names another one (1.0 part 2 section 2.8.16)."""
+        error = make_error(condition, text, info)
+        if error is None:
+            raise LocalProtocolError("refuse_open needs an error condition")
+        opening.refuse_open(self, error)
+
+    # Inside.
+
+    def _receive_frames(self, events: deque[Event]) -> None:
+        """Take whole frames until one gives an event, octets are missing, or one isn't the common case.
+
+        What isn't is left to the general step, with nothing changed.
+        """
+        buffer = self._buffer
+        most = self._incoming_max
+        try:
+            while not events and self._stage is _FRAMES:
+                data = buffer.data
+                pos = buffer.pos
+                left = len(data) - pos
+                if left <= HEADER_SIZE:
+                    return
+                size, doff, kind, channel = _frame(data, pos)
+                if size > left or size > most or size <= HEADER_SIZE or doff != 2 or kind:
+                    return
+                end = pos + size
+                try:
+                    body, at = decode_frame_body(data, pos + HEADER_SIZE, end)
+                except CodecError:
+                    return
+                if body.__class__ is not Transfer and (at != end or not _BEGIN <= body.CODE <= _END):
+                    return
+                self._unit_offset = buffer.consumed + pos
+                buffer.pos = end
+                sessions.receive(self, channel, body, data[at:end])
+        except (Violation, CodecError, LocalProtocolError) as error:
+            closing.fail_for(self, error)
+
+    def _receive_unit(self) -> bool:
+        """Parse and apply one unit; False while octets are missing or nothing more is taken."""
+        stage = self._stage
+        buffer = self._buffer
+        if stage is Stage.ENDED or (buffer.need and len(buffer) < buffer.need):
+            return False
+        self._unit_offset = buffer.offset
+        try:
+            if stage is Stage.FRAMES or stage is Stage.OPENING:
+                return self._receive_frame()
+            if stage is Stage.CLOSING:
+                return closing.receive(self)
+            if stage is Stage.SASL:
+                return sasl_layer.receive_frame(self)
+            return opening.receive_header(self)
+        except (Violation, CodecError, LocalProtocolError) as error:
+            closing.fail_for(self, error)
+        return True
+
+    def _receive_frame(self) -> bool:
+        """Take one AMQP frame. Raises Violation, CodecError."""
+        frame = next_frame(self._buffer, AMQP, self._incoming_max)
+        if frame is None:
+            return False
+        channel, data, start, end = frame
+        if start == end:
+            self._joint.step_empty(1 - self._side, channel)
+            return True
+        body, at = decode_frame_body(data, start, end)
+        if isinstance(body, SaslFrame) or (at != end and body.__class__ is not Transfer):
+            raise closing.misplaced(body, end - at)
+        if isinstance(body, Open):
+            self._joint.step(1 - self._side, channel, body)
+            opening.receive_open(self, body)
+        elif isinstance(body, Close):
+            self._joint.step(1 - self._side, channel, body)
+            closing.peer_closes(self, body)
+        else:
+            sessions.receive(self, channel, body, data[at:end])
+        return True
+
+    def _send(self, channel: int, performative: Performative, payload: bytes = b"") -> None:
+        """Step the books for this end's own frame, and queue it. Raises LocalProtocolError, LimitExceeded,
+        CodecError, with nothing changed."""
+        body = performative.encode()
+        size = HEADER_SIZE + len(body) + len(payload)
+        if size > self._max_frame:
+            raise LocalProtocolError(
+                f"{performative.NAME} takes a frame of {size} octets, the peer takes {self._max_frame} "
+                "(amqp:frame-size-too-small)",
+                rule="1.0/transport/open/max-frame-size",
+            )
+        self._check_backlog(size)
+        try:
+            self._joint.step(self._side, channel, performative, payload)
+        except Violation as violation:
+            raise misuse(violation) from None
+        self._append(_pack(size, 2, AMQP, channel) + body + payload)
+
+    def _queue(self, channel: int, body: bytes, payload: bytes = b"") -> None:
+        """Queue an AMQP frame that the books have seen and the peer takes."""
+        size = HEADER_SIZE + len(body) + len(payload)
+        out = self._out
+        out.parts.append(_pack(size, 2, AMQP, channel) + body + payload)
+        out.size += size
+        if out.size > self._backlog_high and not self._paused_sending:
+            self._pause_sending()
+
+    def _append(self, octets: bytes) -> None:
+        """Queue octets, and say so when the backlog has become high."""
+        self._out.append(octets)
+        if self._out.size > self._backlog_high and not self._paused_sending:
+            self._pause_sending()
+
+    def _check_backlog(self, octets: int) -> None:
+        """Raises LimitExceeded when so many octets more are more than `Limits.backlog_hard`."""
+        size = self._out.size + octets
+        hard = self.config.limits.backlog_hard
+        if size > hard:
+            raise LimitExceeded(
+                f"{size} octets would wait to be sent, Limits.backlog_hard allows {hard}; stop at SendPaused",
+                rule="1.0/transport/error/resource-limit",
+            )
+
+    def _new_serial(self) -> int:
+        """A number that this connection hasn't used, for keys and names."""
+        self._serial += 1
+        return self._serial
+
+    def _new_link_name(self) -> str:
+        """A name for a link that has none given: unique where container-ids are."""
+        return f"{self.config.container_id}-{self._new_serial()}"
+
+    def _pause_sending(self) -> None:
+        self._paused_sending = True
+        self._events.append(SendPaused(self._out.size))
+
+    def _check_open(self) -> None:
+        """Raises EndpointClosed, and LocalProtocolError before the connection is open."""
+        if self._stage is _FRAMES and not self._lost and self._waiting_for != opening.OPEN:
+            return
+        report = self._report or self._report_later
+        if report is None and self._lost and self._ending is not None:
+            report = CloseReport(By.TRANSPORT, 0, self._ending[1])
+        if report is not None:
+            what = "closing" if self._report is None and not self._lost else "closed"
+            raise EndpointClosed(f"the connection is {what}: {report}", report)
+        raise LocalProtocolError(f"the connection is not open yet ({self.state}); wait for Opened")
+
+    def _arm_timers(self, now: float) -> None:
+        """The opening is timed from the first turn of the loop on, a close from when it has left."""
+        timers = self._timers
+        if self._stage in _OPENING or self._waiting_for == opening.OPEN:
+            if "handshake" not in timers.deadlines:
+                timers.set("handshake", now + self.config.handshake_timeout)
+        elif self._stage is Stage.CLOSING and (self._out.size or "close" not in timers.deadlines):
+            timers.set("close", now + self.config.close_timeout)
+
+    def _empty_frame_due(self) -> float | None:
+        if not self._send_within or self._out.size or self._last_sent is None:
+            return None
+        if self._half.state is not states.Connection.OPEN:
+            return None
+        return self._last_sent + self._send_within / 2
+
+    def _keep_alive(self, now: float) -> None:
+        """Send an empty frame, or say that it comes too late (1.0 part 2 section 2.4.5)."""
+        late = 2 * self._send_within
+        if self._last_sent is not None and now > self._last_sent + late:
+            text = f"this end sent nothing for {now - self._last_sent:g} seconds, the peer bears {late:g}"
+            report = CloseReport(By.LOCAL, 0, text, condition=RESOURCE_LIMIT_EXCEEDED)
+            closing.send_close(self, report, make_error(RESOURCE_LIMIT_EXCEEDED, text))
+            return
+        self._joint.step_empty(self._side)
+        self._out.append(EMPTY_FRAME)
+
+    def _silence_deadline(self) -> float | None:
+        threshold = self.config.idle_time_out
+        if not threshold or self._last_received is None or not self.is_open:
+            return None
+        return self._last_received + threshold if self.receive_budget else None
+
+    def _count_silence_anew(self, now: float) -> None:
+        """While the budget was 0 nobody read, so that the peer's silence said nothing."""
+        if self.receive_budget:
+            self._was_full = False
+            self._last_received = now
+
+    def _end_later(self, now: float, kind: str, reason: str) -> None:
+        self._clock.advance(now)
+        if self._ending is None and self._report is None:
+            self._ending = (kind, reason)
+
+    def __getstate__(self) -> tuple[int, dict[str, object]]:
+        state = {name: getattr(self, name) for name in Connection.__slots__}
+        state["_unit_offset"] = 0
+        return SCHEMA, state
+
+    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
+        schema, values = state
+        if schema != SCHEMA:
+            text = f"this snapshot has layout {schema}, this release reads {SCHEMA}"
+            raise ValueError(f"{text}; replay the recording instead")
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<AMQP 1.0 {self.role.value} connection, {self.state}>"
+
+
+__all__ = ["Connection"]

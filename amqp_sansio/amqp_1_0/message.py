@@ -1,0 +1,675 @@
+"""Messages: their sections, read when they are asked for (1.0 part 3 section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar, cast
+
+from ..errors import CodecError
+from . import _sections
+from ._decode import ENTRIES, NESTING, Map, read_value
+from ._encode import encode, encode_binary
+from ._fast import locate as fast_locate
+from ._fast import read_map, write_properties
+from ._faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
+from ._octets import BINARY, READ_U32
+from ._performatives import Header, Properties
+from ._sections import Section, check_map, locate
+from ._types import Symbol
+from .performative import Composite
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from ._types import Timestamp
+
+C = TypeVar("C", bound=Composite)
+BodyKind = Literal["data", "sequence", "value", "none"]
+
+
+class Data:
+    """A body of one or more data sections, octets each (1.0 part 3 section 3.2.6).
+
+    >>> Data(b"ab", b"c").encode()
+    b'\\x00Su\\xa0\\x02ab\\x00Su\\xa0\\x01c'
+    """
+
+    __slots__ = ("parts",)
+    __match_args__ = ("parts",)
+
+    KIND: ClassVar[BodyKind] = "data"
+
+    def __init__(self, *parts: bytes | bytearray | memoryview) -> None:
+        self.parts: tuple[bytes, ...] = tuple([bytes(part) for part in parts])
+
+    @property
+    def content(self) -> bytes:
+        """The octets of all sections joined."""
+        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+
+    def encode(self) -> bytes:
+        """The octets of the sections."""
+        return b"".join([b"\0\x53\x75" + encode_binary(part) for part in self.parts])
+
+    def __eq__(self, other: object) -> bool:
+        return self.parts == other.parts if isinstance(other, Data) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __repr__(self) -> str:
+        return f"Data({', '.join(map(repr, self.parts))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Data, self.parts
+
+
+class AmqpSequence:
+    """A body of one or more amqp-sequence sections, lists each (1.0 part 3 section 3.2.7).
+
+    >>> AmqpSequence([1, 2], ["a"]).content
+    [1, 2, 'a']
+    """
+
+    __slots__ = ("parts",)
+    __match_args__ = ("parts",)
+
+    KIND: ClassVar[BodyKind] = "sequence"
+
+    def __init__(self, *parts: Sequence[Any]) -> None:
+        self.parts: tuple[list[Any], ...] = tuple([list(part) for part in parts])
+
+    @property
+    def content(self) -> list[Any]:
+        """The values of all sections in one list."""
+        return [value for part in self.parts for value in part]
+
+    def encode(self) -> bytes:
+        """The octets of the sections."""
+        return b"".join([b"\0\x53\x76" + encode(part) for part in self.parts])
+
+    def __eq__(self, other: object) -> bool:
+        return self.parts == other.parts if isinstance(other, AmqpSequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"AmqpSequence({', '.join(map(repr, self.parts))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AmqpSequence, self.parts
+
+
+class AmqpValue:
+    """A body of one amqp-value section, a value of any type (1.0 part 3 section 3.2.8).
+
+    >>> AmqpValue("hi").encode()
+    b'\\x00Sw\\xa1\\x02hi'
+    """
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+
+    KIND: ClassVar[BodyKind] = "value"
+
+    def __init__(self, value: Any) -> None:
+        self.value: Any = value
+
+    @property
+    def content(self) -> Any:
+        """The value."""
+        return self.value
+
+    def encode(self) -> bytes:
+        """The octets of the section."""
+        return b"\0\x53\x77" + encode(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == other.value) if isinstance(other, AmqpValue) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"AmqpValue({self.value!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AmqpValue, (self.value,)
+
+
+Body = Data | AmqpSequence | AmqpValue
+
+_UNREAD: Final[Any] = NotImplemented
+_EMPTY: Final = Map()
+_NOTHING: Final[dict[int, Any]] = {}
+_HEADER: Final = _sections.HEADER
+_PROPERTIES: Final = _sections.PROPERTIES
+_APPLICATION_PROPERTIES: Final = _sections.APPLICATION_PROPERTIES
+_DATA: Final = _sections.DATA
+_DEFAULTS: Final = Header()
+_new: Final[Any] = object.__new__
+
+
+class Message:
+    """A message in the specification's format 0: an immutable set of sections (1.0 part 3 section 3.2).
+
+    A `body` of octets becomes one data section, `Data`, `AmqpSequence` and `AmqpValue` are taken as they
+    are, and anything else, None as well, becomes an amqp-value. Annotations take symbols or ULong as
+    keys (a str is taken as a symbol), application properties str keys and simple values.
+
+    One from the wire keeps its octets: `encode` gives exactly these, and a section is only read when
+    it's asked for, so that any access may raise CodecError; `check_message` tells beforehand. Maps
+    that aren't there are empty ones; a header or properties that aren't there are None.
+
+    >>> message = Message(b"hello", properties=Properties(subject="greeting"))
+    >>> again = Message.from_wire(message.encode())
+    >>> again.body, again.subject, again == message
+    (b'hello', 'greeting', True)
+    """
+
+    __slots__ = (
+        "_application_properties",
+        "_bare",
+        "_body",
+        "_content",
+        "_delivery_annotations",
+        "_footer",
+        "_header",
+        "_index",
+        "_message_annotations",
+        "_payload",
+        "_properties",
+    )
+
+    # From the wire only the payload is there at first; any other slot is filled when it's asked for.
+    _payload: bytes
+    # Of each section where it begins, or all that is known of it when its descriptor isn't of the short form.
+    _index: dict[int, Any]
+    _bare: bytes | None
+    _content: Any
+    _body: Body | None
+    _header: Header | None
+    _properties: Properties | None
+    _delivery_annotations: Mapping[Any, Any]
+    _message_annotations: Mapping[Any, Any]
+    _application_properties: Mapping[str, Any]
+    _footer: Mapping[Any, Any]
+
+    def __init__(
+        self,
+        body: Any = None,
+        *,
+        header: Header | None = None,
+        delivery_annotations: Mapping[Any, Any] | None = None,
+        message_annotations: Mapping[Any, Any] | None = None,
+        properties: Properties | None = None,
+        application_properties: Mapping[str, Any] | None = None,
+        footer: Mapping[Any, Any] | None = None,
+    ) -> None:
+        kind = body.__class__
+        if kind is bytes:
+            content = body
+            body = _new(Data)
+            body.parts = (content,)
+        elif kind is bytearray or kind is memoryview:
+            body = Data(body)
+        elif kind is not Data and kind is not AmqpSequence and kind is not AmqpValue:
+            body = AmqpValue(body)
+        self._body = body
+        self._header = header
+        self._delivery_annotations = _EMPTY if delivery_annotations is None else delivery_annotations
+        self._message_annotations = _EMPTY if message_annotations is None else message_annotations
+        self._properties = properties
+        self._application_properties = (
+            _EMPTY if application_properties is None else application_properties
+        )
+        self._footer = _EMPTY if footer is None else footer
+        self._payload = self._index = self._content = _UNREAD
+        self._bare = None
+
+    @staticmethod
+    def from_wire(payload: bytes) -> Message:
+        """A message over its octets. Checks nothing yet."""
+        message = _new(Message)
+        message._payload = payload
+        message._index = message._content = message._body = message._header = _UNREAD
+        message._delivery_annotations = message._message_annotations = _UNREAD
+        message._properties = message._application_properties = message._footer = _UNREAD
+        return message
+
+    def encode(self) -> bytes:
+        """All sections' octets. Raises CodecError for values that a section can't hold."""
+        payload = self._payload
+        if payload is _UNREAD:
+            payload = self._payload = self._encode()
+        return payload
+
+    def _encode(self) -> bytes:
+        parts: list[bytes] = []
+        if self._header is not None:
+            parts.append(self._header.encode())
+        if self._delivery_annotations:
+            parts += (b"\0\x53\x71", _encode_annotations(self._delivery_annotations))
+        if self._message_annotations:
+            parts += (b"\0\x53\x72", _encode_annotations(self._message_annotations))
+        if self._bare is not None:
+            parts.append(self._bare)
+        else:
+            if self._properties is not None:
+                parts.append(self._properties.encode())
+            if self._application_properties:
+                parts += (b"\0\x53\x74", _encode_properties(self._application_properties))
+            body = self._body
+            if body.__class__ is Data and len(body.parts) == 1 and len(body.parts[0]) < 256:
+                parts += (b"\0\x53\x75", BINARY[len(body.parts[0])], body.parts[0])
+            elif body is not None:
+                parts.append(body.encode())
+        if self._footer:
+            parts += (b"\0\x53\x78", _encode_annotations(self._footer))
+        return b"".join(parts)
+
+    def replace(self, **changes: Any) -> Message:
+        """A message with other sections in some places.
+
+        As long as no section of the bare message is among them, that keeps its octets (section 3.2).
+        """
+        values: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
+        values["body"] = self.typed_body
+        message = Message(**{**values, **changes})
+        if not changes.keys() & {"body", "properties", "application_properties"}:
+            message._body = values["body"]
+            message._bare = self.bare
+        return message
+
+    @property
+    def sections(self) -> tuple[tuple[str, int, int], ...]:
+        """Each section as its name, such as "application-properties", and where in `encode()` it begins and ends."""
+        return tuple([(_sections.NAMES[number], start, stop) for number, start, _, stop in self._located_sections()])
+
+    @property
+    def bare(self) -> bytes:
+        """The octets of the bare message: properties, application properties and body."""
+        octets = self.encode()
+        inside = [
+            (start, stop)
+            for number, start, _, stop in self._located_sections()
+            if _sections.PROPERTIES <= number <= _sections.AMQP_VALUE
+        ]
+        return octets[inside[0][0] : inside[-1][1]] if inside else b""
+
+    def _located(self) -> dict[int, Any]:
+        index = self._index
+        if index is _UNREAD:
+            octets = self.encode()
+            try:
+                index = fast_locate(octets)
+            except READ_FAULTS:
+                index = locate(octets)
+            self._index = index
+        return index
+
+    def _located_sections(self) -> list[Section]:
+        index = self._located()
+        found: list[Section] = []
+        for number, section in index.items():
+            if section.__class__ is int:
+                # The end of a section is where the next one begins.
+                if found:
+                    found[-1] = (*found[-1][:3], section)
+                found.append((number, section, section + 3, len(self._payload)))
+            else:
+                found.append(section)
+        return found
+
+    def _find(self, number: int) -> Section | None:
+        return next((section for section in self._located_sections() if section[0] == number), None)
+
+    @property
+    def header(self) -> Header | None:
+        """The header, or None when there is none: then its defaults hold."""
+        known = self._header
+        if known is not _UNREAD:
+            return known
+        index = self._index
+        start = (self._located() if index is _UNREAD else index).get(_HEADER)
+        if start is None:
+            self._header = None
+            return None
+        payload = self._payload
+        try:
+            found, _ = Header.fast(payload, start + 3, len(payload), start)
+        except READ_FAULTS:
+            found = self._read_record(Header, _HEADER)
+        self._header = found
+        return found
+
+    @property
+    def properties(self) -> Properties | None:
+        """The properties, or None when there are none."""
+        known = self._properties
+        if known is not _UNREAD:
+            return known
+        index = self._index
+        start = (self._located() if index is _UNREAD else index).get(_PROPERTIES)
+        if start is None:
+            self._properties = None
+            return None
+        payload = self._payload
+        try:
+            found, _ = Properties.fast(payload, start + 3, len(payload), start)
+        except READ_FAULTS:
+            found = self._read_record(Properties, _PROPERTIES)
+        self._properties = found
+        return found
+
+    def _read_record(self, kind: type[C], number: int) -> C:
+        _, start, at, stop = cast("Section", self._find(number))
+        return kind.read(self._payload, at, stop, NESTING - 1, ENTRIES, start)[0]
+
+    @property
+    def delivery_annotations(self) -> Mapping[Any, Any]:
+        """What the sender says of this delivery, for one hop."""
+        found = self._delivery_annotations
+        if found is _UNREAD:
+            found = self._delivery_annotations = self._read_map(_sections.DELIVERY_ANNOTATIONS)
+        return found
+
+    @property
+    def message_annotations(self) -> Mapping[Any, Any]:
+        """What the infrastructure says of the message, for every hop."""
+        found = self._message_annotations
+        if found is _UNREAD:
+            found = self._message_annotations = self._read_map(_sections.MESSAGE_ANNOTATIONS)
+        return found
+
+    @property
+    def application_properties(self) -> Mapping[str, Any]:
+        """The application's own properties."""
+        known = self._application_properties
+        if known is not _UNREAD:
+            return known
+        index = self._index
+        start = (self._located() if index is _UNREAD else index).get(_APPLICATION_PROPERTIES)
+        if start is None:
+            return _EMPTY
+        payload = self._payload
+        found = _new(Map)
+        try:
+            found._values, stop = read_map(payload, start + 3, len(payload), 0xA1)
+            found._raw = payload[start + 3 : stop]
+        except READ_FAULTS:
+            found = self._read_map(_APPLICATION_PROPERTIES)
+        self._application_properties = found
+        return found
+
+    @property
+    def footer(self) -> Mapping[Any, Any]:
+        """What is only known after the whole bare message."""
+        found = self._footer
+        if found is _UNREAD:
+            found = self._footer = self._read_map(_sections.FOOTER)
+        return found
+
+    def _read_map(self, number: int) -> Map:
+        section = self._find(number)
+        if section is None:
+            return _EMPTY
+        payload = self._payload
+        _, _, at, stop = section
+        if number != _APPLICATION_PROPERTIES:
+            try:
+                return Map.of_values(payload[at:stop], read_map(payload, at, stop, 0xA3)[0])
+            except READ_FAULTS:
+                pass
+        check_map(payload, at, stop, number)
+        return cast("Map", read_value(payload, at, stop, NESTING, ENTRIES)[0])
+
+    @property
+    def typed_body(self) -> Body | None:
+        """The body with its sections, or None when there is none."""
+        found = self._body
+        if found is _UNREAD:
+            found = self._body = self._read_body()
+        return found
+
+    def _read_body(self) -> Body | None:
+        parts: list[Any] = []
+        kind = 0
+        sections = self._located_sections()
+        payload = self._payload
+        for number, _, at, stop in sections:
+            if number == _sections.DATA:
+                kind = number
+                parts.append(payload[at + (2 if payload[at] == 0xA0 else 5) : stop])
+            elif number == _sections.AMQP_VALUE or number == _sections.AMQP_SEQUENCE:
+                kind = number
+                parts.append(read_value(payload, at, stop, NESTING, ENTRIES)[0])
+        if kind == _sections.DATA:
+            data = _new(Data)
+            data.parts = tuple(parts)
+            return data
+        if kind == _sections.AMQP_SEQUENCE:
+            return AmqpSequence(*parts)
+        return AmqpValue(parts[0]) if kind else None
+
+    @property
+    def body(self) -> Any:
+        """The body: the octets of all data sections, the value, or all values of the sequences."""
+        content = self._content
+        if content is not _UNREAD:
+            return content
+        index = self._index
+        if index is _UNREAD:
+            index = self._located() if self._body is _UNREAD else _NOTHING
+        start = index.get(_DATA)
+        if start.__class__ is int:
+            payload = self._payload
+            if payload[start + 3] == 0xA0:
+                content = payload[start + 5 : start + 5 + payload[start + 4]]
+            else:
+                content = payload[start + 8 : start + 8 + READ_U32(payload, start + 4)[0]]
+        else:
+            found = self.typed_body
+            content = None if found is None else found.content
+        self._content = content
+        return content
+
+    @property
+    def body_kind(self) -> BodyKind:
+        """Which sections the body has."""
+        found = self.typed_body
+        return "none" if found is None else found.KIND
+
+    @property
+    def durable(self) -> bool:
+        """header.durable, or its default."""
+        return (self.header or _DEFAULTS).durable
+
+    @property
+    def priority(self) -> int:
+        """header.priority, or its default, 4."""
+        return (self.header or _DEFAULTS).priority
+
+    @property
+    def ttl(self) -> int | None:
+        """header.ttl, milliseconds, or None."""
+        return (self.header or _DEFAULTS).ttl
+
+    @property
+    def first_acquirer(self) -> bool:
+        """header.first-acquirer, or its default."""
+        return (self.header or _DEFAULTS).first_acquirer
+
+    @property
+    def delivery_count(self) -> int:
+        """header.delivery-count, or its default."""
+        return (self.header or _DEFAULTS).delivery_count
+
+    @property
+    def message_id(self) -> int | UUID | bytes | str | None:
+        """properties.message-id, or None."""
+        return None if (found := self.properties) is None else found.message_id
+
+    @property
+    def user_id(self) -> bytes | None:
+        """properties.user-id, or None."""
+        return None if (found := self.properties) is None else found.user_id
+
+    @property
+    def to(self) -> Any:
+        """properties.to, or None."""
+        return None if (found := self.properties) is None else found.to
+
+    @property
+    def subject(self) -> str | None:
+        """properties.subject, or None."""
+        return None if (found := self.properties) is None else found.subject
+
+    @property
+    def reply_to(self) -> Any:
+        """properties.reply-to, or None."""
+        return None if (found := self.properties) is None else found.reply_to
+
+    @property
+    def correlation_id(self) -> int | UUID | bytes | str | None:
+        """properties.correlation-id, or None."""
+        return None if (found := self.properties) is None else found.correlation_id
+
+    @property
+    def content_type(self) -> Symbol | None:
+        """properties.content-type, or None."""
+        return None if (found := self.properties) is None else found.content_type
+
+    @property
+    def content_encoding(self) -> Symbol | None:
+        """properties.content-encoding, or None."""
+        return None if (found := self.properties) is None else found.content_encoding
+
+    @property
+    def creation_time(self) -> Timestamp | None:
+        """properties.creation-time, or None."""
+        return None if (found := self.properties) is None else found.creation_time
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        if self.encode() == other.encode():
+            return True
+        return self.typed_body == other.typed_body and all(
+            [getattr(self, name) == getattr(other, name) for name in _NAMES]
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.body_kind, self.properties))
+
+    def __repr__(self) -> str:
+        shown = [repr(self.typed_body if self.body_kind != "none" else None)]
+        for name in _NAMES:
+            value = getattr(self, name)
+            if value:
+                shown.append(f"{name}={value!r}")
+        return f"Message({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Message.from_wire, (self.encode(),)
+
+
+_NAMES: Final = (
+    "header",
+    "delivery_annotations",
+    "message_annotations",
+    "properties",
+    "application_properties",
+    "footer",
+)
+
+
+def _encode_annotations(values: Mapping[Any, Any]) -> bytes:
+    if isinstance(values, Map):
+        octets = values.raw
+    else:
+        octets = encode({Symbol(key) if key.__class__ is str else key: values[key] for key in values})
+    check_map(octets, 0, len(octets), _sections.MESSAGE_ANNOTATIONS)
+    return octets
+
+
+def _encode_properties(values: Mapping[str, Any]) -> bytes:
+    try:
+        return write_properties(values)
+    except WRITE_FAULTS:
+        pass
+    octets = encode(values)
+    check_map(octets, 0, len(octets), _sections.APPLICATION_PROPERTIES)
+    return octets
+
+
+def check_message(payload: bytes) -> None:
+    """Raise CodecError for a message with anything wrong in its sections, their order or what they hold.
+
+    >>> check_message(Message("hi").encode())
+    """
+    for number, start, at, stop in Message.from_wire(payload)._located_sections():
+        if number == _sections.HEADER:
+            Header.read(payload, at, stop, NESTING, ENTRIES, start)
+        elif number == _sections.PROPERTIES:
+            Properties.read(payload, at, stop, NESTING, ENTRIES, start)
+        else:
+            read_value(payload, at, stop, NESTING, ENTRIES)
+            if number not in (_sections.DATA, _sections.AMQP_SEQUENCE, _sections.AMQP_VALUE):
+                check_map(payload, at, stop, number)
+
+
+def section_position(payload: bytes, octets: int) -> tuple[int, int]:
+    """Where in its sections a message is after its first `octets` octets: section-number and section-offset.
+
+    That is the position to name in a `Received` (1.0 part 3 section 3.4.1). `payload` need not have more than
+    these octets.
+
+    >>> section_position(Message(b"abc", header=Header(durable=True)).encode(), 9)
+    (1, 2)
+    """
+    end = len(payload)
+    if not 0 <= octets <= end:
+        raise ValueError(f"the payload has {end} octets, not {octets}")
+    number = pos = 0
+    while pos < octets:
+        try:
+            stop = _sections.next_section(payload, pos, end)[3]
+        except CodecError:
+            break
+        if stop > octets:
+            break
+        pos = stop
+        number += 1
+    return number, octets - pos
+
+
+def position_octets(payload: bytes, section_number: int, section_offset: int) -> int:
+    """How many octets of a message lie before a position of `Received`, the reverse of `section_position`.
+
+    Raises CodecError when the payload doesn't reach that far.
+    """
+    end = len(payload)
+    pos = 0
+    for _ in range(section_number):
+        pos = _sections.next_section(payload, pos, end)[3]
+    if pos + section_offset > end:
+        raise fault(
+            f"section {section_number} has no offset {section_offset}",
+            end,
+            "received/offset-meaning",
+            INVALID,
+        )
+    return pos + section_offset
+
+
+__all__ = [
+    "AmqpSequence",
+    "AmqpValue",
+    "Body",
+    "BodyKind",
+    "Data",
+    "Message",
+    "check_message",
+    "position_octets",
+    "section_position",
+]
