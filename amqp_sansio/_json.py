@@ -1,4 +1,4 @@
-"""JSON texts of observed units and decoded tables: in the order of the wire, without spaces, the same on every run."""
+"""JSON texts of observed units and decoded values: in the order of the wire, without spaces, the same on every run."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ def encode(value: Any) -> str:
     Octets become `{"base64": "..."}`, as does text that isn't UTF-8; floats that are no numbers become strings; a
     table that can't be read becomes `{"invalid": {"base64": "..."}}`.
 
+    Of 1.0: symbols, chars and UUIDs become strings, timestamps numbers (milliseconds), arrays lists, decimals numbers
+    (strings where they are none, or beyond 38 digits), composite types objects with their name as "type" and
+    without the fields that aren't set, other described values `{"descriptor": ..., "value": ...}`, and keys of maps
+    that are no strings the JSON text of the key.
+
     >>> encode({"a": [1, True, None, b"\\x00"]})
     '{"a":[1,true,null,{"base64":"AA=="}]}'
     """
@@ -46,14 +51,14 @@ def encode(value: Any) -> str:
             return '"NaN"'
         if value in (float("inf"), float("-inf")):
             return '"Infinity"' if value > 0 else '"-Infinity"'
-        return repr(value)
+        return float.__repr__(value)
     if isinstance(value, (bytes, bytearray)):
         return f'{{"base64":"{_base64(value)}"}}'
     if isinstance(value, Mapping):
         return _mapping(value)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, (list, tuple)):
         return f"[{','.join([encode(item) for item in value])}]"  # pyright: ignore[reportUnknownVariableType]
-    return _number(value)
+    return _other(value)
 
 
 def fields(event: Observed, body: str, secrets: bool) -> str:
@@ -67,6 +72,8 @@ def fields(event: Observed, body: str, secrets: bool) -> str:
         if unit == "header" and content[:4] == b"AMQP":
             version = "-".join([str(octet) for octet in content[4:]])
             parts.append(f'"version":"{version}"')
+    elif hasattr(content, "SYMBOL"):
+        parts += _composite(content, () if secrets else content.SECRETS)
     elif content is not None:
         hidden = () if secrets else content.SECRETS
         reserved = content.RESERVED
@@ -77,7 +84,10 @@ def fields(event: Observed, body: str, secrets: bool) -> str:
             elif value or name not in reserved:
                 parts.append(f'"{name}":{encode(value)}')
     if unit in ("content", "partial") or event.event == "content-body":
-        if event.properties is not None:
+        kind: Any = event.properties.__class__
+        if hasattr(kind, "sections"):
+            parts += _sections(event.properties, body)
+        elif event.properties is not None:
             parts.append(f'"properties":{_properties(event.properties)}')
         if body != "none":
             parts.append(f'"body_size":{event.body_size}')
@@ -97,12 +107,80 @@ def _properties(properties: Any) -> str:
     return f"{{{','.join(parts)}}}"
 
 
+def _composite(record: Any, hidden: tuple[str, ...] = ()) -> list[str]:
+    """The fields of a composite type of 1.0 that are set."""
+    parts: list[str] = []
+    for name in record.__match_args__:
+        value = getattr(record, name)
+        if value is None or value == ():
+            continue
+        if name in hidden:
+            parts.append(f'"{name}":{{"redacted":{len(value)}}}')
+        else:
+            parts.append(f'"{name}":{encode(value)}')
+    return parts
+
+
+_SECTIONS: Final = (
+    "header",
+    "delivery_annotations",
+    "message_annotations",
+    "properties",
+    "application_properties",
+    "footer",
+)
+_BODIES: Final = {"data": "data", "amqp-sequence": "sequence", "amqp-value": "value"}
+_LONGEST_REQUEST: Final = 512
+
+
+def _sections(message: Any, body: str) -> list[str]:
+    """The sections of a message of 1.0 but its body, of which only the kind is told, or what a coordinator is asked."""
+    try:
+        places = {name.replace("-", "_"): (start, stop) for name, start, stop in message.sections}
+    except CodecError:
+        return [f'"message":{{"invalid":{len(message.encode())}}}']
+    parts: list[str] = []
+    for name in _SECTIONS:
+        if name in places:
+            try:
+                section = getattr(message, name)
+                text = (
+                    f"{{{','.join(_composite(section))}}}"
+                    if hasattr(section, "SYMBOL")
+                    else encode(section)
+                )
+            except CodecError:
+                start, stop = places[name]
+                text = f'{{"invalid":{encode(message.encode()[start:stop])}}}'
+            parts.append(f'"{name}":{text}')
+    for name, kind in _BODIES.items():
+        place = places.get(name.replace("-", "_"))
+        if place is None:
+            continue
+        if body == "base64":
+            parts.append(f'"body_kind":"{kind}"')
+        if kind == "value" and place[1] - place[0] <= _LONGEST_REQUEST:
+            parts += _request(message)
+    return parts
+
+
+def _request(message: Any) -> list[str]:
+    """A declare or discharge (1.0 part 4 sections 4.2 and 4.3)."""
+    try:
+        value = message.body
+    except CodecError:
+        return []
+    known = getattr(value, "NAME", "") in ("declare", "discharge")
+    return [f'"request":{encode(value)}'] if known else []
+
+
 def _mapping(mapping: Mapping[Any, Any]) -> str:
     try:
         found: dict[str, str] = {}
-        for name, value in mapping.items():
-            key = _key(name)
-            while key in found:  # names that differ in octets only, which look alike as text
+        pairs: Any = getattr(mapping, "pairs", mapping.items)
+        for name, value in pairs():
+            key = _key(name if isinstance(name, str) else encode(name))
+            while key in found:  # names that differ in octets or type, which look alike as text
                 key = f"{key[:-1]}'\""
             found[key] = encode(value)
     except CodecError:
@@ -132,9 +210,42 @@ def _key(name: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def _number(value: Any) -> str:
-    """A Decimal, as a number with all its digits."""
+_DIGITS: Final = 38
+"""Digits that every reader of JSON numbers is taken to have, those of Spark's widest decimal."""
+
+
+def _other(value: Any) -> str:
+    """What only some versions have: decimals, and the other types of 1.0."""
+    if hasattr(value, "SYMBOL"):
+        return f"{{{','.join([_type(value), *_composite(value)])}}}"
+    if hasattr(value, "descriptor"):
+        return f'{{"descriptor":{encode(value.descriptor)},"value":{encode(value.value)}}}'
+    if hasattr(value, "octets"):
+        return f'{{"unknown":{encode(value.octets)}}}'
+    if hasattr(value, "to_decimal"):
+        return _decimal(value.to_decimal())
+    if hasattr(value, "element"):
+        return encode(list(value))
+    if hasattr(value, "hex"):
+        return f'"{value}"'
     return format(value, "f")
+
+
+def _type(value: Any) -> str:
+    return f'"type":{encode(value.NAME)}'
+
+
+def _decimal(value: Any) -> str:
+    """A decimal with an exponent of its own: a number with all its digits where these aren't too many."""
+    if (
+        value.is_finite()
+        and abs(value.adjusted()) < _DIGITS
+        and len(value.as_tuple().digits) <= _DIGITS
+    ):
+        text = format(value, "f")
+        if len(text) <= _DIGITS + 2:
+            return text
+    return f'"{value}"'
 
 
 __all__ = ["encode", "fields"]

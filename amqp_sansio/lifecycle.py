@@ -14,7 +14,7 @@ from .errors import CodecError, LocalProtocolError
 from .limits import Limits
 from .negotiation import version_of
 from .observer import Identified, Observed, Skipped
-from .versions import AMQP_0_8, AMQP_0_9_1, Version
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,20 +27,24 @@ _SCHEMA: Final = 1
 class MessageRecord:
     """One message that moved on a connection, and what became of it.
 
-    `kind` is "publish", "deliver", "get" (a message that was asked for) or "return". `seq`, `sender`, `channel` and
-    `ts_ns` (nanoseconds) are those of its unit. `tag` is the delivery tag, or for a publish its number where the server
-    confirms. `queue` is where a delivery comes from, if the connection says so. `properties` are the message's, decoded
-    on access. `body_sha256` is the body's digest where the observer made one.
+    `kind` is "publish" (of the client), "deliver", "get" (a message that was asked for) or "return". `seq`,
+    `sender`, `channel` and `ts_ns` (nanoseconds) are those of its unit, which in 1.0 is its last transfer. `tag` is the
+    delivery tag, for a publish its number where the server confirms, in 1.0 the delivery-id. `queue` is where a
+    delivery comes from, if the connection says so; in 1.0 `address` is the node at the server and `link` the
+    link's name, and `routing_key` the message's subject. `properties` are the message's, decoded on access.
+    `body_sha256` is the body's digest where the observer made one.
 
     `outcome` is "accepted", "rejected", "released" (given back, or rolled back), "modified", "returned" or "settled"
-    (nothing had to settle it); None when it was open at the end. `settled_ns` and `settled_seq` are time and
-    unit of what settled it, both None when nothing had to or nothing did. `code` and `text` are those of a return.
+    (nothing had to settle it; in 1.0 also: settled without a word on its outcome); None when it was open at the end.
+    `settled_ns` and `settled_seq` are time and unit of what settled it, both None when nothing had to or nothing did:
+    an outcome of 1.0 that was told and never settled has neither. `code` and `text` are those of a return, `text` also
+    that of the error in a rejection of 1.0. docs/tables.md has the rules of each version.
     """
 
     __slots__ = (
-        "address", "body_sha256", "body_size", "channel", "code", "consumer_tag", "exchange", "kind", "mandatory",
-        "outcome", "properties", "queue", "redelivered", "routing_key", "sender", "seq", "settled_ns", "settled_seq",
-        "tag", "text", "ts_ns", "version",
+        "address", "body_sha256", "body_size", "channel", "code", "consumer_tag", "exchange", "kind", "link",
+        "mandatory", "outcome", "properties", "queue", "redelivered", "routing_key", "sender", "seq", "settled_ns",
+        "settled_seq", "tag", "text", "ts_ns", "version",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +63,7 @@ class MessageRecord:
         consumer_tag: str | None = None,
         code: int | None = None,
         text: str | None = None,
+        link: str | None = None,
     ) -> None:
         self.version = version
         self.seq = event.seq
@@ -79,6 +84,7 @@ class MessageRecord:
         self.body_sha256 = event.body_sha256
         self.code = code
         self.text = text
+        self.link = link
         self.outcome: str | None = None
         self.settled_ns: int | None = None
         self.settled_seq: int | None = None
@@ -97,26 +103,29 @@ class MessageRecord:
 
     @property
     def message_id(self) -> str | None:
-        """The property; None when it's absent or can't be read."""
-        value: str | None = self._property("message_id")
-        return value
+        """The property as text; None when it's absent or can't be read.
+
+        In 1.0 it can be of four types: numbers and UUIDs are written out, as are octets that are no text ("0x01ff").
+        """
+        return _text_of(self._property("message_id"))
 
     @property
     def correlation_id(self) -> str | None:
         """As `message_id`."""
-        value: str | None = self._property("correlation_id")
-        return value
+        return _text_of(self._property("correlation_id"))
 
     @property
     def content_type(self) -> str | None:
         """As `message_id`."""
-        value: str | None = self._property("content_type")
-        return value
+        return _text_of(self._property("content_type"))
 
     @property
     def headers(self) -> Mapping[str, Any] | None:
-        """As `message_id`."""
-        value: Mapping[str, Any] | None = self._property("headers")
+        """The headers, in 1.0 the application properties; None when there are none or they can't be read."""
+        name = "application_properties" if self.version is AMQP_1_0 else "headers"
+        value: Mapping[str, Any] | None = self._property(name)
+        if value is not None and self.version is AMQP_1_0 and not value:
+            return None
         return value
 
     def _property(self, name: str) -> Any:
@@ -139,12 +148,29 @@ class MessageRecord:
         )
 
 
+def _text_of(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value if value is None else str(value)
+    if isinstance(value, bytes):
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            text = ""
+        return text if text.isprintable() and text else f"0x{value.hex()}"
+    return str(int(value)) if isinstance(value, int) else str(value)
+
+
 @record
 class ConnectionRecord:
     """What the protocol said about a connection.
 
     `close_code` and `close_text` are those of the close, `closed_by` who sent it: "client" or "server", None when
-    nobody did. `hint` is the usual cause of such an end, "" when none is known.
+    nobody did. 1.0 has no codes: `close_condition` is its error's symbol, and `close_text` begins with it.
+    `hint` is the usual cause of such an end, "" when none is known.
+
+    `channel_max`, `frame_max` (octets) and `heartbeat` (seconds) are what was agreed. In 1.0 each side tells its
+    own: they are the smaller ones, the idle time-out in whole seconds, a part of a second being one; 0 is none.
+    `container` is the client's container-id, `server_container` the server's.
     """
 
     version: Version | None = None
@@ -167,6 +193,8 @@ class ConnectionRecord:
     close_code: int | None = None
     close_text: str | None = None
     hint: str = ""
+    close_condition: str | None = None
+    server_container: str | None = None
 
 
 class History(Protocol):
@@ -198,9 +226,16 @@ def _classic(version: Version, limits: Limits) -> History:
     return ClassicHistory(version, limits)
 
 
+def _one_zero(version: Version, limits: Limits) -> History:
+    from .amqp_1_0.history import OneZeroHistory
+
+    return OneZeroHistory(version, limits)
+
+
 _HISTORIES: Final[Mapping[Version, Callable[[Version, Limits], History]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
+    AMQP_1_0: _one_zero,
 }
 _NONE: Final[Sequence[MessageRecord]] = ()
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .endpoint import Endpoint
 
 HEADER_SIZE: Final = 8
+_TLS_LAYER: Final = b"AMQP\x02\x01\x00\x00"
+"""1.0 part 5 section 5.2: TLS begins behind this header, in the same stream."""
 
 _VERSIONS: Final[Mapping[bytes, Version]] = {
     b"AMQP\x01\x01\x08\x00": AMQP_0_8,
@@ -27,8 +29,16 @@ _VERSIONS: Final[Mapping[bytes, Version]] = {
     b"AMQP\x01\x01\x00\x09": AMQP_0_9_1,
     b"AMQP\x01\x01\x00\x0a": AMQP_0_10,
     b"AMQP\x00\x01\x00\x00": AMQP_1_0,
-    b"AMQP\x02\x01\x00\x00": AMQP_1_0,
+    _TLS_LAYER: AMQP_1_0,
     b"AMQP\x03\x01\x00\x00": AMQP_1_0,
+}
+
+_PROTOCOL_IDS: Final = (0, 2, 3)
+_NUMBERS: Final[Mapping[Version, tuple[int, ...]]] = {
+    AMQP_0_8: (0, 8, 0),
+    AMQP_0_9_1: (0, 9, 1),
+    AMQP_0_10: (0, 10, 0),
+    AMQP_1_0: (1, 0, 0),
 }
 
 
@@ -64,7 +74,8 @@ class Refused:
 class Acceptor:
     """Finds out what a new client speaks: octets in, then an `Accepted` connection or a `Refused` header.
 
-    `configs` has a server configuration for each version to be spoken, the preferred version first:
+    `configs` has a server configuration for each version to be spoken, the preferred version first. A client that asks
+    for TLS inside of 1.0 is refused: that layer is the adapter's, which puts it in place before.
 
     >>> from amqp_sansio.amqp_0_9_1 import Config
     >>> acceptor = Acceptor({AMQP_0_9_1: Config()})
@@ -101,16 +112,33 @@ class Acceptor:
         return NEED_DATA if self._result is None else self._result
 
     def _decide(self) -> None:
-        version = version_of(self._data[:HEADER_SIZE])
+        header = self._data[:HEADER_SIZE]
+        version = version_of(header)
         config = self._configs.get(version) if version is not None else None
-        if version is None or config is None:
-            preferred = next(iter(self._configs))
-            self._result = Refused(preferred.header, self._data)
+        if version is None or config is None or header == _TLS_LAYER:
+            self._result = Refused(self._offer(self._best(header)), self._data)
         else:
             connection = _server_of(version)(config)
             connection.receive_data(self._data, self._now)
             self._result = Accepted(version, connection)
         self._data = b""
+
+    def _best(self, header: bytes) -> Version:
+        """The highest version that isn't above the one asked for, else the highest, for a header as 1.0 has them
+        (1.0 part 2 section 2.2); the preferred one for any other octets."""
+        if not header.startswith(b"AMQP") or header[4] not in _PROTOCOL_IDS:
+            return next(iter(self._configs))
+        asked = tuple(header[5:])
+        lower = [version for version in self._configs if _NUMBERS[version] <= asked]
+        return max(lower or self._configs, key=_NUMBERS.__getitem__)
+
+    def _offer(self, version: Version) -> bytes:
+        """The header that asks for `version` in a way that is accepted here."""
+        if version is AMQP_1_0:
+            from .amqp_1_0.opening import offered_header
+
+            return offered_header(self._configs[AMQP_1_0])
+        return version.header
 
 
 def _server_of(version: Version) -> Any:
@@ -123,4 +151,8 @@ def _server_of(version: Version) -> Any:
         from .amqp_0_8 import Connection as Connection08
 
         return Connection08.server
+    if version is AMQP_1_0:
+        from .amqp_1_0.connection import Connection as Connection10
+
+        return Connection10.server
     raise ValueError(f"a server for AMQP {version.label} is not part of this release")

@@ -16,14 +16,14 @@ from .errors import LocalProtocolError
 from .events import NEED_DATA, Event, Signal
 from .limits import Limits
 from .negotiation import HEADER_SIZE, version_of
-from .versions import AMQP_0_8, AMQP_0_9_1, Version
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typing_extensions import Buffer
 
-    from ._classic.scout import Scout
+    from ._scouts import Scouts
 
 _SCHEMA: Final = 1
 _HEADER_BEGIN: Final = b"AMQP"
@@ -174,6 +174,12 @@ def _classic(setting: Setting) -> Machine:
     return ClassicMachine(setting)
 
 
+def _one_zero(setting: Setting) -> Machine:
+    from .amqp_1_0.observing import OneZeroMachine
+
+    return OneZeroMachine(setting)
+
+
 def _undecoded(setting: Setting) -> Machine:
     from ._undecoded import UndecodedMachine
 
@@ -183,6 +189,7 @@ def _undecoded(setting: Setting) -> Machine:
 _MACHINES: Final[Mapping[Version, Callable[[Setting], Machine]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
+    AMQP_1_0: _one_zero,
 }
 """The machine of each version that is decoded."""
 
@@ -246,7 +253,7 @@ class Observer:
         self._from_start = client is not None if from_start is None else from_start
         self._arrivals: deque[_Arrival] = deque()
         self._heads: dict[str, bytes] = {}
-        self._scouts: dict[str, Scout] = {}
+        self._scouts: dict[str, Scouts] = {}
         self._held: list[_Arrival] = []
         self._held_size = 0
         self._machine: Machine | None = None
@@ -376,45 +383,87 @@ class Observer:
         self._held_size = 0
 
     def _sniff_middle(self, sender: str, octets: bytes, gap: int, at_ns: int) -> None:
-        head = self._heads[sender]
-        scout = self._scouts.get(sender)
-        if scout is None and not gap and _HEADER_BEGIN.startswith((head + octets)[:4]):
-            head = self._heads[sender] = (head + octets)[:HEADER_SIZE]
-            if len(head) == HEADER_SIZE and self._client in (None, sender):
-                if self._client is None:
-                    self._client, self._by = sender, "header"
-                self._restart(True)
+        before = self._heads[sender]
+        scouts = self._scouts.get(sender)
+        if scouts is None and not gap and _HEADER_BEGIN.startswith((before + octets)[:4]):
+            head = self._heads[sender] = (before + octets)[:HEADER_SIZE]
+            if len(head) < HEADER_SIZE:
+                return
+            if version_of(head) is not AMQP_1_0 or self._client == sender:
+                if self._client in (None, sender):
+                    self._begin_with_header(sender)
+                return
+            if self._client is None and self._with_header(sender) is not None:
+                self._begin_with_header(self._with_header(sender))
+                return
+        elif scouts is None and self._client is None and self._with_header(sender) is not None:
+            # In 1.0 both sides begin with a header. Who speaks without one, behind the other's, began unseen.
+            if gap:
+                self._begin_with_header(self._with_header(sender))
+            else:
+                self._client, self._by = sender, "guess"
+                self._begin(AMQP_1_0, False, at_ns)
             return
-        if scout is None:
-            from ._classic.scout import Scout
+        if scouts is None:
+            from ._scouts import Scouts
 
-            scout = self._scouts[sender] = Scout()
-            scout.receive(head)
+            scouts = self._scouts[sender] = Scouts()
+            scouts.receive(before)
         if gap:
-            scout.gap()
+            scouts.gap()
         else:
-            scout.receive(octets)
-        if self._client is None and scout.side is not None:
-            if scout.side is Side.CLIENT:
+            scouts.receive(octets)
+        version = scouts.version
+        if version is None:
+            return
+        if self._client is not None:
+            self._begin(version, False, at_ns)
+        elif scouts.side is not None:
+            if (
+                scouts.side is Side.CLIENT
+                and len(self._heads) == 1
+                and len(self._heads[sender]) == HEADER_SIZE
+            ):
+                self._begin_with_header(sender)
+                return
+            if scouts.side is Side.CLIENT:
                 self._client = sender
             else:
                 self._server = sender
                 self._client = next((label for label in self._heads if label != sender), None)
             self._by = "frame"
-            self._begin(AMQP_0_9_1, False, at_ns)
-        elif self._client is not None and scout.proven:
-            self._begin(AMQP_0_9_1, False, at_ns)
+            self._begin(version, False, at_ns)
+        elif len(self._scouts) == 2 and all([each.is_equal for each in self._scouts.values()]):
+            self._begin_with_first(version, at_ns)
+
+    def _with_header(self, sender: str) -> str | None:
+        """The other sender, if the first that was seen of the connection is its header of 1.0."""
+        first = next(iter(self._heads))
+        return first if first != sender and version_of(self._heads[first]) is AMQP_1_0 else None
+
+    def _begin_with_header(self, client: str | None) -> None:
+        """The first header is the client's."""
+        if self._client is None:
+            self._client, self._by = client, "header"
+        self._restart(True)
 
     def _guess(self, at_ns: int) -> None:
-        """Nothing decided it: take the first sender for the client."""
-        proven = False
-        for scout in self._scouts.values():
-            scout.finish()
-            proven = proven or scout.proven
+        """Nothing decided it."""
+        version: Version | None = None
+        for scouts in self._scouts.values():
+            scouts.finish()
+            version = version or scouts.version
+        self._begin_with_first(version, at_ns)
+
+    def _begin_with_first(self, version: Version | None, at_ns: int) -> None:
+        """Take the first sender for the client, if nothing said who it is."""
+        from_start = False
         if self._client is None:
             self._client = next(iter(self._heads), None)
             self._by = "guess"
-        self._begin(AMQP_0_9_1 if proven else None, False, at_ns)
+            if self._client is not None and version_of(self._heads[self._client]) is AMQP_1_0:
+                self._by, from_start = "header", True
+        self._begin(version, from_start, at_ns)
 
     def _begin(self, version: Version | None, from_start: bool, at_ns: int) -> None:
         client = self._client

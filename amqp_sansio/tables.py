@@ -71,6 +71,8 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         ("violations", "int64"),
         ("ended_by", "string"),
         ("hint", "string"),
+        ("close_condition", "string"),
+        ("server_container", "string"),
     ),
     "events": (
         ("connection", "string"),
@@ -115,6 +117,7 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         ("mandatory", "bool"),
         ("reply_code", "int64"),
         ("reply_text", "string"),
+        ("link", "string"),
     ),
     "violations": (
         ("connection", "string"),
@@ -432,7 +435,12 @@ class _Connection:
         self.violate(None, event.at_ns, sender, rule, "warning", text, event.offset, None, rows)
 
     def partial(self, event: Observed, rows: list[Row]) -> None:
-        if event.missing is None:
+        if getattr(event.content, "aborted", False):
+            return  # by its sender: nothing of it is missing in the capture
+        if event.event == "transfer":
+            much = "the end" if event.missing is None else f"at least {event.missing} octets"
+            text = f"{much} of the message of transfer {'is' if event.missing is None else 'are'} missing"
+        elif event.missing is None:
             text = f"the message of {event.event} has no header"
         else:
             text = f"{event.missing} of the {event.body_size} octets of the body of {event.event} are missing"
@@ -518,6 +526,7 @@ class _Connection:
                     message.mandatory,
                     message.code,
                     plain(message.text),
+                    plain(message.link),
                 ),
             )
         )
@@ -564,7 +573,9 @@ class _Connection:
             self.messages,
             self.violations,
             ended_by,
-            plain(known.hint) if ended and known.hint else None,
+            plain(known.hint) if known.hint and (ended or known.closed_by) else None,
+            plain(known.close_condition),
+            plain(known.server_container),
         )
 
 

@@ -33,15 +33,12 @@ class LazyProperties:
     raw_properties: bytes
     tables: TableRules
 
-    if TYPE_CHECKING:
-        # At run time a plain slot, set from the start: a property's call costs more than the object.
-        @property
-        def properties(self) -> BasicProperties:
-            """The message's properties; a field that the sender left out is None.
+    # A plain slot, set from the start: a property's call costs more than the object.
+    properties: BasicProperties
+    """The message's properties; a field that the sender left out is None.
 
-            They are decoded when their first field is read, which raises CodecError for damaged octets.
-            """
-            ...
+    They are decoded when their first field is read, which raises CodecError for damaged octets.
+    """
 
 
 @record

@@ -1,4 +1,4 @@
-"""AMQP 1.0: connection, configuration, sessions, links, events, the records of its composite types, values, messages."""
+"""AMQP 1.0: connection, configuration, sessions, links, events, records of its composite types, values, messages."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ from .message import (
 )
 from .performative import Composite, DeliveryState, Performative, SaslFrame, decode_frame_body
 from .receiver import Receiver
+from .resource import Resource, Transaction
 from .resume import LinkState, Resend, ResumeAction, SavedDelivery, resume_action
 from .sender import NoCredit, Sender
 from .session import Session
@@ -76,6 +77,7 @@ __all__ = [
     "Receiver",
     "ReceiverSettleMode",
     "Resend",
+    "Resource",
     "ResumeAction",
     "Resumed",
     "SaslCode",
@@ -87,6 +89,7 @@ __all__ = [
     "SessionRequested",
     "TerminusDurability",
     "TerminusExpiryPolicy",
+    "Transaction",
     "TransactionRequested",
     "Updated",
     "check_message",

@@ -16,6 +16,7 @@ from ._octets import (
     PACK_I64,
     READ_F64,
     READ_I64,
+    READ_TWO_U32,
     READ_U32,
     STRING,
     UINTS,
@@ -65,7 +66,7 @@ _FORMS: Final = {
     for number in numbers
     for code in codes
 }
-"""The number of the section by its first four octets, which end in the format code; below 0 with a size of four octets."""
+"""A section's number by its first four octets, the format code the last; below 0 where the size has four octets."""
 
 
 def read_map(buf: bytes, pos: int, end: int, keys: int) -> tuple[dict[Any, Any], int]:
@@ -79,8 +80,8 @@ def read_map(buf: bytes, pos: int, end: int, keys: int) -> tuple[dict[Any, Any],
         count = buf[pos + 2]
         pos += 3
     elif code == 0xD1:
-        stop = pos + 5 + READ_U32(buf, pos + 1)[0]
-        count = READ_U32(buf, pos + 5)[0]
+        size, count = READ_TWO_U32(buf, pos + 1)
+        stop = pos + 5 + size
         pos += 9
     else:
         raise ValueError
@@ -164,7 +165,8 @@ def write_properties(values: Mapping[str, Any]) -> bytes:
             parts += (STRING[len(raw)], raw, STRING[len(text)], text)
         elif kind is int:
             parts += (STRING[len(raw)], raw)
-            add(LONGS[value] if -128 <= value < 128 else PACK_I64(0x81, value))
+            number: int = value
+            add(LONGS[number] if -128 <= number < 128 else PACK_I64(0x81, number))
         elif kind is bool:
             parts += (STRING[len(raw)], raw, BOOLEANS[value])
         elif kind is float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import Any, Final
 
+from ._types import Symbol
+
 NEW: Final[Any] = object.__new__
 INT: Final[Any] = int.__new__
 STR: Final[Any] = str.__new__
@@ -12,6 +14,7 @@ JOIN: Final = b"".join
 
 READ_U16: Final = Struct(">H").unpack_from
 READ_U32: Final = Struct(">I").unpack_from
+READ_TWO_U32: Final = Struct(">II").unpack_from
 READ_U64: Final = Struct(">Q").unpack_from
 READ_I64: Final = Struct(">q").unpack_from
 READ_F64: Final = Struct(">d").unpack_from
@@ -35,6 +38,15 @@ SYMBOL: Final = tuple([bytes((0xA3, size)) for size in range(256)])
 TAG: Final = BINARY[:33]
 MODES: Final = {0: b"\x50\x00", 1: b"\x50\x01"}
 
+SYMBOLS: Final = {
+    name.encode(): Symbol(name)
+    for name in (
+        *("text/plain", "text/plain; charset=utf-8", "text/xml", "application/json"),
+        *("application/octet-stream", "application/xml", "gzip", "deflate"),
+    )
+}
+"""Symbols that most messages have one of: they needn't be made anew for each."""
+
 ACCEPTED_OCTETS: Final = b"\x00\x53\x24\x45"
 
 __all__ = [
@@ -53,12 +65,14 @@ __all__ = [
     "PACK_U64",
     "READ_F64",
     "READ_I64",
+    "READ_TWO_U32",
     "READ_U16",
     "READ_U32",
     "READ_U64",
     "STR",
     "STRING",
     "SYMBOL",
+    "SYMBOLS",
     "TAG",
     "UBYTES",
     "UINTS",

@@ -29,10 +29,12 @@ from ._octets import (
     PACK_I64,
     PACK_U32,
     READ_I64,
+    READ_TWO_U32,
     READ_U32,
     READ_U64,
     STRING,
     SYMBOL,
+    SYMBOLS,
     TAG,
     UBYTES,
     UINTS,
@@ -111,7 +113,7 @@ class Open(Performative):
         ("desired_capabilities", "symbol", (), False, True),
         ("properties", "fields", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "container_id",
         "hostname",
         "max_frame_size",
@@ -201,7 +203,7 @@ class Begin(Performative):
         ("desired_capabilities", "symbol", (), False, True),
         ("properties", "fields", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "remote_channel",
         "next_outgoing_id",
         "incoming_window",
@@ -303,7 +305,7 @@ class Attach(Performative):
         ("desired_capabilities", "symbol", (), False, True),
         ("properties", "fields", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "name",
         "handle",
         "role",
@@ -419,7 +421,7 @@ class Flow(Performative):
         ("echo", "boolean", False, False, False),
         ("properties", "fields", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "next_incoming_id",
         "incoming_window",
         "next_outgoing_id",
@@ -482,8 +484,8 @@ class Flow(Performative):
             count = buf[pos + 2]
             pos += 3
         elif code == 0xD0:
-            stop = pos + 5 + READ_U32(buf, pos + 1)[0]
-            count = READ_U32(buf, pos + 5)[0]
+            size, count = READ_TWO_U32(buf, pos + 1)
+            stop = pos + 5 + size
             pos += 9
         else:
             raise ValueError
@@ -498,12 +500,12 @@ class Flow(Performative):
             elif code == 0x52:
                 found.next_incoming_id = buf[pos + 1]
                 pos += 2
-            elif code == 0x43:
-                found.next_incoming_id = 0
-                pos += 1
             elif code == 0x70:
                 found.next_incoming_id = READ_U32(buf, pos + 1)[0]
                 pos += 5
+            elif code == 0x43:
+                found.next_incoming_id = 0
+                pos += 1
             else:
                 raise ValueError
             if count > 1:
@@ -511,12 +513,12 @@ class Flow(Performative):
                 if code == 0x52:
                     found.incoming_window = buf[pos + 1]
                     pos += 2
-                elif code == 0x43:
-                    found.incoming_window = 0
-                    pos += 1
                 elif code == 0x70:
                     found.incoming_window = READ_U32(buf, pos + 1)[0]
                     pos += 5
+                elif code == 0x43:
+                    found.incoming_window = 0
+                    pos += 1
                 else:
                     raise ValueError
                 if count > 2:
@@ -524,12 +526,12 @@ class Flow(Performative):
                     if code == 0x52:
                         found.next_outgoing_id = buf[pos + 1]
                         pos += 2
-                    elif code == 0x43:
-                        found.next_outgoing_id = 0
-                        pos += 1
                     elif code == 0x70:
                         found.next_outgoing_id = READ_U32(buf, pos + 1)[0]
                         pos += 5
+                    elif code == 0x43:
+                        found.next_outgoing_id = 0
+                        pos += 1
                     else:
                         raise ValueError
                     if count > 3:
@@ -537,12 +539,12 @@ class Flow(Performative):
                         if code == 0x52:
                             found.outgoing_window = buf[pos + 1]
                             pos += 2
-                        elif code == 0x43:
-                            found.outgoing_window = 0
-                            pos += 1
                         elif code == 0x70:
                             found.outgoing_window = READ_U32(buf, pos + 1)[0]
                             pos += 5
+                        elif code == 0x43:
+                            found.outgoing_window = 0
+                            pos += 1
                         else:
                             raise ValueError
                         if count > 4:
@@ -550,12 +552,12 @@ class Flow(Performative):
                             if code == 0x40:
                                 found.handle = None
                                 pos += 1
-                            elif code == 0x52:
-                                found.handle = buf[pos + 1]
-                                pos += 2
                             elif code == 0x43:
                                 found.handle = 0
                                 pos += 1
+                            elif code == 0x52:
+                                found.handle = buf[pos + 1]
+                                pos += 2
                             elif code == 0x70:
                                 found.handle = READ_U32(buf, pos + 1)[0]
                                 pos += 5
@@ -569,12 +571,12 @@ class Flow(Performative):
                                 elif code == 0x52:
                                     found.delivery_count = buf[pos + 1]
                                     pos += 2
-                                elif code == 0x43:
-                                    found.delivery_count = 0
-                                    pos += 1
                                 elif code == 0x70:
                                     found.delivery_count = READ_U32(buf, pos + 1)[0]
                                     pos += 5
+                                elif code == 0x43:
+                                    found.delivery_count = 0
+                                    pos += 1
                                 else:
                                     raise ValueError
                                 if count > 6:
@@ -585,12 +587,12 @@ class Flow(Performative):
                                     elif code == 0x52:
                                         found.link_credit = buf[pos + 1]
                                         pos += 2
-                                    elif code == 0x43:
-                                        found.link_credit = 0
-                                        pos += 1
                                     elif code == 0x70:
                                         found.link_credit = READ_U32(buf, pos + 1)[0]
                                         pos += 5
+                                    elif code == 0x43:
+                                        found.link_credit = 0
+                                        pos += 1
                                     else:
                                         raise ValueError
                                     if count > 7:
@@ -601,12 +603,12 @@ class Flow(Performative):
                                         elif code == 0x52:
                                             found.available = buf[pos + 1]
                                             pos += 2
-                                        elif code == 0x43:
-                                            found.available = 0
-                                            pos += 1
                                         elif code == 0x70:
                                             found.available = READ_U32(buf, pos + 1)[0]
                                             pos += 5
+                                        elif code == 0x43:
+                                            found.available = 0
+                                            pos += 1
                                         else:
                                             raise ValueError
                                         if count > 8:
@@ -838,7 +840,7 @@ class Transfer(Performative):
         ("aborted", "boolean", False, False, False),
         ("batchable", "boolean", False, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "handle",
         "delivery_id",
         "delivery_tag",
@@ -900,8 +902,8 @@ class Transfer(Performative):
             count = buf[pos + 2]
             pos += 3
         elif code == 0xD0:
-            stop = pos + 5 + READ_U32(buf, pos + 1)[0]
-            count = READ_U32(buf, pos + 5)[0]
+            size, count = READ_TWO_U32(buf, pos + 1)
+            stop = pos + 5 + size
             pos += 9
         else:
             raise ValueError
@@ -911,12 +913,12 @@ class Transfer(Performative):
         if not count:
             raise ValueError
         code = buf[pos]
-        if code == 0x52:
-            found.handle = buf[pos + 1]
-            pos += 2
-        elif code == 0x43:
+        if code == 0x43:
             found.handle = 0
             pos += 1
+        elif code == 0x52:
+            found.handle = buf[pos + 1]
+            pos += 2
         elif code == 0x70:
             found.handle = READ_U32(buf, pos + 1)[0]
             pos += 5
@@ -924,43 +926,43 @@ class Transfer(Performative):
             raise ValueError
         if count > 1:
             code = buf[pos]
-            if code == 0x40:
-                found.delivery_id = None
-                pos += 1
-            elif code == 0x52:
+            if code == 0x52:
                 found.delivery_id = buf[pos + 1]
                 pos += 2
-            elif code == 0x43:
-                found.delivery_id = 0
-                pos += 1
             elif code == 0x70:
                 found.delivery_id = READ_U32(buf, pos + 1)[0]
                 pos += 5
+            elif code == 0x40:
+                found.delivery_id = None
+                pos += 1
+            elif code == 0x43:
+                found.delivery_id = 0
+                pos += 1
             else:
                 raise ValueError
             if count > 2:
                 code = buf[pos]
-                if code == 0x40:
-                    found.delivery_tag = None
-                    pos += 1
-                elif code == 0xA0:
+                if code == 0xA0:
                     at = pos + 2
                     pos = at + buf[pos + 1]
                     if pos - at > 32:
                         raise ValueError
                     found.delivery_tag = buf[at:pos]
+                elif code == 0x40:
+                    found.delivery_tag = None
+                    pos += 1
                 else:
                     raise ValueError
                 if count > 3:
                     code = buf[pos]
-                    if code == 0x40:
-                        found.message_format = None
+                    if code == 0x43:
+                        found.message_format = 0
                         pos += 1
                     elif code == 0x52:
                         found.message_format = buf[pos + 1]
                         pos += 2
-                    elif code == 0x43:
-                        found.message_format = 0
+                    elif code == 0x40:
+                        found.message_format = None
                         pos += 1
                     elif code == 0x70:
                         found.message_format = READ_U32(buf, pos + 1)[0]
@@ -998,24 +1000,24 @@ class Transfer(Performative):
                                 raise ValueError
                             if count > 6:
                                 code = buf[pos]
-                                if code == 0x40:
-                                    found.rcv_settle_mode = None
-                                    pos += 1
-                                elif code == 0x50:
+                                if code == 0x50:
                                     if buf[pos + 1] > 1:
                                         raise ValueError
                                     found.rcv_settle_mode = buf[pos + 1]
                                     pos += 2
+                                elif code == 0x40:
+                                    found.rcv_settle_mode = None
+                                    pos += 1
                                 else:
                                     raise ValueError
                                 if count > 7:
                                     code = buf[pos]
-                                    if code == 0x40:
-                                        found.state = None
-                                        pos += 1
-                                    elif code == 0x00 and buf[pos : pos + 4] == ACCEPTED_OCTETS:
+                                    if code == 0x00 and buf[pos : pos + 4] == ACCEPTED_OCTETS:
                                         found.state = ACCEPTED
                                         pos += 4
+                                    elif code == 0x40:
+                                        found.state = None
+                                        pos += 1
                                     else:
                                         raise ValueError
                                     if count > 8:
@@ -1265,14 +1267,7 @@ class Disposition(Performative):
         ("state", "delivery-state", None, False, False),
         ("batchable", "boolean", False, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
-        "role",
-        "first",
-        "last",
-        "settled",
-        "state",
-        "batchable",
-    )
+    __match_args__ = ("role", "first", "last", "settled", "state", "batchable")
 
     role: bool
     first: int
@@ -1307,8 +1302,8 @@ class Disposition(Performative):
             count = buf[pos + 2]
             pos += 3
         elif code == 0xD0:
-            stop = pos + 5 + READ_U32(buf, pos + 1)[0]
-            count = READ_U32(buf, pos + 5)[0]
+            size, count = READ_TWO_U32(buf, pos + 1)
+            stop = pos + 5 + size
             pos += 9
         else:
             raise ValueError
@@ -1334,12 +1329,12 @@ class Disposition(Performative):
             if code == 0x52:
                 found.first = buf[pos + 1]
                 pos += 2
-            elif code == 0x43:
-                found.first = 0
-                pos += 1
             elif code == 0x70:
                 found.first = READ_U32(buf, pos + 1)[0]
                 pos += 5
+            elif code == 0x43:
+                found.first = 0
+                pos += 1
             else:
                 raise ValueError
             if count > 2:
@@ -1350,12 +1345,12 @@ class Disposition(Performative):
                 elif code == 0x52:
                     found.last = buf[pos + 1]
                     pos += 2
-                elif code == 0x43:
-                    found.last = 0
-                    pos += 1
                 elif code == 0x70:
                     found.last = READ_U32(buf, pos + 1)[0]
                     pos += 5
+                elif code == 0x43:
+                    found.last = 0
+                    pos += 1
                 else:
                     raise ValueError
                 if count > 3:
@@ -1480,7 +1475,7 @@ class Detach(Performative):
         ("closed", "boolean", False, False, False),
         ("error", "error", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("handle", "closed", "error")
+    __match_args__ = ("handle", "closed", "error")
 
     handle: int
     closed: bool
@@ -1512,7 +1507,7 @@ class End(Performative):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("error", "error", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("error",)
+    __match_args__ = ("error",)
 
     error: Error | None
 
@@ -1538,7 +1533,7 @@ class Close(Performative):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("error", "error", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("error",)
+    __match_args__ = ("error",)
 
     error: Error | None
 
@@ -1568,7 +1563,7 @@ class Error(Composite):
         ("description", "string", None, False, False),
         ("info", "fields", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("condition", "description", "info")
+    __match_args__ = ("condition", "description", "info")
 
     condition: Symbol
     description: str | None
@@ -1602,7 +1597,7 @@ class Received(DeliveryState):
         ("section_number", "uint", None, True, False),
         ("section_offset", "ulong", None, True, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("section_number", "section_offset")
+    __match_args__ = ("section_number", "section_offset")
 
     section_number: int
     section_offset: int
@@ -1646,7 +1641,7 @@ class Rejected(DeliveryState):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("error", "error", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("error",)
+    __match_args__ = ("error",)
 
     error: Error | None
 
@@ -1691,11 +1686,7 @@ class Modified(DeliveryState):
         ("undeliverable_here", "boolean", None, False, False),
         ("message_annotations", "fields", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
-        "delivery_failed",
-        "undeliverable_here",
-        "message_annotations",
-    )
+    __match_args__ = ("delivery_failed", "undeliverable_here", "message_annotations")
 
     delivery_failed: bool | None
     undeliverable_here: bool | None
@@ -1762,7 +1753,7 @@ class Source(Composite):
         ("outcomes", "outcome-symbol", (), False, True),
         ("capabilities", "symbol", (), False, True),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "address",
         "durable",
         "expiry_policy",
@@ -1853,7 +1844,7 @@ class Target(Composite):
         ("dynamic_node_properties", "node-properties", None, False, False),
         ("capabilities", "symbol", (), False, True),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "address",
         "durable",
         "expiry_policy",
@@ -1958,7 +1949,7 @@ class Coordinator(Composite):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("capabilities", "txn-capability", (), False, True),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("capabilities",)
+    __match_args__ = ("capabilities",)
 
     capabilities: tuple[Symbol, ...]
 
@@ -1984,7 +1975,7 @@ class Declare(Composite):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("global_id", "global-tx-id", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("global_id",)
+    __match_args__ = ("global_id",)
 
     global_id: Any
 
@@ -2012,7 +2003,7 @@ class Discharge(Composite):
         ("txn_id", "txn-id", None, True, False),
         ("fail", "boolean", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("txn_id", "fail")
+    __match_args__ = ("txn_id", "fail")
 
     txn_id: bytes | Described
     fail: bool | None
@@ -2042,7 +2033,7 @@ class Declared(DeliveryState):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("txn_id", "txn-id", None, True, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("txn_id",)
+    __match_args__ = ("txn_id",)
 
     txn_id: bytes | Described
 
@@ -2070,7 +2061,7 @@ class TransactionalState(DeliveryState):
         ("txn_id", "txn-id", None, True, False),
         ("outcome", "outcome", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("txn_id", "outcome")
+    __match_args__ = ("txn_id", "outcome")
 
     txn_id: bytes | Described
     outcome: DeliveryState | Described | None
@@ -2099,7 +2090,7 @@ class SaslMechanisms(SaslFrame):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("sasl_server_mechanisms", "symbol", (), True, True),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("sasl_server_mechanisms",)
+    __match_args__ = ("sasl_server_mechanisms",)
 
     sasl_server_mechanisms: tuple[Symbol, ...]
 
@@ -2130,7 +2121,7 @@ class SaslInit(SaslFrame):
         ("initial_response", "binary", None, False, False),
         ("hostname", "string", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("mechanism", "initial_response", "hostname")
+    __match_args__ = ("mechanism", "initial_response", "hostname")
 
     mechanism: Symbol
     initial_response: bytes | None
@@ -2162,7 +2153,7 @@ class SaslChallenge(SaslFrame):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("challenge", "binary", None, True, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("challenge",)
+    __match_args__ = ("challenge",)
 
     challenge: bytes
 
@@ -2189,7 +2180,7 @@ class SaslResponse(SaslFrame):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("response", "binary", None, True, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("response",)
+    __match_args__ = ("response",)
 
     response: bytes
 
@@ -2220,7 +2211,7 @@ class SaslOutcome(SaslFrame):
         ("code", "sasl-code", None, True, False),
         ("additional_data", "binary", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = ("code", "additional_data")
+    __match_args__ = ("code", "additional_data")
 
     code: int
     additional_data: bytes | None
@@ -2260,13 +2251,7 @@ class Header(Composite):
         ("first_acquirer", "boolean", False, False, False),
         ("delivery_count", "uint", 0, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
-        "durable",
-        "priority",
-        "ttl",
-        "first_acquirer",
-        "delivery_count",
-    )
+    __match_args__ = ("durable", "priority", "ttl", "first_acquirer", "delivery_count")
 
     durable: bool
     priority: int
@@ -2298,8 +2283,8 @@ class Header(Composite):
             count = buf[pos + 2]
             pos += 3
         elif code == 0xD0:
-            stop = pos + 5 + READ_U32(buf, pos + 1)[0]
-            count = READ_U32(buf, pos + 5)[0]
+            size, count = READ_TWO_U32(buf, pos + 1)
+            stop = pos + 5 + size
             pos += 9
         else:
             raise ValueError
@@ -2337,12 +2322,12 @@ class Header(Composite):
                     elif code == 0x52:
                         found.ttl = buf[pos + 1]
                         pos += 2
-                    elif code == 0x43:
-                        found.ttl = 0
-                        pos += 1
                     elif code == 0x70:
                         found.ttl = READ_U32(buf, pos + 1)[0]
                         pos += 5
+                    elif code == 0x43:
+                        found.ttl = 0
+                        pos += 1
                     else:
                         raise ValueError
                     if count > 3:
@@ -2363,12 +2348,12 @@ class Header(Composite):
                             if code == 0x52:
                                 found.delivery_count = buf[pos + 1]
                                 pos += 2
-                            elif code == 0x43 or code == 0x40:
-                                found.delivery_count = 0
-                                pos += 1
                             elif code == 0x70:
                                 found.delivery_count = READ_U32(buf, pos + 1)[0]
                                 pos += 5
+                            elif code == 0x43 or code == 0x40:
+                                found.delivery_count = 0
+                                pos += 1
                             else:
                                 raise ValueError
                         else:
@@ -2504,7 +2489,7 @@ class Properties(Composite):
         ("group_sequence", "sequence-no", None, False, False),
         ("reply_to_group_id", "string", None, False, False),
     )
-    __match_args__: ClassVar[tuple[str, ...]] = (
+    __match_args__ = (
         "message_id",
         "user_id",
         "to",
@@ -2574,8 +2559,8 @@ class Properties(Composite):
             count = buf[pos + 2]
             pos += 3
         elif code == 0xD0:
-            stop = pos + 5 + READ_U32(buf, pos + 1)[0]
-            count = READ_U32(buf, pos + 5)[0]
+            size, count = READ_TWO_U32(buf, pos + 1)
+            stop = pos + 5 + size
             pos += 9
         else:
             raise ValueError
@@ -2700,11 +2685,13 @@ class Properties(Composite):
                                     elif code == 0xA3:
                                         at = pos + 2
                                         pos = at + buf[pos + 1]
-                                        found.content_type = Symbol(buf[at:pos], "ascii")
+                                        raw = buf[at:pos]
+                                        found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
                                     elif code == 0xB3:
                                         at = pos + 5
                                         pos = at + READ_U32(buf, pos + 1)[0]
-                                        found.content_type = Symbol(buf[at:pos], "ascii")
+                                        raw = buf[at:pos]
+                                        found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
                                     else:
                                         raise ValueError
                                     if count > 7:
@@ -2715,11 +2702,13 @@ class Properties(Composite):
                                         elif code == 0xA3:
                                             at = pos + 2
                                             pos = at + buf[pos + 1]
-                                            found.content_encoding = Symbol(buf[at:pos], "ascii")
+                                            raw = buf[at:pos]
+                                            found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
                                         elif code == 0xB3:
                                             at = pos + 5
                                             pos = at + READ_U32(buf, pos + 1)[0]
-                                            found.content_encoding = Symbol(buf[at:pos], "ascii")
+                                            raw = buf[at:pos]
+                                            found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
                                         else:
                                             raise ValueError
                                         if count > 8:
@@ -2728,7 +2717,8 @@ class Properties(Composite):
                                                 found.absolute_expiry_time = None
                                                 pos += 1
                                             elif code == 0x83:
-                                                found.absolute_expiry_time = INT(Timestamp, READ_I64(buf, pos + 1)[0])
+                                                (moment,) = READ_I64(buf, pos + 1)
+                                                found.absolute_expiry_time = INT(Timestamp, moment)
                                                 pos += 9
                                             else:
                                                 raise ValueError
@@ -2738,7 +2728,8 @@ class Properties(Composite):
                                                     found.creation_time = None
                                                     pos += 1
                                                 elif code == 0x83:
-                                                    found.creation_time = INT(Timestamp, READ_I64(buf, pos + 1)[0])
+                                                    (moment,) = READ_I64(buf, pos + 1)
+                                                    found.creation_time = INT(Timestamp, moment)
                                                     pos += 9
                                                 else:
                                                     raise ValueError
@@ -2765,12 +2756,12 @@ class Properties(Composite):
                                                         elif code == 0x52:
                                                             found.group_sequence = buf[pos + 1]
                                                             pos += 2
-                                                        elif code == 0x43:
-                                                            found.group_sequence = 0
-                                                            pos += 1
                                                         elif code == 0x70:
                                                             found.group_sequence = READ_U32(buf, pos + 1)[0]
                                                             pos += 5
+                                                        elif code == 0x43:
+                                                            found.group_sequence = 0
+                                                            pos += 1
                                                         else:
                                                             raise ValueError
                                                         if count > 12:

@@ -89,11 +89,12 @@ class SessionBook:
 
 
 class LinkHalf:
-    """What one side has sent on a link."""
+    """What one side has sent on a link. `attaches` counts its attaches under this name."""
 
-    __slots__ = ("attach", "handle", "state")
+    __slots__ = ("attach", "attaches", "handle", "state")
 
     def __init__(self) -> None:
+        self.attaches = 0
         self.state = states.Link.DETACHED
         self.handle = 0
         self.attach: Attach | None = None

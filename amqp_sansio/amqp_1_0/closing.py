@@ -22,7 +22,6 @@ from .conditions import DECODE_ERROR, FRAMING_ERROR, INTERNAL_ERROR, RESOURCE_LI
 from .frames import AMQP, AMQP_HEADER, amqp_frame, next_frame
 from .session import make_error
 from .stages import Stage
-from .values import Symbol
 from .violation import Violation
 
 if TYPE_CHECKING:
@@ -60,8 +59,7 @@ def send_close(connection: Connection, report: CloseReport, error: Error | None)
     close = Close(error)
     octets = close.encode()
     if connection._half.state is states.Connection.HEADER:
-        own = opening.make_open(connection.config, {})
-        opening.send_open(connection, own)
+        _send_own_open(connection)
     if len(octets) + 8 > connection._max_frame and error is not None:
         close = Close(Error(error.condition, _shorten(error.description or "")))
         octets = close.encode()
@@ -71,6 +69,14 @@ def send_close(connection: Connection, report: CloseReport, error: Error | None)
     connection._waiting_for = None
     connection._timers.clear("handshake")
     connection._report_later = report
+
+
+def _send_own_open(connection: Connection) -> None:
+    """An open has to come before a close, the shortest one where the configured one doesn't fit."""
+    try:
+        opening.send_open(connection, opening.make_open(connection.config, {}))
+    except LocalProtocolError:
+        opening.send_open(connection, Open(_shorten(connection.config.container_id)))
 
 
 def _shorten(text: str) -> str:

@@ -33,14 +33,12 @@ class Config:
     | field | meaning |
     |---|---|
     | `container_id` | the name of this container in its open |
-    | `hostname` | client: the host, or virtual host, that is wanted; sent in sasl-init and open. None: the peer's default |
+    | `hostname` | client: the host, or virtual host, that is wanted (sasl-init, open); None: the peer's default |
     | `sasl` | client: the mechanism, or several: the strongest that the server offers is taken; None: no SASL |
-    | `mechanisms` | server: the names it offers, the preferred first; none: SASL isn't required, and who asks for it is |
-    |  | offered ANONYMOUS |
+    | `mechanisms` | server: the names it offers, the preferred first; none: no SASL required, ANONYMOUS offered |
     | `sasl_required` | server: with `mechanisms`, turn away clients that begin without SASL |
     | `max_frame_size` | the largest frame taken, at least 512; bounded by `Limits.unparsed` |
-    | `initial_frame_size` | the largest SASL frame, and frame before the peer's open: 512 in the specification; more for |
-    |  | peers that take more, as RabbitMQ 4 does (8192) for long tokens |
+    | `initial_frame_size` | the largest SASL frame, and frame before the peer's open; see below |
     | `channel_max` | the highest channel number; bounded by `Limits.channels` |
     | `idle_time_out` | the peer's silence of so many seconds closes the connection; half is announced. 0: none |
     | `least_idle_time_out` | a peer that announces less than this is turned away |
@@ -53,6 +51,8 @@ class Config:
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
     | `nonce` | server: random text for SCRAM, new for every connection |
     | `limits` | every bound |
+
+    The specification has 512 for `initial_frame_size`. Some peers take more, for long tokens: RabbitMQ 4 takes 8192.
 
     >>> Config(container_id="me").max_frame_size
     65536

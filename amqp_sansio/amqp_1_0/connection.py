@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..sasl import ScramKeys
     from ._performatives import Performative
     from .joint import Half
-    from .sessions import Session
+    from .session import Session
 
 SCHEMA: Final = 1
 """The layout of a pickled connection; a snapshot of another layout is refused."""
@@ -416,6 +416,7 @@ class Connection:
         """
         buffer = self._buffer
         most = self._incoming_max
+        body: Any
         try:
             while not events and self._stage is _FRAMES:
                 data = buffer.data

@@ -28,7 +28,7 @@ class SessionRequested(Event):
 
 @record
 class LinkRequested(Event):
-    """The peer attaches a link with `attach`; answer with `accept_attach()` or `refuse_attach(condition, description)`."""
+    """The peer attaches a link with `attach`; answer with its `accept_attach()` or `refuse_attach(...)`."""
 
     channel: int
     link: int

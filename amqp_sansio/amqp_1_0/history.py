@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..endpoint import Side
 from ..errors import CodecError
 from . import hints
-from .frames import SASL_HEADER
+from .frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
 from .history_books import (
     CLIENT,
     SERVER,
@@ -153,10 +153,14 @@ class OneZeroHistory:
         return done
 
     def _abandon(self, transaction: Transaction) -> list[MessageRecord]:
+        """Nobody knows how a transaction ended; what a side has settled in it is open for good."""
         done: list[MessageRecord] = []
         for delivery in list(transaction.members.values()):
-            delivery.forget()
-            done += self.give_up(delivery)
+            if delivery.gone:
+                delivery.forget()
+                done += self.give_up(delivery)
+            else:
+                delivery.transaction = delivery.promised = None
         return done
 
     def keep(self, delivery: Delivery) -> Messages:
@@ -196,6 +200,9 @@ class OneZeroHistory:
 _HEADERS: Final = 8
 """Protocol headers of a client that wait for an answer: there are three layers at most."""
 
+_STAGES: Final = {SASL_HEADER: "SASL", AMQP_HEADER: "HEADER", TLS_HEADER: "TLS"}
+"""Where the opening stands when the server has agreed to a layer, for the hint about a connection that ends there."""
+
 
 # The connection.
 
@@ -212,7 +219,7 @@ def _header(history: OneZeroHistory, event: Observed, header: bytes) -> Messages
             hint=hints.for_server_header(header),
         )
     elif history.stage == "FIRST":
-        history.stage = "SASL" if header == SASL_HEADER else "HEADER"
+        history.stage = _STAGES.get(header, history.stage)
     return _NONE
 
 

@@ -170,12 +170,10 @@ class Joint:
         half = self.halves[side]
         found = states.CONNECTION[half.state].get(given)
         if found is None:
-            if half.assumed and given is not _HEADER:
-                if half.state is not states.Connection.CLOSED:
-                    half.state = (
-                        states.Connection.CLOSED if given is _CLOSE else states.Connection.OPEN
-                    )
-                    return
+            closed = half.state is states.Connection.CLOSED
+            if half.assumed and given is not _HEADER and not closed:
+                half.state = states.Connection.CLOSED if given is _CLOSE else states.Connection.OPEN
+                return
             rule = "transport/connection/open-first"
             if half.state is states.Connection.CLOSED:
                 rule = "transport/close/nothing-after"
@@ -337,16 +335,11 @@ class Joint:
                 channel,
                 session,
             )
-        if frame.handle is None:
-            if not (
-                frame.delivery_count is None
-                and frame.link_credit is None
-                and frame.available is None
-                and not frame.drain
-            ):
-                raise self._wrong_flow(
-                    "fields of a link without a handle", "transport/flow/no-handle", channel, session
-                )
+        of_link = (frame.delivery_count, frame.link_credit, frame.available) != _NOTHING or frame.drain
+        if frame.handle is None and of_link:
+            raise self._wrong_flow(
+                "fields of a link without a handle", "transport/flow/no-handle", channel, session
+            )
         own.next_outgoing_id = frame.next_outgoing_id
         _open_window(other, frame)
         if frame.handle is None:
@@ -396,6 +389,7 @@ class Joint:
 MIN_MAX_FRAME_SIZE: Final = 512
 """Every peer takes frames of so many octets (part 2 section 2.8.18)."""
 
+_NOTHING: Final = (None, None, None)
 _SIDES: Final = ("the client", "the server")
 
 

@@ -257,7 +257,7 @@ class Link(LinkBook):
     def _answer(self, source: Any, target: Any, modes: tuple[int, int, int], more: More) -> None:
         self._send_attach(source, target, modes, more)
         self.requested = None
-        del self.session.asked[self.number]
+        self.session.asked.pop(self.number, None)
 
     def _own_source(self, asked: Attach, source: Any) -> Any:
         """What this end says of the source; a sender that was asked for a dynamic one has to name it."""
@@ -322,11 +322,11 @@ class Link(LinkBook):
         """As much of the unsettled map as fits the peer's frames (part 2 section 2.7.3)."""
         room = self.session.connection._max_frame - _FRAME_HEADER
         self.incomplete = False
-        kept = unsettled
+        kept: dict[bytes, State | None] = unsettled
         while len(frame.encode()) > room and kept:
             self.incomplete = True
             fewer = min(len(kept) - 1, len(kept) * room // len(frame.encode()))
-            kept = dict(list(kept.items())[:fewer])
+            kept = {tag: kept[tag] for tag in list(kept)[:fewer]}
             values = [getattr(frame, name) for name in frame.__match_args__]
             values[frame.__match_args__.index("unsettled")] = kept
             values[frame.__match_args__.index("incomplete_unsettled")] = True

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .._serial import add, distance, later
-from ..errors import Scope
 from . import conditions, states
+from ._performatives import TransactionalState
 from .books import DeliveryBook, LinkBook, SessionBook
 from .settling_rules import forget, tell
 from .violation import Violation, link_error, session_error
@@ -94,7 +94,10 @@ def attach(
         session.names[key] = link
     half = link.halves[side]
     half.state = states.LINK[half.state][given]
-    if link.halves[1 - side].state is _ATTACHED:
+    half.attaches += 1
+    # Whatever was detached meanwhile: who has attached less often than the other side answers it.
+    answers = link.halves[1 - side].attaches >= half.attaches
+    if answers:
         link.answered = side
     half.handle = frame.handle
     half.attach = frame
@@ -108,7 +111,7 @@ def attach(
         else:
             link.credit_limit = link.credit_known = count
         link.delivery_count = count
-    return link, link.halves[1 - side].state is _ATTACHED
+    return link, answers
 
 
 def _check_unsettled(channel: int, session: SessionBook, frame: Attach) -> None:
@@ -150,7 +153,8 @@ def detach(
     if peer is _ATTACHED:
         return link, False
     ends = {half.state, peer}
-    if session.names.get(key) is link and ends != _CROSSED:
+    waits = half.attaches != link.halves[1 - side].attaches and ends != {states.Link.CLOSED}
+    if session.names.get(key) is link and ends != _CROSSED and not waits:
         del session.names[key]
     if states.Link.CLOSED in ends or states.Link.FAILED in ends:
         deliveries = session.halves[link.sender].deliveries
@@ -441,6 +445,18 @@ def _check_continuation(
             conditions.INVALID_FIELD,
             f"another delivery-tag within delivery {delivery.delivery_id} of link {link.name!r}",
             "transport/transfer/no-interleave",
+            channel,
+            link,
+        )
+    first = delivery.states[link.sender]
+    state = frame.state
+    if isinstance(state, TransactionalState) and not (
+        isinstance(first, TransactionalState) and first.txn_id == state.txn_id
+    ):
+        raise link_error(
+            conditions.ILLEGAL_STATE,
+            f"a further transfer of delivery {delivery.delivery_id} on link {link.name!r} names another transaction",
+            "transactions/posting/all-frames",
             channel,
             link,
         )

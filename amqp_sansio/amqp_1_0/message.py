@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ..errors import CodecError
 from . import _sections
+from ._bodies import AmqpSequence, AmqpValue, Body, BodyKind, Data
 from ._decode import ENTRIES, NESTING, Map, read_value
-from ._encode import encode, encode_binary
+from ._encode import encode
 from ._fast import locate as fast_locate
 from ._fast import read_map, write_properties
 from ._faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
@@ -24,119 +25,6 @@ if TYPE_CHECKING:
     from ._types import Timestamp
 
 C = TypeVar("C", bound=Composite)
-BodyKind = Literal["data", "sequence", "value", "none"]
-
-
-class Data:
-    """A body of one or more data sections, octets each (1.0 part 3 section 3.2.6).
-
-    >>> Data(b"ab", b"c").encode()
-    b'\\x00Su\\xa0\\x02ab\\x00Su\\xa0\\x01c'
-    """
-
-    __slots__ = ("parts",)
-    __match_args__ = ("parts",)
-
-    KIND: ClassVar[BodyKind] = "data"
-
-    def __init__(self, *parts: bytes | bytearray | memoryview) -> None:
-        self.parts: tuple[bytes, ...] = tuple([bytes(part) for part in parts])
-
-    @property
-    def content(self) -> bytes:
-        """The octets of all sections joined."""
-        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
-
-    def encode(self) -> bytes:
-        """The octets of the sections."""
-        return b"".join([b"\0\x53\x75" + encode_binary(part) for part in self.parts])
-
-    def __eq__(self, other: object) -> bool:
-        return self.parts == other.parts if isinstance(other, Data) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.parts)
-
-    def __repr__(self) -> str:
-        return f"Data({', '.join(map(repr, self.parts))})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Data, self.parts
-
-
-class AmqpSequence:
-    """A body of one or more amqp-sequence sections, lists each (1.0 part 3 section 3.2.7).
-
-    >>> AmqpSequence([1, 2], ["a"]).content
-    [1, 2, 'a']
-    """
-
-    __slots__ = ("parts",)
-    __match_args__ = ("parts",)
-
-    KIND: ClassVar[BodyKind] = "sequence"
-
-    def __init__(self, *parts: Sequence[Any]) -> None:
-        self.parts: tuple[list[Any], ...] = tuple([list(part) for part in parts])
-
-    @property
-    def content(self) -> list[Any]:
-        """The values of all sections in one list."""
-        return [value for part in self.parts for value in part]
-
-    def encode(self) -> bytes:
-        """The octets of the sections."""
-        return b"".join([b"\0\x53\x76" + encode(part) for part in self.parts])
-
-    def __eq__(self, other: object) -> bool:
-        return self.parts == other.parts if isinstance(other, AmqpSequence) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"AmqpSequence({', '.join(map(repr, self.parts))})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return AmqpSequence, self.parts
-
-
-class AmqpValue:
-    """A body of one amqp-value section, a value of any type (1.0 part 3 section 3.2.8).
-
-    >>> AmqpValue("hi").encode()
-    b'\\x00Sw\\xa1\\x02hi'
-    """
-
-    __slots__ = ("value",)
-    __match_args__ = ("value",)
-
-    KIND: ClassVar[BodyKind] = "value"
-
-    def __init__(self, value: Any) -> None:
-        self.value: Any = value
-
-    @property
-    def content(self) -> Any:
-        """The value."""
-        return self.value
-
-    def encode(self) -> bytes:
-        """The octets of the section."""
-        return b"\0\x53\x77" + encode(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == other.value) if isinstance(other, AmqpValue) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"AmqpValue({self.value!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return AmqpValue, (self.value,)
-
-
-Body = Data | AmqpSequence | AmqpValue
 
 _UNREAD: Final[Any] = NotImplemented
 _EMPTY: Final = Map()
@@ -229,7 +117,7 @@ class Message:
     @staticmethod
     def from_wire(payload: bytes) -> Message:
         """A message over its octets. Checks nothing yet."""
-        message = _new(Message)
+        message: Message = _new(Message)
         message._payload = payload
         message._index = message._content = message._body = message._header = _UNREAD
         message._delivery_annotations = message._message_annotations = _UNREAD
@@ -239,33 +127,35 @@ class Message:
     def encode(self) -> bytes:
         """All sections' octets. Raises CodecError for values that a section can't hold."""
         payload = self._payload
-        if payload is _UNREAD:
-            payload = self._payload = self._encode()
-        return payload
-
-    def _encode(self) -> bytes:
+        if payload is not _UNREAD:
+            return payload
         parts: list[bytes] = []
         if self._header is not None:
             parts.append(self._header.encode())
-        if self._delivery_annotations:
+        if self._delivery_annotations is not _EMPTY and self._delivery_annotations:
             parts += (b"\0\x53\x71", _encode_annotations(self._delivery_annotations))
-        if self._message_annotations:
+        if self._message_annotations is not _EMPTY and self._message_annotations:
             parts += (b"\0\x53\x72", _encode_annotations(self._message_annotations))
         if self._bare is not None:
             parts.append(self._bare)
         else:
             if self._properties is not None:
                 parts.append(self._properties.encode())
-            if self._application_properties:
-                parts += (b"\0\x53\x74", _encode_properties(self._application_properties))
+            values = self._application_properties
+            if values is not _EMPTY and values:
+                try:
+                    parts += (b"\0\x53\x74", write_properties(values))
+                except WRITE_FAULTS:
+                    parts += (b"\0\x53\x74", _encode_properties(values))
             body = self._body
-            if body.__class__ is Data and len(body.parts) == 1 and len(body.parts[0]) < 256:
+            if isinstance(body, Data) and len(body.parts) == 1 and len(body.parts[0]) < 256:
                 parts += (b"\0\x53\x75", BINARY[len(body.parts[0])], body.parts[0])
             elif body is not None:
                 parts.append(body.encode())
-        if self._footer:
+        if self._footer is not _EMPTY and self._footer:
             parts += (b"\0\x53\x78", _encode_annotations(self._footer))
-        return b"".join(parts)
+        payload = self._payload = b"".join(parts)
+        return payload
 
     def replace(self, **changes: Any) -> Message:
         """A message with other sections in some places.
@@ -299,26 +189,15 @@ class Message:
     def _located(self) -> dict[int, Any]:
         index = self._index
         if index is _UNREAD:
-            octets = self.encode()
-            try:
-                index = fast_locate(octets)
-            except READ_FAULTS:
-                index = locate(octets)
-            self._index = index
+            octets = self._payload
+            if octets is _UNREAD:
+                octets = self.encode()
+            index = self._index = _locate(octets)
         return index
 
     def _located_sections(self) -> list[Section]:
         index = self._located()
-        found: list[Section] = []
-        for number, section in index.items():
-            if section.__class__ is int:
-                # The end of a section is where the next one begins.
-                if found:
-                    found[-1] = (*found[-1][:3], section)
-                found.append((number, section, section + 3, len(self._payload)))
-            else:
-                found.append(section)
-        return found
+        return _listed(index, len(self._payload))
 
     def _find(self, number: int) -> Section | None:
         return next((section for section in self._located_sections() if section[0] == number), None)
@@ -399,7 +278,7 @@ class Message:
         except READ_FAULTS:
             found = self._read_map(_APPLICATION_PROPERTIES)
         self._application_properties = found
-        return found
+        return self._application_properties
 
     @property
     def footer(self) -> Mapping[Any, Any]:
@@ -444,7 +323,7 @@ class Message:
                 kind = number
                 parts.append(read_value(payload, at, stop, NESTING, ENTRIES)[0])
         if kind == _sections.DATA:
-            data = _new(Data)
+            data: Data = _new(Data)
             data.parts = tuple(parts)
             return data
         if kind == _sections.AMQP_SEQUENCE:
@@ -460,7 +339,7 @@ class Message:
         index = self._index
         if index is _UNREAD:
             index = self._located() if self._body is _UNREAD else _NOTHING
-        start = index.get(_DATA)
+        start: Any = index.get(_DATA)
         if start.__class__ is int:
             payload = self._payload
             if payload[start + 3] == 0xA0:
@@ -583,6 +462,26 @@ _NAMES: Final = (
 )
 
 
+def _locate(payload: bytes) -> dict[int, Any]:
+    try:
+        return fast_locate(payload)
+    except READ_FAULTS:
+        return locate(payload)
+
+
+def _listed(index: dict[int, Any], end: int) -> list[Section]:
+    found: list[Section] = []
+    for number, section in index.items():
+        if section.__class__ is int:
+            # The end of a section is where the next one begins.
+            if found:
+                found[-1] = (*found[-1][:3], section)
+            found.append((number, section, section + 3, end))
+        else:
+            found.append(section)
+    return found
+
+
 def _encode_annotations(values: Mapping[Any, Any]) -> bytes:
     if isinstance(values, Map):
         octets = values.raw
@@ -593,10 +492,6 @@ def _encode_annotations(values: Mapping[Any, Any]) -> bytes:
 
 
 def _encode_properties(values: Mapping[str, Any]) -> bytes:
-    try:
-        return write_properties(values)
-    except WRITE_FAULTS:
-        pass
     octets = encode(values)
     check_map(octets, 0, len(octets), _sections.APPLICATION_PROPERTIES)
     return octets
@@ -607,14 +502,22 @@ def check_message(payload: bytes) -> None:
 
     >>> check_message(Message("hi").encode())
     """
-    for number, start, at, stop in Message.from_wire(payload)._located_sections():
-        if number == _sections.HEADER:
-            Header.read(payload, at, stop, NESTING, ENTRIES, start)
-        elif number == _sections.PROPERTIES:
-            Properties.read(payload, at, stop, NESTING, ENTRIES, start)
-        else:
+    for number, start, at, stop in _listed(_locate(payload), len(payload)):
+        if number in (_HEADER, _PROPERTIES):
+            kind = Header if number == _HEADER else Properties
+            try:
+                end = kind.fast(payload, at, stop, start)[1]
+            except READ_FAULTS:
+                end = kind.read(payload, at, stop, NESTING - 1, ENTRIES, start)[1]
+            if end != stop:
+                raise fault("octets are left behind a section", end, "message/section-order")
+        elif number == _sections.AMQP_SEQUENCE or number == _sections.AMQP_VALUE:
             read_value(payload, at, stop, NESTING, ENTRIES)
-            if number not in (_sections.DATA, _sections.AMQP_SEQUENCE, _sections.AMQP_VALUE):
+        elif number != _DATA:
+            try:
+                read_map(payload, at, stop, 0xA1 if number == _APPLICATION_PROPERTIES else 0xA3)
+            except READ_FAULTS:
+                read_value(payload, at, stop, NESTING, ENTRIES)
                 check_map(payload, at, stop, number)
 
 

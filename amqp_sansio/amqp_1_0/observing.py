@@ -16,7 +16,8 @@ from ..observer import Identified, Observed, Skipped
 from ..observer import Violation as Reported
 from ..versions import AMQP_1_0
 from . import states
-from ._performatives import Attach, Begin, Close, Detach, End, Open, SaslOutcome, Transfer
+from ._performatives import Attach, Begin, Close, Detach, End, Flow, Open, SaslOutcome, Transfer
+from .fast_observing import fast_observed
 from .frames import (
     AMQP,
     AMQP_HEADER,
@@ -50,16 +51,12 @@ if TYPE_CHECKING:
     from ..observer import ObserverEvent, Setting
     from .violation import Violation
 
-Fault = tuple[str, str, int]
-"""Rule without its version, text, offset."""
+Fault = tuple[str, str, int, str]
+"""Rule without its version, text, offset, severity."""
 
 _EARLY: Final = "transport/connection/pre-open-limits"
-_TOLERATED: Final = frozenset(
-    {"transport/close/nothing-after", "transport/flow/delivery-count-receiver"}
-)
-"""What every peer must put up with, because RabbitMQ 3 does it: a flow or a close behind its close, and the flow of
-a receiver without delivery-count.
-"""
+_AFTER_CLOSE: Final = (Flow, Close)
+"""What RabbitMQ 3 sends behind its close, and every peer must put up with."""
 _CLOSES: Final = (Detach, End, Close, Begin, Attach)
 """What ends deliveries that are under way on a handle, a channel or everywhere."""
 
@@ -138,7 +135,13 @@ class OneZeroMachine:
         direction = self.current
         if direction is None:
             return None
-        while self.unit(direction, False):
+        while True:
+            if direction.mode == IN_FRAMES:
+                event = fast_observed(self, direction)
+                if event is not None:
+                    return event
+            if not self.unit(direction, False):
+                break
             if events:
                 return events.popleft()
         self.current = None
@@ -185,10 +188,10 @@ class OneZeroMachine:
             # A server may answer with what it speaks instead; then the connection ends.
             if direction.client or headers:
                 text = f"protocol header {header!r} on a connection of 1.0"
-                self.faults.append(("transport/version/data-match", text, offset))
+                self.blame("transport/version/data-match", text, offset)
         elif AMQP_HEADER in headers or header in headers or (headers and header == TLS_HEADER):
             text = f"protocol header {header!r} behind {headers[-1]!r}"
-            self.faults.append(("security/layer/nested", text, offset))
+            self.blame("security/layer/nested", text, offset)
         elif header == SASL_HEADER:
             direction.layer = SASL
         if header == TLS_HEADER:
@@ -208,7 +211,7 @@ class OneZeroMachine:
             text = f"the server goes on after SASL, whose state is: {joint.sasl.value}"
             if self.outcome:
                 text = f"the server goes on after sasl-outcome {self.outcome}"
-            self.faults.append(("security/sasl/outcome", text, offset))
+            self.blame("security/sasl/outcome", text, offset)
 
     def _frame(self, direction: Direction) -> bool:
         buffer = direction.buffer
@@ -268,10 +271,10 @@ class OneZeroMachine:
         if kind == SASL:
             if size > MIN_MAX_FRAME_SIZE:
                 text = f"SASL frame of {size} octets, {MIN_MAX_FRAME_SIZE} are the most"
-                self.faults.append(("security/sasl/frame-max", text, offset))
+                self.blame("security/sasl/frame-max", text, offset)
             if direction.layer == AMQP:
                 text = "a SASL frame where an AMQP frame belongs"
-                self.faults.append(("transport/frame/type", text, offset))
+                self.blame("transport/frame/type", text, offset)
             return
         agreed = self.joint.halves[1 - direction.number].open
         if agreed is None:
@@ -281,7 +284,7 @@ class OneZeroMachine:
                     direction.early[index] = (value, offset, self.seq)
         elif size > agreed.max_frame_size and size > MIN_MAX_FRAME_SIZE:
             text = f"frame of {size} octets, the other side takes {agreed.max_frame_size}"
-            self.faults.append((OVERSIZE, text, offset))
+            self.blame(OVERSIZE, text, offset)
 
     def _check_early(self, direction: Direction, opened: Open, at_ns: int) -> None:
         """What was sent before the other side's open, which is here now, had to fit it (part 2 section 2.4.4)."""
@@ -290,10 +293,10 @@ class OneZeroMachine:
         (size, size_at, size_seq), (channel, at, seq) = direction.early
         if size > max(opened.max_frame_size, MIN_MAX_FRAME_SIZE):
             text = f"frame of {size} octets before the other side's open, which takes {opened.max_frame_size}"
-            self.report(direction, (_EARLY, text, size_at), at_ns, size_seq, 0)
+            self.report(direction, (_EARLY, text, size_at, "error"), at_ns, size_seq, 0)
         if channel > opened.channel_max:
             text = f"channel {channel} before the other side's open, whose channel-max is {opened.channel_max}"
-            self.report(direction, (_EARLY, text, at), at_ns, seq, channel)
+            self.report(direction, (_EARLY, text, at, "error"), at_ns, seq, channel)
 
     def _largest(self, direction: Direction) -> int:
         """The largest frame that is waited for: where the other side takes any, as large as a message may be."""
@@ -316,7 +319,7 @@ class OneZeroMachine:
         self, direction: Direction, kind: int, number: int, offset: int, size: int, at_ns: int
     ) -> None:
         if kind == SASL:
-            self.faults.append(("security/sasl/frame-empty", "an empty SASL frame", offset))
+            self.blame("security/sasl/frame-empty", "an empty SASL frame", offset)
             self.observe(direction, 0, "frame", "sasl-frame", b"", offset, size, at_ns)
             return
         broken = self.joint.take_empty(direction.number, number)
@@ -338,7 +341,7 @@ class OneZeroMachine:
         code, _ = descriptor(body, 0, len(body))
         name = NAMES.get(code, "unknown") if code not in (PROVEN, REFUTED) else "unknown"
         rule = (error.rule or "transport/frame/performative").removeprefix("1.0/")
-        self.faults.append((rule, f"{name} can't be read: {error}", offset))
+        self.blame(rule, f"{name} can't be read: {error}", offset)
         unit = {"transfer": "partial", "unknown": "unknown"}.get(name, "method")
         missing = None if unit == "partial" else 0
         layer = direction.layer
@@ -360,7 +363,7 @@ class OneZeroMachine:
         if not isinstance(frame, SaslFrame) or rest:
             what = f"{frame.NAME} with {rest} octets behind it" if rest else frame.NAME
             text = f"a SASL frame holds one SASL value, this one {what}"
-            self.faults.append(("security/sasl/frame-one", text, offset))
+            self.blame("security/sasl/frame-one", text, offset)
         if isinstance(frame, SaslFrame):
             if direction.layer != AMQP:
                 broken = self.joint.take_sasl(number, frame)
@@ -410,12 +413,14 @@ class OneZeroMachine:
         if isinstance(frame, SaslFrame) or rest:
             what = f"{frame.NAME} with {rest} octets behind it" if rest else frame.NAME
             text = f"an AMQP frame with {what}"
-            self.faults.append(("transport/frame/performative", text, offset))
+            self.blame("transport/frame/performative", text, offset)
         if not isinstance(frame, SaslFrame):
             direction.layer = AMQP
             answers, broken = self.joint.take(side, number, frame, 0, self.seq)
             if broken is not None:
-                self._fault(broken, offset)
+                self._fault(broken, offset, frame)
+            if self.joint.tolerated:
+                self._take_tolerated(offset)
             if isinstance(frame, Open):
                 self.opened[side], answers = self.seq, self.opened[1 - side]
             elif isinstance(frame, Close):
@@ -438,7 +443,7 @@ class OneZeroMachine:
     # Events.
 
     def _fault(self, broken: Violation, offset: int) -> None:
-        self.faults.append((broken.rule, str(broken), offset))
+        self.blame(broken.rule, str(broken), offset)
 
     def observe(
         self,
@@ -475,8 +480,7 @@ class OneZeroMachine:
         self, direction: Direction, fault: Fault, at_ns: int, seq: int | None, number: int
     ) -> None:
         """A broken rule."""
-        rule, text, offset = fault
-        severity = "warning" if rule in _TOLERATED else "error"
+        rule, text, offset, severity = fault
         self.events.append(
             Reported(direction.side, f"1.0/{rule}", severity, text, offset, at_ns, seq, number)
         )

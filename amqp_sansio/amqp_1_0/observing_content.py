@@ -183,7 +183,7 @@ def read_message(
         check_message(payload)
     except CodecError as error:
         rule = (error.rule or "message/section-order").removeprefix("1.0/")
-        machine.faults.append((rule, f"the message can't be read: {error}", offset))
+        machine.blame(rule, f"the message can't be read: {error}", offset)
     body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
     kept, size, digest = _treat(machine, body)
     if kept is not None or _is_request(sections, body):

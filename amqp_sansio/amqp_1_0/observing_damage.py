@@ -40,7 +40,7 @@ class Direction:
     """
 
     __slots__ = (
-        "at_ns", "buffer", "client", "contents", "early", "end", "headers", "layer", "mark_end", "marks", "mode",
+        "at_ns", "buffer", "client", "contents", "early", "end", "good", "headers", "layer", "mark_end", "marks", "mode",
         "need", "number", "prefer", "scan", "side", "skip_from",
     )  # fmt: skip
 
@@ -57,6 +57,7 @@ class Direction:
         self.mark_end = 0
         self.at_ns = 0
         self.contents: dict[tuple[int, int], Content] = {}
+        self.good = b""  # sections before a body that were checked; equal ones needn't be
         self.early = [(0, 0, 0), (0, 0, 0)]
         self.skip_from = 0
         self.scan = 0
@@ -104,7 +105,7 @@ def damage(
     """A frame can't be read: say so, and look for the next. `size` is what it takes, where that may be believed."""
     offset = direction.buffer.offset
     at_ns = direction.when(min(offset + max(size, HEADER_SIZE), direction.end))
-    machine.report(direction, (rule, text, offset), at_ns, None, 0)
+    machine.report(direction, (rule, text, offset, "error"), at_ns, None, 0)
     doubt(machine, direction)
     search(machine, direction, offset, offset + 1, offset + size if size else 0)
 

@@ -35,12 +35,14 @@ if TYPE_CHECKING:
 
 _UNBOUNDED: Final = 1 << 62
 
+NOTHING_AFTER: Final = "transport/close/nothing-after"
+"""The rule that a frame behind its sender's close breaks."""
 _EVER_WRONG: Final = frozenset(
     {
         "received/mandatory-fields",
         "transport/attach/initial-delivery-count",
         "transport/attach/unsettled-keys",
-        "transport/close/nothing-after",
+        NOTHING_AFTER,
         "transport/connection/open-channel-0",
         "transport/delivery/tag-size",
         "transport/disposition/range",
@@ -95,7 +97,7 @@ class ObservingJoint(Joint):
     that it's being missed: what one side sends can't be read at the moment.
     """
 
-    __slots__ = ("assumed", "blind", "bounds", "reported_closed", "sasl_early")
+    __slots__ = ("assumed", "blind", "bounds", "reported_closed", "sasl_early", "tolerated")
 
     def __init__(self, limits: Limits) -> None:
         # What an endpoint must refuse is no broken rule here; `_bound` limits what is kept.
@@ -105,11 +107,16 @@ class ObservingJoint(Joint):
         self.assumed = False
         self.blind = False
         self.sasl_early = False
+        self.tolerated: list[Violation] = []
         self.reported_closed = [False, False]
 
     def new_session(self, initiator: int | None) -> SessionBook:
         """A book for a session."""
         return ObservedSession(initiator)
+
+    def tolerate(self, violation: Violation) -> None:
+        """A rule is broken that real peers break, and that does no harm."""
+        self.tolerated.append(violation)
 
     def missed(self) -> None:
         """Something that one side sent wasn't seen: what is open now may be another thing, or further on."""
@@ -185,6 +192,8 @@ class ObservingJoint(Joint):
                 broken = self._told(side, broken)
         finally:
             half.assumed = self.assumed
+            if doubt and self.tolerated:
+                self.tolerated = [each for each in self.tolerated if each.rule in _EVER_WRONG]
         return answers, broken
 
     def _check_channel(self, side: int, channel: int, what: str) -> None:
@@ -194,7 +203,7 @@ class ObservingJoint(Joint):
 
     def _told(self, side: int, broken: Violation) -> Violation | None:
         """The violation, unless one like it has been reported: what follows a close is wrong only once."""
-        if broken.rule != "transport/close/nothing-after":
+        if broken.rule != NOTHING_AFTER:
             return broken
         if self.reported_closed[side]:
             return None
@@ -494,4 +503,4 @@ _FORCE: Final[dict[type[Any], Callable[..., None]]] = {
     Close: _force_close,
 }
 
-__all__ = ["ObservedLink", "ObservedSession", "ObservingJoint"]
+__all__ = ["NOTHING_AFTER", "ObservedLink", "ObservedSession", "ObservingJoint"]

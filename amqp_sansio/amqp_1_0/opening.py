@@ -192,10 +192,10 @@ def _properties(config: Config) -> dict[Symbol, Any]:
 def send_open(connection: Connection, open_: Open) -> None:
     """Queue this end's open. Raises LocalProtocolError for one that can't be sent, with nothing changed."""
     octets = amqp_frame(0, open_.encode())
-    peer = connection.peer_open
-    most = connection.config.initial_frame_size if peer is None else peer.max_frame_size
+    most = connection._max_frame
     if len(octets) > most:
-        rule = "connection/pre-open-limits" if peer is None else "open/max-frame-size"
+        unknown = connection.peer_open is None
+        rule = "connection/pre-open-limits" if unknown else "open/max-frame-size"
         raise LocalProtocolError(
             f"open takes a frame of {len(octets)} octets, {most} are allowed; "
             "make properties and capabilities shorter",
@@ -209,8 +209,8 @@ def send_open(connection: Connection, open_: Open) -> None:
 def receive_open(connection: Connection, open_: Open) -> None:
     """The peer's open is there and fits. Raises Violation."""
     connection.peer_open = open_
-    check_peer(connection, open_)
     connection._max_frame = max(open_.max_frame_size, MIN_MAX_FRAME_SIZE)
+    check_peer(connection, open_)
     connection._stage = Stage.FRAMES
     idle = open_.idle_time_out or 0
     connection._send_within = idle / 1000
@@ -266,6 +266,11 @@ def accept_open(connection: Connection, changes: Mapping[str, Any]) -> None:
     """Send the server's open; the connection is open."""
     check_decision(connection, OPEN)
     open_ = make_open(connection.config, changes)
+    if open_.max_frame_size < MIN_MAX_FRAME_SIZE:
+        raise LocalProtocolError(
+            f"max-frame-size {open_.max_frame_size}, every peer takes {MIN_MAX_FRAME_SIZE}",
+            rule="1.0/transport/open/max-frame-size-min",
+        )
     if open_.max_frame_size > connection.config.limits.unparsed:
         raise LocalProtocolError(
             f"max-frame-size {open_.max_frame_size}, Limits.unparsed is {connection.config.limits.unparsed}"

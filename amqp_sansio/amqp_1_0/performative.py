@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Composite")
 
 FAST: Final[dict[bytes, Callable[[bytes, int, int, int], tuple[Any, int]]]] = {}
-"""The readers of the frequent performatives, by the octets of their descriptor; the generated module fills it in once."""
+"""The readers of the frequent performatives, by the octets of their descriptor; the generated module fills it once."""
 
 MISSING: Any = None
 """Stands where a mandatory field follows an optional one; leaving the argument out raises TypeError."""
@@ -287,7 +287,6 @@ def decode_frame_body(
     data: bytes,
     pos: int = 0,
     end: int | None = None,
-    *,
     nesting: int = NESTING,
     entries: int = ENTRIES,
 ) -> tuple[Performative | SaslFrame, int]:
@@ -295,9 +294,8 @@ def decode_frame_body(
 
     Raises CodecError for malformed octets, and for types that no frame has.
     """
-    size = len(data)
-    if end is None or end > size:
-        end = size
+    if end is None or end > len(data):
+        end = len(data)
     try:
         return FAST[data[pos : pos + 3]](data, pos + 3, end, pos)
     except READ_FAULTS:

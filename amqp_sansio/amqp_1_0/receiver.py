@@ -66,7 +66,7 @@ class Receiver(Link):
     __slots__ = ("draining",)
 
     unsettled: dict[bytes, IncomingDelivery]  # type: ignore[assignment]
-    current: IncomingDelivery | None
+    current: IncomingDelivery | None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, session: Session, name: str) -> None:
         Link.__init__(self, session, name, 1 - session.side)
@@ -385,7 +385,7 @@ class Receiver(Link):
             connection._bodies -= sum(map(len, delivery.parts))
             delivery.parts = []
         known = (self.restored or {}).pop(delivery.delivery_tag, None)
-        if delivery.resumed and known is None or delivery.ignored:
+        if (delivery.resumed and known is None) or delivery.ignored:
             return
         connection._events.append(
             DeliveryAborted(
@@ -444,10 +444,10 @@ class Receiver(Link):
 
     def advance_to(self, delivery_count: int) -> bool:
         """The sender's flow said its count; whether that ends a drain."""
-        if self.draining and self.credit_limit is not None:
-            if distance(delivery_count, self.credit_limit) <= 0:
-                self.draining = False
-                return True
+        limit = self.credit_limit
+        if self.draining and limit is not None and distance(delivery_count, limit) <= 0:
+            self.draining = False
+            return True
         return False
 
 

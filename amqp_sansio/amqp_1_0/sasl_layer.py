@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import sasl
-from ..endpoint import CloseHint, Side
+from ..endpoint import CloseHint
 from ..errors import LocalProtocolError, RemoteProtocolError, Scope
 from ..events import AuthenticationRequested, By, CloseReport, Failed, ScramKeysRequested
 from . import closing, opening
@@ -25,7 +25,6 @@ from .conditions import (
     DECODE_ERROR,
     FRAMING_ERROR,
     INTERNAL_ERROR,
-    NOT_ALLOWED,
     RESOURCE_LIMIT_EXCEEDED,
     UNAUTHORIZED_ACCESS,
 )
@@ -152,9 +151,9 @@ def _refused(connection: Connection, code: int, mechanism: Any, state: Any) -> N
     reason = ""
     try:
         mechanism.complete(state)
-    except sasl.SaslError as error:
+    except sasl.SaslError as heard:
         if mechanism.name in _BEARER:
-            reason = f"; {error}"
+            reason = f"; {heard}"
     said = OUTCOMES.get(code, "a code the specification lacks")
     text = f"the server refused the login, sasl-outcome {code} ({said}){reason}"
     condition = UNAUTHORIZED_ACCESS if code == AUTH else INTERNAL_ERROR

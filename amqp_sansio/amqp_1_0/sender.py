@@ -404,6 +404,11 @@ class Sender(Link):
             batchable=batchable,
         )
         self._check_mode(rcv_settle_mode, settled)
+        if isinstance(state, TransactionalState) and isinstance(self.target, Coordinator):
+            raise LocalProtocolError(
+                f"link {self.name!r} goes to the coordinator, transactional work goes over others",
+                rule="1.0/transactions/control-link-no-work",
+            )
         return self.launch(frame, octets, whole=whole)
 
     def launch(self, frame: Transfer, octets: bytes, *, whole: bool, keep: bytes | None = None) -> OutgoingDelivery:
@@ -567,7 +572,7 @@ class Sender(Link):
     def _begun(self) -> OutgoingDelivery:
         self._check()
         delivery: Any = self.current
-        if not isinstance(delivery, OutgoingDelivery) or delivery.last and delivery.rest is not None:
+        if not isinstance(delivery, OutgoingDelivery) or (delivery.last and delivery.rest is not None):
             raise LocalProtocolError(f"no delivery on link {self.name!r} was begun in parts")
         return delivery
 
@@ -575,7 +580,7 @@ class Sender(Link):
         self._check()
         tag: Any = which if isinstance(which, bytes) else which.key[2]
         delivery = self.unsettled.get(tag)
-        if delivery is None or not isinstance(which, bytes) and which != delivery.handle:
+        if delivery is None or (not isinstance(which, bytes) and which != delivery.handle):
             raise LocalProtocolError(f"link {self.name!r} has no unsettled delivery {which!r}")
         if delivery.progress is _SENDING:
             raise LocalProtocolError(
@@ -592,7 +597,7 @@ class Sender(Link):
 
 
 def _repeated(state: State | None) -> State | None:
-    """Every frame of a transactional delivery names its transaction (part 4 section 4.4.1); other states are said once."""
+    """Every frame of a transactional delivery names its transaction (part 4 section 4.4.1)."""
     return state if isinstance(state, TransactionalState) else None
 
 

@@ -170,9 +170,9 @@ class Session(SessionBook):
 
         `target` is an address, or a whole terminus; None recovers the link's own (part 2 section 2.6.3), and with
         `Target(address=None)` is an anonymous one. `name` is made of the container-id and a count when there is
-        none given. `snd_settle_mode` is 0 (unsettled), 1 (settled) or 2 (mixed, the default), `rcv_settle_mode` 0 (first,
-        the default) or 1 (second). `state` resumes a link, with its settle modes. With `auto_settle` what the receiver brings to a terminal
-        state is settled at once.
+        none given. `snd_settle_mode` is 0 (unsettled), 1 (settled) or 2 (mixed, the default), `rcv_settle_mode` 0
+        (first, the default) or 1 (second). `state` resumes a link, with its settle modes. With `auto_settle` what the
+        receiver brings to a terminal state is settled at once.
         """
         from .sender import Sender
 
@@ -399,9 +399,9 @@ class Session(SessionBook):
         """Let the peer send on when half of what it was told is used up."""
         peer = self.peer
         limit = peer.window_limit
-        if limit is not None and distance(peer.next_outgoing_id, limit) * 2 <= self.window:
-            if self.own.state is _MAPPED:
-                self._send_flow()
+        used = limit is not None and distance(peer.next_outgoing_id, limit) * 2 <= self.window
+        if used and self.own.state is _MAPPED:
+            self._send_flow()
 
     def disposition(
         self,

@@ -17,7 +17,6 @@ from ._performatives import (
     End,
     Error,
     Flow,
-    Performative,
     Transfer,
 )
 from .books import SessionBook, is_outcome
@@ -34,10 +33,11 @@ from .events import (
 )
 from .joint import Joint
 from .link import Link
-from .receiver import IncomingDelivery, Receiver
 from .outgoing import OutgoingDelivery
+from .receiver import IncomingDelivery, Receiver
 from .sender import Sender
 from .session import Session
+from .values import Symbol
 from .violation import Violation, session_error
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ def _free_channel(connection: Connection) -> int:
 
 
 def receive(
-    connection: Connection, channel: int, performative: Performative, payload: bytes
+    connection: Connection, channel: int, performative: Any, payload: bytes
 ) -> None:
     """Take a frame from begin to end. Raises Violation; those of links and sessions go to `fail`."""
     if performative.__class__ is Transfer:
-        _transfer(connection, channel, performative, payload)  # type: ignore[arg-type]
+        _transfer(connection, channel, performative, payload)
     else:
         _RECEIVE[performative.__class__](connection, channel, performative)
 
@@ -140,6 +140,17 @@ def _begin(connection: Connection, channel: int, frame: Begin) -> None:
     found, answers = connection._joint.begin(1 - connection._side, channel, frame)
     session: Any = found
     if not answers:
+        number = 0
+        while number in connection._sessions:
+            number += 1
+        peer = connection.peer_open
+        if peer is not None and number > peer.channel_max:
+            raise Violation(
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                f"{number} sessions are open, and no channel is left to answer another one",
+                rule="transport/open/channel-max",
+                channel=channel,
+            )
         if len(connection._sessions) >= connection.config.limits.channels:
             raise session_error(
                 conditions.RESOURCE_LIMIT_EXCEEDED,
@@ -148,8 +159,6 @@ def _begin(connection: Connection, channel: int, frame: Begin) -> None:
                 channel,
                 session,
             )
-        # Without a channel there's no way to say no to this session alone.
-        number = _free_channel(connection)
         session.ask(number, frame)
         connection._sessions[number] = session
         connection._events.append(SessionRequested(number, frame))
@@ -271,7 +280,7 @@ def _attach(connection: Connection, channel: int, frame: Attach) -> None:
     if session.own.state is _ENDED:
         return
     if answers:
-        if not link.is_refused:
+        if link.halves[side].state is _ATTACHED and not link.is_refused:
             link.opening._complete(None)
             connection._events.append(
                 LinkOpened(Scope.LINK, session.channel, link.opening, link.number, link.name)
@@ -520,7 +529,7 @@ def fail(connection: Connection, violation: Violation) -> None:
     report = CloseReport(
         By.LOCAL, 0, str(violation), condition=violation.condition, rule=error.rule
     )
-    told = Error(violation.condition, _short(str(violation)))  # type: ignore[arg-type]
+    told = Error(Symbol(violation.condition), _short(str(violation)))
     error.channel = session.channel
     if violation.scope is Scope.LINK:
         link.drop()

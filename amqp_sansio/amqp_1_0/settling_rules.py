@@ -1,4 +1,7 @@
-"""The rules of what becomes of deliveries: their states, and who settles them when (part 2 section 2.7.6, part 3 section 3.4)."""
+"""The rules of what becomes of deliveries: their states, and who settles them when.
+
+Part 2 section 2.7.6, part 3 section 3.4.
+"""
 
 from __future__ import annotations
 

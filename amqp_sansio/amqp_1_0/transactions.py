@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CodecError, LocalProtocolError
 from . import conditions
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ._performatives import Declared
     from .sender import Sender
 
-_ID_SIZE = 32
+_ID_SIZE: Final = 32
+_DISTRIBUTED: Final = "amqp:distributed-transactions"
 
 
 class Controller:
@@ -41,11 +42,18 @@ class Controller:
 
         Raises as `Sender.send`: a coordinator gives credit like any receiver.
         """
+        target = self.sender.target
+        offered = target.capabilities if isinstance(target, Coordinator) else ()
+        if global_id is not None and _DISTRIBUTED not in offered:
+            raise LocalProtocolError(
+                "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it",
+                rule="1.0/transactions/declare/global-id",
+            )
         handle: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
         return handle  # type: ignore[no-any-return]
 
     def discharge(self, txn_id: bytes, *, fail: bool = False) -> Handle[Any]:
-        """Commit a transaction, or with `fail` roll it back. The handle ends with Accepted, or Rejected with the error."""
+        """Commit a transaction, or with `fail` roll it back. The handle ends with Accepted or Rejected."""
         if len(txn_id) > _ID_SIZE:
             raise LocalProtocolError(
                 f"a txn-id of {len(txn_id)} octets, 32 is the most",

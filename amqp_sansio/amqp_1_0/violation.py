@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Violation(Exception):
     """Raised while a frame is looked at; never leaves the core.
 
-    `condition` is the error symbol, `rule` the rule's identifier without the version, `scope` what ends by it. `session`
-    and `link` are those it is about, where there are any.
+    `condition` is the error symbol, `rule` the rule's identifier without the version, `scope` what ends by it.
+    `session` and `link` are those it is about, where there are any.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""Blanks secrets in what a 0-8 or 0-9-1 client sends, for recordings (0-9-1 sections 1.4.2.2,
-1.4.2.4 and 4.2.3).
+"""Blanks secrets in what a client sends, for recordings (0-9-1 sections 1.4.2.2, 1.4.2.4 and 4.2.3; 1.0 part 5
+section 5.3).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ _CLASSIC_HEADERS: Final = (
     b"AMQP\x01\x01\x08\x00",
     b"AMQP\x01\x01\x09\x01",
 )
+_SASL_HEADER: Final = b"AMQP\x03\x01\x00\x00"
 
 _TABLE: Final = 4
 _SHORT: Final = 1
@@ -27,14 +28,33 @@ _FIELDS: Final = {
 secret itself.
 """
 
+_SASL_FRAME: Final = 1
+_SASL_FIELDS: Final = {
+    b"\x41": (_SHORT, _SECRET),  # sasl-init: mechanism, initial response
+    b"amqp:sasl-init:list": (_SHORT, _SECRET),
+    b"\x43": (_SECRET,),  # sasl-response: response
+    b"amqp:sasl-response:list": (_SECRET,),
+}
+"""The fields of the SASL frames of a client up to the secret, by their descriptors."""
+
+_DESCRIPTORS: Final = {0x53: 1, 0x80: 8}
+_WIDTHS: Final = {0xA0: 1, 0xA1: 1, 0xA3: 1, 0xB0: 4, 0xB1: 4, 0xB3: 4}
+"""The octets of the length in the constructors of binary, string and symbol."""
+_LISTS: Final = {0x45: 0, 0xC0: 2, 0xD0: 8}
+_NULL: Final = 0x40
+_LONGEST_NAME: Final = 32
+
 
 class Redactor:
     """A filter for the octets of one client, from its protocol header on: secrets come out as `*`.
 
-    The responses in connection.start-ok and connection.secure-ok and the secret in
-    connection.update-secret are blanked; every other octet, all lengths included, stays. How the
-    stream is cut makes no difference, and no more than eight octets are held. A stream that doesn't
-    begin with a protocol header of 0-8 or 0-9-1 comes out as it is.
+    0-8 and 0-9-1: the responses in connection.start-ok and connection.secure-ok and the secret in
+    connection.update-secret are blanked; every other octet, all lengths included, stays. 1.0: the
+    responses in sasl-init and sasl-response are, and whatever can't be read in a frame of the SASL
+    layer; what follows that layer stays.
+
+    How the stream is cut makes no difference, and no more than 32 octets are held. A stream that doesn't
+    begin with one of their protocol headers comes out as it is.
 
     >>> redactor = Redactor()
     >>> redactor.feed(b"AMQP" + bytes((0, 0, 9, 1)))
@@ -78,7 +98,10 @@ class Redactor:
                 self._got += data[pos : pos + taken]
                 if len(self._got) == self._need:
                     got, self._got = self._got, b""
-                    self._step(got)
+                    if self._state.startswith("sasl"):
+                        self._sasl_step(got)
+                    else:
+                        self._step(got)
             pos += taken
         return data if out is None else bytes(out)
 
@@ -108,6 +131,8 @@ class Redactor:
             self._next_field()
         elif got in _CLASSIC_HEADERS:
             self._next_frame()
+        elif got == _SASL_HEADER:
+            self._state, self._need = "sasl-frame", 8
         else:
             self._state = "pass"
 
@@ -123,6 +148,106 @@ class Redactor:
 
     def _next_frame(self) -> None:
         self._state, self._need = "frame", 7
+
+    # The SASL layer of 1.0.
+
+    def _sasl_step(self, got: bytes) -> None:
+        """Go on after octets of the SASL layer, up to the protocol header that follows it."""
+        state = self._state
+        if state == "sasl-frame":
+            if got[:4] == b"AMQP":
+                self._state = "header"
+                self._step(got)
+            else:
+                self._sasl_frame(got)
+        elif state == "sasl-descriptor":
+            if got[0] == 0 and got[1] in _DESCRIPTORS:
+                self._sasl_expect("sasl-number", _DESCRIPTORS[got[1]])
+            elif got[0] == 0 and got[1] in (0xA3, 0xB3):
+                self._sasl_expect("sasl-name-length", _WIDTHS[got[1]])
+            else:
+                self._sasl_hide()
+        elif state == "sasl-name-length":
+            size = int.from_bytes(got)
+            if 0 < size <= _LONGEST_NAME:
+                self._sasl_expect("sasl-name", size)
+            else:
+                self._sasl_hide()
+        elif state in ("sasl-number", "sasl-name"):
+            key = got.lstrip(b"\0") if state == "sasl-number" else got
+            self._fields = _SASL_FIELDS.get(key, ())
+            if self._fields:
+                self._sasl_expect("sasl-list", 1)
+            else:
+                self._sasl_hide()
+        elif state == "sasl-list":
+            if got[0] in _LISTS:
+                self._sasl_expect("sasl-sizes", _LISTS[got[0]])
+            else:
+                self._sasl_hide()
+        elif state == "sasl-sizes":
+            self._sasl_next()
+        elif state == "sasl-value":
+            if got[0] == _NULL:
+                self._fields = self._fields[1:]
+                self._sasl_next()
+            elif got[0] in _WIDTHS:
+                self._sasl_expect("sasl-length", _WIDTHS[got[0]])
+            else:
+                self._sasl_hide()
+        else:
+            self._sasl_field(int.from_bytes(got))
+
+    def _sasl_frame(self, got: bytes) -> None:
+        size, begin = int.from_bytes(got[:4]), 4 * got[4]
+        self._left = size - 8
+        if size < 8:
+            # Where the next frame begins is unknown, so nothing more can be told from a secret.
+            self._left = 1 << 62
+            self._sasl_hide()
+        elif got[5] != _SASL_FRAME or begin < 8 or begin > size:
+            self._sasl_hide()
+        else:
+            self._skip = begin - 8
+            self._left -= self._skip
+            if self._left:
+                self._sasl_expect("sasl-descriptor", 2)
+
+    def _sasl_expect(self, state: str, need: int) -> None:
+        if need > self._left:
+            self._sasl_hide()
+        else:
+            self._left -= need
+            self._state, self._need = state, need
+            if not need:
+                self._sasl_step(b"")
+
+    def _sasl_field(self, size: int) -> None:
+        kind, *rest = self._fields
+        if size > self._left:
+            self._sasl_hide()
+            return
+        self._left -= size
+        self._fields = tuple(rest)
+        if kind == _SECRET:
+            self._blank = size
+        else:
+            self._skip = size
+        self._sasl_next()
+
+    def _sasl_next(self) -> None:
+        """The next field; without one the rest of the frame stays as it is."""
+        if self._fields and self._left:
+            self._sasl_expect("sasl-value", 1)
+        else:
+            self._skip += self._left
+            self._left = 0
+            self._state, self._need = "sasl-frame", 8
+
+    def _sasl_hide(self) -> None:
+        """Blank what is left of the frame."""
+        self._blank, self._left = self._left, 0
+        self._state, self._need = "sasl-frame", 8
 
 
 __all__ = ["Redactor"]

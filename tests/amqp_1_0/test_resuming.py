@@ -1,4 +1,4 @@
-"""The fourteen cases of resuming deliveries, frame by frame (1.0 part 3 section 3.4.6), and both ends of a resumed link."""
+"""The fourteen cases of resuming deliveries, and both ends of a resumed link (1.0 part 3 section 3.4.6)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from amqp_sansio.amqp_1_0 import (
     Received,
     Released,
     Resend,
-    Resumed,
     ResumeAction,
+    Resumed,
     SavedDelivery,
     Sender,
     Source,
@@ -31,7 +31,8 @@ from amqp_sansio.amqp_1_0 import (
     resume_action,
 )
 from amqp_sansio.amqp_1_0.message import position_octets
-from tests.support.facing_1_0 import Facing, octets_of
+from tests.support.facing_1_0 import octets_of
+from tests.support.links_1_0 import Mapped
 
 MESSAGE = Message(
     b"d" * 4000,
@@ -85,7 +86,7 @@ class Case:
     def __init__(self, number: int, *, payload: bytes | None = MESSAGE, credit: int = 10) -> None:
         saved = SavedDelivery(tag(number), 0, payload, LOCAL[number], None)
         state = LinkState("N", True, Source(address="X"), Target(address="Y"), 2, 0, 1, (saved,))
-        self.facing = Facing.opened(Side.CLIENT)
+        self.facing = Mapped.opened(Side.CLIENT)
         session = self.facing.end.open_session()
         self.sender: Sender = session.open_sender(None, state=state)
         theirs = {tag(number): REMOTE[number]} if number in REMOTE else {}
@@ -278,7 +279,7 @@ class Resuming:
         local = None if held is not None else remote
         saved = SavedDelivery(tag(number), 0, held, local, None)
         state = LinkState("N", False, Source(address="X"), Target(address="Y"), 2, 1, 0, (saved,))
-        self.facing = Facing.opened(Side.CLIENT)
+        self.facing = Mapped.opened(Side.CLIENT)
         session = self.facing.end.open_session()
         session.open_receiver(None, state=state, credit=10, rcv_settle_mode=1)
         (ours,) = [each.body for each in self.facing.sent() if each.name == "attach"] or [None]
@@ -292,7 +293,7 @@ class Resuming:
         )  # fmt: skip
         self.facing.feed(octets_of(attach))
 
-    def transfer(self, frame: Transfer, payload: bytes = b"") -> Facing:
+    def transfer(self, frame: Transfer, payload: bytes = b"") -> Mapped:
         """The sender's transfer."""
         self.facing.feed(octets_of(frame, 0, payload))
         return self.facing
@@ -332,7 +333,7 @@ def test_a_receiver_drops_what_is_aborted() -> None:
     facing = case.transfer(Transfer(2, 5, tag(7), 0, resume=True, aborted=True), b"ignored")
     assert [event.delivery_tag for event in facing.of(DeliveryAborted)] == [tag(7)]
     assert not facing.of(Delivery)
-    assert facing.end._bodies == 0
+    assert facing.held == 0
 
 
 @pytest.mark.rule("1.0/transport/resume/source-only-ignore")
@@ -342,7 +343,7 @@ def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
     first = case.facing.end.session(0).link(0)
     assert first.remote is not None
     attach = {tag(7): None, tag(9): None}
-    facing = Facing.opened(Side.CLIENT)
+    facing = Mapped.opened(Side.CLIENT)
     session = facing.end.open_session()
     saved = SavedDelivery(tag(7), 0, b"", None, None)
     state = LinkState("N", False, Source(address="X"), Target(address="Y"), 2, 0, 0, (saved,))
@@ -357,12 +358,12 @@ def test_a_receiver_ignores_resumed_deliveries_that_it_does_not_know() -> None:
         octets_of(Transfer(2, more=False), 0, MESSAGE[100:]),
     )  # fmt: skip
     assert not facing.of(Delivery)
-    assert facing.end._bodies == 0
+    assert facing.held == 0
 
 
 @pytest.mark.rule("1.0/transport/resume/target-only")
 def test_what_only_the_receiver_has_is_settled() -> None:
-    facing = Facing.opened(Side.CLIENT)
+    facing = Mapped.opened(Side.CLIENT)
     session = facing.end.open_session()
     saved = SavedDelivery(tag(3), 0, None, ACCEPTED, None)
     state = LinkState("N", False, Source(address="X"), Target(address="Y"), 2, 1, 0, (saved,))

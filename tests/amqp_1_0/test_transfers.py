@@ -25,8 +25,8 @@ from amqp_sansio.amqp_1_0 import (
     Rejected,
     Released,
     Symbol,
-    Transfer,
     TransactionalState,
+    Transfer,
     Updated,
 )
 from tests.support.facing_1_0 import BOTH_SIDES, octets_of
@@ -242,7 +242,7 @@ def test_a_delivery_of_several_frames_is_one_event() -> None:
     facing.get(Transfer(0, 0, b"\x00"), payload[7:])
     (delivery,) = facing.of(Delivery)
     assert (delivery.payload, delivery.settled, delivery.body) == (payload, True, b"0123456789")
-    assert facing.end._bodies == 0
+    assert facing.held == 0
 
 
 @pytest.mark.rule("1.0/transport/transfer/interleave-links")
@@ -275,7 +275,7 @@ def test_deliveries_of_one_link_do_not_mix(frame: Transfer, rule: str) -> None:
     facing.get(transfer(0, more=True), BODY[:2])
     facing.get(frame, BODY)
     facing.fails_link("amqp:invalid-field", rule)
-    assert facing.end._bodies == 0
+    assert facing.held == 0
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_an_aborted_delivery_is_dropped_and_settled(more: bool) -> None:
     facing.get(Transfer(0, more=more, aborted=True), b"payload that counts for nothing")
     assert [event.delivery_tag for event in facing.of(DeliveryAborted)] == [b"\x00"]
     assert not facing.of(Delivery)
-    assert facing.end._bodies == 0
+    assert facing.held == 0
     with pytest.raises(LocalProtocolError, match="isn't unsettled"):
         link.accept(0)
     facing.get(transfer(0), BODY)
@@ -401,7 +401,7 @@ def test_a_message_above_the_announced_size_detaches_the_link() -> None:
     facing.get(transfer(0, more=True), b"123456")
     facing.get(Transfer(0, more=True), b"12345")
     facing.fails_link("amqp:link:message-size-exceeded", "transport/attach/max-message-size")
-    assert facing.end._bodies == 0
+    assert facing.held == 0
 
 
 def test_messages_under_way_are_bounded_together() -> None:
@@ -415,7 +415,7 @@ def test_messages_under_way_are_bounded_together() -> None:
     facing.forget()
     facing.get(transfer(1, handle=1, more=True), b"x" * 90)
     assert [each.error.condition for each in facing.frames()] == ["amqp:resource-limit-exceeded"]
-    assert facing.end._bodies == 90
+    assert facing.held == 90
 
 
 def test_unsettled_deliveries_are_bounded() -> None:
@@ -478,7 +478,7 @@ def test_other_formats_are_not_looked_into() -> None:
 def test_a_large_message_is_cut_at_the_peers_frame_size() -> None:
     facing = Mapped.begun()
     link = facing.sender()
-    facing.end._max_frame = 512
+    facing.peer_takes(512)
     payload = Message(b"x" * 2000).encode()
     handle = link.send(payload, delivery_tag=b"tag")
     facing.settle()
@@ -495,7 +495,7 @@ def test_a_large_message_is_cut_at_the_peers_frame_size() -> None:
 def test_every_size_around_one_frame(size: int) -> None:
     facing = Mapped.begun()
     link = facing.sender()
-    facing.end._max_frame = 512
+    facing.peer_takes(512)
     payload = b"p" * size
     link.send(payload, message_format=7)
     link.send(payload, message_format=7, settled=True)
@@ -508,7 +508,7 @@ def test_every_size_around_one_frame(size: int) -> None:
 def test_a_large_message_goes_on_as_the_window_opens() -> None:
     facing = Mapped.begun()
     link = facing.sender()
-    facing.end._max_frame = 512
+    facing.peer_takes(512)
     facing.get(flow(10, incoming_window=2))
     facing.forget()
     handle = link.send(Message(b"x" * 2000))
@@ -708,8 +708,9 @@ def test_an_application_may_settle_by_itself() -> None:
     facing.get(Disposition(True, 0, 1, False, Modified(True)))
     assert [(event.handles, event.state) for event in facing.of(Updated)] == [((first, second), Modified(True))]
     assert not first.done
+    tag: Any = second.key[2]
     link.settle(first)
-    link.settle(second.key[2], Released())
+    link.settle(tag, Released())
     assert facing.frames() == [
         Disposition(False, 0, None, True, Modified(True)),
         Disposition(False, 1, None, True, Released()),
@@ -780,7 +781,7 @@ def test_the_four_outcomes_and_consecutive_ids_in_one_frame() -> None:
 def test_a_delivery_may_be_settled_while_it_is_being_sent() -> None:
     facing = Mapped.begun()
     link = facing.sender()
-    facing.end._max_frame = 512
+    facing.peer_takes(512)
     facing.get(flow(10, incoming_window=1))
     handle = link.send(Message(b"x" * 2000))
     facing.get(Disposition(True, 0, None, True, Rejected()))

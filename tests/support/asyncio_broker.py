@@ -67,7 +67,7 @@ def asks(event: Event, kind: type[Method]) -> bool:
     return isinstance(event, Request) and isinstance(event.method, kind)
 
 
-def driver_of(connection: Connection | ServerConnection) -> Driver:
+def driver_of(connection: Connection | ServerConnection) -> Driver[Any]:
     """What is below a connection."""
     return connection._driver  # pyright: ignore[reportPrivateUsage]
 

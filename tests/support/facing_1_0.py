@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,9 @@ from tests.support.pair_1_0 import Application, connection_of
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER
 BOTH_SIDES = pytest.mark.parametrize("side", [CLIENT, SERVER], ids=lambda side: side.value)
+
+if TYPE_CHECKING:
+    from typing import Self
 
 AMQP_HEADER = b"AMQP\x00\x01\x00\x00"
 TLS_HEADER = b"AMQP\x02\x01\x00\x00"
@@ -47,7 +50,8 @@ def sasl(body: Composite | bytes) -> bytes:
 
 def their_open(**changes: Any) -> Open:
     """An open as the made-up peer sends it."""
-    return Open(**{"container_id": "peer", **changes})
+    values: dict[str, Any] = {"container_id": "peer", **changes}
+    return Open(**values)
 
 
 class Sent:
@@ -111,9 +115,7 @@ class Facing:
         self.settle()
 
     @classmethod
-    def opened(
-        cls, side: Side, config: Config | None = None, peer: Open | None = None
-    ) -> Facing:
+    def opened(cls, side: Side, config: Config | None = None, peer: Open | None = None) -> Self:
         """An endpoint of an open connection without SASL; `peer` is the open that it got."""
         facing = cls(side, config)
         facing.feed(AMQP_HEADER + octets_of(peer or their_open()))
@@ -133,6 +135,10 @@ class Facing:
             names = tuple([each.name for each in mechanisms]) if isinstance(mechanisms, tuple) else (mechanisms.name,)
             facing.feed(sasl(SaslMechanisms(names)))
         return facing
+
+    def hint(self) -> CloseHint:
+        """What the endpoint wants done with the transport."""
+        return self.end.close_hint
 
     def feed(self, *pieces: bytes) -> list[Event]:
         """Let octets arrive, take all events, let the endpoint write; gives the new events."""
@@ -160,7 +166,7 @@ class Facing:
             self.settle()
         self.now = until
 
-    def forget(self) -> Facing:
+    def forget(self) -> Self:
         """Begin anew with events and octets."""
         self.settle()
         self.events.clear()
@@ -190,14 +196,14 @@ class Facing:
         assert (close.name, close.channel) == ("close", 0)
         assert close.body.error.condition == condition
         assert close.body.error.description
-        assert self.end.close_hint is CloseHint.KEEP
+        assert self.hint() is CloseHint.KEEP
         assert not self.end.is_open
         self.forget()
         self.feed(octets_of(Close()))
         closed = self.of(Closed)[-1]
         assert closed.scope is Scope.CONNECTION
         assert (closed.report.by, closed.report.condition) == (By.LOCAL, condition)
-        assert self.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+        assert self.hint() is CloseHint.CLOSE_WHEN_SENT
         assert self.out == b""
         return error
 

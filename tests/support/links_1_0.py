@@ -29,7 +29,7 @@ WINDOW = 2048
 
 def begin(remote_channel: int | None = 0, **changes: Any) -> Begin:
     """The peer's begin, as an answer to channel 0."""
-    fields = {"next_outgoing_id": 0, "incoming_window": WINDOW, "outgoing_window": WINDOW}
+    fields: dict[str, Any] = {"next_outgoing_id": 0, "incoming_window": WINDOW, "outgoing_window": WINDOW}
     return Begin(remote_channel, **{**fields, **changes})
 
 
@@ -81,6 +81,21 @@ class Mapped(Facing):
         assert facing.session.is_open
         facing.forget()
         return facing  # type: ignore[no-any-return]
+
+    @property
+    def inside(self) -> Any:
+        """The endpoint, with what no application needs to see."""
+        return self.end
+
+    @property
+    def held(self) -> int:
+        """Octets of deliveries under way."""
+        held: int = self.inside._bodies
+        return held
+
+    def peer_takes(self, octets: int) -> None:
+        """As if the peer's max-frame-size were this."""
+        self.inside._max_frame = octets
 
     def get(self, frame: Composite, payload: bytes = b"") -> list[Any]:
         """A frame of the peer on the session's channel; gives the new events."""

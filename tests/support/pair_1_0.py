@@ -29,12 +29,14 @@ class Observing(Protocol):
 
 def client_config(**changes: Any) -> Config:
     """A client's configuration: no SASL, and what the test changes."""
-    return Config(**{"container_id": "client", **changes})
+    values: dict[str, Any] = {"container_id": "client", **changes}
+    return Config(**values)
 
 
 def server_config(**changes: Any) -> Config:
     """A server's configuration: no SASL, and what the test changes."""
-    return Config(**{"container_id": "server", **changes})
+    values: dict[str, Any] = {"container_id": "server", **changes}
+    return Config(**values)
 
 
 def connection_of(side: Side, config: Config | None = None) -> Connection:
@@ -324,6 +326,8 @@ __all__ = [
     "SIDES",
     "Accepting",
     "Application",
+    "Chunks",
+    "Observing",
     "Pair",
     "accept_link",
     "client_config",

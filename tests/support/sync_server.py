@@ -137,6 +137,12 @@ class Session:
             raise result
         return result  # type: ignore[no-any-return]
 
+    def soon(self, task: Callable[[], object]) -> None:
+        """Run `task` in the connection's thread, some time; not at all when the connection has ended."""
+        self._tasks.put(task)
+        with suppress(OSError):
+            self._waker.send(b"\0")
+
     def of(self, kind: type[_T]) -> list[_T]:
         """The events of a kind so far."""
         return [event for event in list(self.events) if isinstance(event, kind)]
@@ -170,7 +176,7 @@ class Session:
                 self.events.append(event)
                 script = self.server.script
                 if script is None or not script(self, event):
-                    self._handle(event)
+                    self.handle(event)
             self._write()
             if core.close_hint is CloseHint.CLOSE_NOW or (
                 core.close_hint is CloseHint.CLOSE_WHEN_SENT and not self._unsent
@@ -251,7 +257,8 @@ class Session:
 
     # What a broker does.
 
-    def _handle(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
+        """Do what a broker does about an event."""
         core = self.core
         if isinstance(event, AuthenticationRequested):
             credentials = event.credentials
@@ -417,10 +424,14 @@ class Server:
         script: Script | None = None,
         versions: tuple[Any, ...] = (AMQP_0_9_1, AMQP_0_8),
     ) -> None:
-        self.configs = {
+        self.configs: dict[Any, Any] = {
             version: config or (amqp_0_8 if version is AMQP_0_8 else amqp_0_9_1).Config()
             for version in versions
         }
+        self.start(tls, script)
+
+    def start(self, tls: ssl.SSLContext | None, script: Script | None) -> None:
+        """Listen."""
         self.acceptor = Acceptor(self.configs)
         self.tls = tls
         self.script = script
@@ -468,7 +479,11 @@ class Server:
                 connected, _ = self._listener.accept()
             except OSError:
                 return  # closed
-            self.sessions.append(Session(self, connected))
+            self.sessions.append(self.new_session(connected))
+
+    def new_session(self, connected: socket.socket) -> Session:
+        """What serves a connection."""
+        return Session(self, connected)
 
 
 @contextmanager

@@ -5,55 +5,70 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol
 
-from amqp_sansio import Closed, CloseHint, Event, Handle, Opened, Scope, Signal
+from typing_extensions import TypeVar
+
+from amqp_sansio import Closed, CloseHint, Endpoint, Event, Handle, Opened, Scope, Signal
 from amqp_sansio._classic.connection import Connection
 
+
+class Closeable(Endpoint, Protocol):
+    """A connection of any version."""
+
+    def close(self) -> Any: ...
+
+
 E = TypeVar("E", bound=Event)
+C = TypeVar("C", bound=Closeable, default=Connection)
 
 
-class Wire:
+class Wire(Generic[C]):
     """One client connection; `events` keeps everything that was taken."""
 
-    def __init__(self, connection: Connection, host: str, port: int) -> None:
+    def __init__(self, connection: C, host: str, port: int) -> None:
         self.connection = connection
         self.events: list[Event] = []
         self.socket = socket.create_connection((host, port), timeout=20)
         self.closed: Closed | None = None
 
-    def step(self, timeout: float = 10.0) -> None:
-        """Take what is there, write what is due, then wait once for octets."""
+    def take(self) -> None:
+        """Take the events that are there and write what is due."""
         connection = self.connection
         while not isinstance(event := connection.next_event(), Signal):
             self.events.append(event)
             if isinstance(event, Closed) and event.scope is Scope.CONNECTION:
                 self.closed = event
-        octets = connection.data_to_send(time.monotonic())
-        if octets:
-            self.socket.sendall(octets)
+        self.flush()
         if connection.close_hint is not CloseHint.KEEP:
             self.socket.close()
+
+    def step(self, timeout: float = 10.0) -> None:
+        """Wait once for octets, the deadline or `timeout` seconds, then take what came."""
+        connection = self.connection
+        self.take()
+        if connection.close_hint is not CloseHint.KEEP:
             return
         deadline = connection.next_deadline
         wait = timeout if deadline is None else min(timeout, max(0.0, deadline - time.monotonic()))
         self.socket.settimeout(max(wait, 0.001))
         try:
-            data = self.socket.recv(65536)
+            data = self.socket.recv(min(65536, connection.receive_budget))
         except TimeoutError:
             connection.handle_timeout(time.monotonic())
-            return
         except OSError as error:
             connection.connection_lost(str(error), time.monotonic())
-            return
-        if data:
-            connection.receive_data(data, time.monotonic())
         else:
-            connection.receive_eof(time.monotonic())
+            if data:
+                connection.receive_data(data, time.monotonic())
+            else:
+                connection.receive_eof(time.monotonic())
+        self.take()
 
     def until(self, done: Callable[[], bool], timeout: float = 20.0) -> None:
         """Go on until `done`, or fail with what was seen."""
         end = time.monotonic() + timeout
+        self.take()
         while not done():
             if self.closed is not None:
                 raise AssertionError(f"closed: {self.closed.report}; saw {self.events}")
@@ -64,8 +79,13 @@ class Wire:
     def flush(self) -> None:
         """Write what is queued."""
         octets = self.connection.data_to_send(time.monotonic())
-        if octets:
+        if not octets:
+            return
+        self.socket.settimeout(20)
+        try:
             self.socket.sendall(octets)
+        except OSError as error:
+            self.connection.connection_lost(str(error), time.monotonic())
 
     def result(self, handle: Handle[Any]) -> Any:
         """The answer of a call; raises what it failed with."""

@@ -1,0 +1,137 @@
+"""Scouts: what one direction of a connection that is seen from the middle may be, by the frames of every version.
+
+The version whose frame is proven by the fewest octets is spoken; but what lies within a frame that is still coming says
+nothing: messages may carry frames of another version (0-9-1 section 4.2.3, 1.0 part 2 section 2.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._classic.dialect import get_dialect
+from ._classic.resync import PROVEN, Reader
+from ._classic.scout import Scout as ClassicScout
+from .amqp_1_0.scout import Scout
+from .versions import AMQP_0_9_1, AMQP_1_0, Version
+
+if TYPE_CHECKING:
+    from .endpoint import Side
+
+
+class Scouts:
+    """Both scouts of one direction, until one of them has found a frame; that one goes on alone.
+
+    0-8 is told as 0-9-1: their frames are the same, and the machine that they share finds out more. `pieces` are the
+    octets that were looked at, None for a gap.
+    """
+
+    __slots__ = ("_classic", "_one_zero", "_pieces", "version")
+
+    def __init__(self) -> None:
+        self._classic = ClassicScout()
+        self._one_zero = Scout()
+        self._pieces: list[bytes | None] = []
+        self.version: Version | None = None
+
+    @property
+    def side(self) -> Side | None:
+        """Who sends this direction, where that's sure."""
+        if self.version is None:
+            return None
+        return self._one_zero.side if self.version is AMQP_1_0 else self._classic.side
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing that follows can tell who sends this direction."""
+        return self.version is AMQP_1_0 and self._one_zero.equal
+
+    def receive(self, octets: bytes) -> None:
+        """Look at more octets."""
+        if octets:
+            self._look(octets)
+
+    def gap(self) -> None:
+        """Octets are missing here."""
+        self._look(None)
+
+    def finish(self) -> None:
+        """Nothing more comes."""
+        if self.version is not AMQP_1_0:
+            self._classic.finish()
+        if self.version is not AMQP_0_9_1:
+            self._one_zero.finish()
+        if self.version is None:
+            self._take(self._verdict())
+
+    def _look(self, piece: bytes | None) -> None:
+        if self.version is None:
+            self._pieces.append(piece)
+        if self.version is not AMQP_1_0:
+            _show(self._classic, piece)
+        if self.version is not AMQP_0_9_1:
+            _show(self._one_zero, piece)
+        if self.version is None:
+            found = self._verdict()
+            if self._classic.proven and self._one_zero.proven:
+                found = self._earliest()
+            self._take(found)
+
+    def _take(self, version: Version | None) -> None:
+        self.version = version
+        if version is not None:
+            self._pieces = []
+
+    def _verdict(self) -> Version | None:
+        """What is spoken by what was found so far; None while that isn't sure."""
+        one_zero = self._one_zero
+        if not self._classic.proven:
+            return AMQP_1_0 if one_zero.proven else None
+        if self._classic_at() < (one_zero.at if one_zero.proven else one_zero.scanned):
+            return AMQP_0_9_1
+        return AMQP_1_0 if one_zero.proven else None
+
+    def _classic_at(self) -> int:
+        """Where the first frame begins that the classic scout has found."""
+        reader = Reader((get_dialect("0-9-1-rabbit"), get_dialect("0-8-rabbit")), None)
+        begin = 0
+        octets = bytearray()
+        for piece in (*self._pieces, None):
+            if piece is not None:
+                octets += piece
+                continue
+            at, answer = reader.find(bytes(octets), 0, True)
+            if answer == PROVEN:
+                return begin + at
+            begin += len(octets)
+            octets = bytearray()
+        return begin
+
+    def _earliest(self) -> Version | None:
+        """The verdict of the fewest octets of the last piece that give one."""
+        *before, last = self._pieces
+        least, most = 0, 0 if last is None else len(last)
+        found = self._verdict()
+        while least < most:
+            half = (least + most) // 2
+            earlier = Scouts()
+            earlier._pieces = [*before, b"" if last is None else last[:half]]
+            for piece in earlier._pieces:
+                _show(earlier._classic, piece)
+                _show(earlier._one_zero, piece)
+            verdict = earlier._verdict()
+            if verdict is None:
+                least = half + 1
+            else:
+                most = half
+                found = verdict
+        return found
+
+
+def _show(scout: ClassicScout | Scout, piece: bytes | None) -> None:
+    if piece is None:
+        scout.gap()
+    else:
+        scout.receive(piece)
+
+
+__all__ = ["Scouts"]

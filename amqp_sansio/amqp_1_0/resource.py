@@ -1,0 +1,224 @@
+"""Resource: the transactions that a connection's coordinator has open, and the work in each (part 4).
+
+The application applies the work: what is posted becomes visible, what is retired gets its outcome, when a discharge
+succeeds. This keeps the books, answers what has one answer, and finds the controller's faults.
+"""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import LocalProtocolError
+from . import conditions
+from ._performatives import (
+    Accepted,
+    Declare,
+    Declared,
+    Discharge,
+    Error,
+    Rejected,
+    Source,
+    TransactionalState,
+)
+from .values import Symbol
+
+if TYPE_CHECKING:
+    from ..events import Handle
+    from ._performatives import DeliveryState
+    from .connection import Connection
+    from .events import CreditChanged, Delivery, TransactionRequested
+    from .receiver import Receiver
+    from .sender import Sender
+
+_REJECTED: Final = Symbol("amqp:rejected:list")
+
+
+class Transaction:
+    """An open transaction and its work, in the order it came.
+
+    `posted` are deliveries to make visible, with the outcome that the controller was told; `retired` deliveries of this
+    end with the outcome that the controller wants for them. `channel` and `link` are those of the control link.
+    """
+
+    __slots__ = ("channel", "link", "posted", "retired", "txn_id")
+
+    def __init__(self, txn_id: bytes, channel: int, link: int) -> None:
+        self.txn_id = txn_id
+        self.channel = channel
+        self.link = link
+        self.posted: list[tuple[Delivery, DeliveryState]] = []
+        self.retired: list[tuple[Handle[Any], DeliveryState | None]] = []
+
+
+class Resource:
+    """The coordinator's end of the transactions of one connection.
+
+    `acquisition` says that flows may bind what links acquire (part 4 section 4.4.3); without it such a link is
+    detached. Txn-ids are numbers from 0, unique on the connection.
+    """
+
+    __slots__ = ("_next", "acquisition", "connection", "transactions")
+
+    def __init__(self, connection: Connection, *, acquisition: bool = False) -> None:
+        self.connection = connection
+        self.acquisition = acquisition
+        self.transactions: dict[bytes, Transaction] = {}
+        self._next = 0
+
+    def declare(self, request: TransactionRequested) -> Transaction:
+        """Answer a declare with a new transaction (part 4 section 4.2). Raises LocalProtocolError for a discharge."""
+        if not isinstance(request.request, Declare):
+            raise LocalProtocolError("a discharge can't be answered with a transaction")
+        txn_id = self._next.to_bytes(4, "big")
+        self._next += 1
+        transaction = Transaction(txn_id, request.channel, request.link)
+        self._control(request).update([request.delivery], Declared(txn_id), settled=True)
+        self.transactions[txn_id] = transaction
+        return transaction
+
+    def discharge(self, request: TransactionRequested) -> Transaction | None:
+        """The work of the transaction that is to be discharged: apply it, or undo it where `request.request.fail` says
+        so, then `complete` or, for a commit, `refuse`.
+
+        None when there is nothing to do, because the controller made a fault that it is told: a txn-id that isn't open
+        is rejected, a delivery that is posted only in part ends the control link (part 4 section 4.4.1).
+        Raises LocalProtocolError for a declare, and while a posted delivery hasn't been given its outcome.
+        """
+        asked = request.request
+        if not isinstance(asked, Discharge):
+            raise LocalProtocolError("a declare has no work")
+        transaction = self.transactions.get(_key(asked.txn_id))
+        if transaction is None:
+            self.refuse(request, conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {asked.txn_id!r} is open")
+            return None
+        if self._partial(transaction):
+            self._end(
+                transaction, f"transaction {transaction.txn_id!r} is discharged with a delivery half sent"
+            )
+            return None
+        del self.transactions[transaction.txn_id]
+        return transaction
+
+    def complete(self, request: TransactionRequested) -> None:
+        """Say that the discharge is done."""
+        self._control(request).update([request.delivery], Accepted(), settled=True)
+
+    def refuse(
+        self, request: TransactionRequested, condition: str, description: str = ""
+    ) -> None:
+        """Say that a declare or commit can't be done: by the outcome rejected where the control link takes it, else
+        by detaching that with the error (part 4 sections 4.2 and 4.3).
+
+        Raises LocalProtocolError for a rollback, which can always be done.
+        """
+        asked = request.request
+        if isinstance(asked, Discharge) and asked.fail and condition != conditions.TRANSACTION_UNKNOWN_ID:
+            raise LocalProtocolError(
+                "a rollback can't fail", rule="1.0/transactions/discharge/rollback-always"
+            )
+        control = self._control(request)
+        source = control.source
+        outcomes = source.outcomes if isinstance(source, Source) else ()
+        if not outcomes or _REJECTED in outcomes:
+            error = Error(Symbol(condition), description or None)
+            control.update([request.delivery], Rejected(error), settled=True)
+        else:
+            control.close(condition, description)
+
+    def post(
+        self, delivery: Delivery, outcome: DeliveryState, *, settled: bool = False
+    ) -> Transaction | None:
+        """A delivery came whose state names a transaction: book it, and tell the controller the outcome that it will
+        have when the transaction succeeds (part 4 section 4.4.1).
+
+        None when the transaction isn't open: then the link is detached with the error.
+        """
+        state = delivery.state
+        if not isinstance(state, TransactionalState):
+            raise LocalProtocolError(f"delivery {delivery.delivery_id} names no transaction")
+        receiver: Any = self.connection.session(delivery.channel).link(delivery.link)
+        transaction = self.transactions.get(_key(state.txn_id))
+        if transaction is None:
+            receiver.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
+            return None
+        transaction.posted.append((delivery, outcome))
+        if not delivery.settled:
+            told = TransactionalState(state.txn_id, outcome)
+            receiver.update([delivery], told, settled=settled)
+        return transaction
+
+    def retire(
+        self, sender: Sender, handles: tuple[Handle[Any], ...], state: TransactionalState
+    ) -> Transaction | None:
+        """The controller bound the outcome of deliveries of `sender` to a transaction (part 4 section 4.4.2).
+
+        None when the transaction isn't open: the link is detached with the error; or when one of the deliveries
+        belongs to another open transaction: that one's control link is ended.
+        """
+        transaction = self.transactions.get(_key(state.txn_id))
+        if transaction is None:
+            sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
+            return None
+        wanted = set(handles)
+        for other in self.transactions.values():
+            if other is not transaction and wanted.intersection([each[0] for each in other.retired]):
+                self._end(other, "a delivery's outcome is bound to two transactions")
+                return None
+        outcome: Any = state.outcome
+        transaction.retired = [each for each in transaction.retired if each[0] not in wanted]
+        transaction.retired += [(handle, outcome) for handle in handles]
+        return transaction
+
+    def acquire(self, sender: Sender, event: CreditChanged) -> Transaction | None:
+        """A flow for `sender` names the transaction of what it will acquire (part 4 section 4.4.3).
+
+        None when it names none, or where that isn't supported or the transaction isn't open: then the link is detached.
+        """
+        found = None if event.properties is None else event.properties.get("txn-id")
+        if found is None:
+            return None
+        if not self.acquisition:
+            sender.close(conditions.NOT_IMPLEMENTED, "this link doesn't acquire transactionally")
+            return None
+        transaction = self.transactions.get(found)
+        if transaction is None:
+            sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {found!r} is open")
+        return transaction
+
+    def control_link_closed(self, channel: int, link: int) -> tuple[Transaction, ...]:
+        """The transactions that ended with their control link, to be rolled back (part 4 section 4.1)."""
+        lost = [
+            each for each in self.transactions.values() if (each.channel, each.link) == (channel, link)
+        ]
+        for each in lost:
+            del self.transactions[each.txn_id]
+        return tuple(lost)
+
+    def _control(self, request: TransactionRequested) -> Receiver:
+        link: Any = self.connection.session(request.channel).link(request.link)
+        return link  # type: ignore[no-any-return]
+
+    def _partial(self, transaction: Transaction) -> bool:
+        """Whether a delivery under way names the transaction."""
+        for channel in self.connection.sessions:
+            for link in self.connection.session(channel).links:
+                current = link.current
+                state = None if current is None else current.states[link.sender]
+                if isinstance(state, TransactionalState) and state.txn_id == transaction.txn_id:
+                    return True
+        return False
+
+    def _end(self, transaction: Transaction, why: str) -> None:
+        """A fault of the controller ends its control link."""
+        link = self.connection.session(transaction.channel).link(transaction.link)
+        link.close(conditions.TRANSACTION_ROLLBACK, why)
+
+
+def _key(txn_id: object) -> bytes:
+    """A txn-id as the books have it; those of other types are nobody's."""
+    return txn_id if isinstance(txn_id, bytes) else b""
+
+
+__all__ = ["Resource", "Transaction"]
