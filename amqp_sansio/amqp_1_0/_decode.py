@@ -136,6 +136,30 @@ def decode(
 
 def read_value(buf: bytes, pos: int, end: int, depth: int, entries: int) -> tuple[Any, int]:
     """The value at `pos` and where it ends; `depth` levels of nesting are left."""
+    if pos + 1 < end:
+        # The frequent ones at once; whatever is wrong with them is told below.
+        code = buf[pos]
+        if 0xA0 <= code <= 0xA3:
+            at = pos + 2
+            stop = at + buf[pos + 1]
+            if stop <= end:
+                octets = buf[at:stop]
+                if code == 0xA0:
+                    return octets, stop
+                if octets.isascii():
+                    if code == 0xA1:
+                        return octets.decode(), stop
+                    if code == 0xA3:
+                        return Symbol(octets, "ascii"), stop
+        elif code == 0x55:
+            value = buf[pos + 1]
+            return (value if value < 128 else value - 256), pos + 2
+        else:
+            fixed = FIXED.get(code)
+            if fixed is not None:
+                stop = pos + 1 + fixed[0]
+                if stop <= end:
+                    return fixed[2](buf, pos + 1), stop
     start = pos
     code, pos = read_code(buf, pos, end)
     if code:
@@ -192,9 +216,8 @@ def read_data(
         at, stop, count = read_counted(buf, pos, end, group, entries)
         if COMPOUND[code] is list:
             return read_list(buf, at, stop, count, depth - 1, entries), stop
-        value = Map.from_wire(buf[pos:stop] if start < 0 else buf[start:stop])
-        if start < 0:
-            value = Map.from_wire(bytes((code,)) + buf[pos:stop])
+        raw = buf[start:stop] if start >= 0 else bytes((code,)) + buf[pos:stop]
+        value = Map.from_wire(raw)
         value.take(read_pairs(buf, at, stop, count, depth - 1, entries))
         return value, stop
     if code == 0xE0 or code == 0xF0:
@@ -265,9 +288,7 @@ def _text(buf: bytes, at: int, stop: int, kind: type[Any]) -> Any:
         raise fault("a string isn't UTF-8", at + error.start, "types/string") from None
 
 
-def read_list(
-    buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int
-) -> list[Any]:
+def read_list(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int) -> list[Any]:
     """`count` values that fill the octets from `pos` to `stop`."""
     items: list[Any] = []
     for _ in range(count):

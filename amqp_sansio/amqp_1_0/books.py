@@ -104,7 +104,8 @@ class LinkBook:
     """One link: its two halves and the state of its flow.
 
     `sender` is the side that sends. `delivery_count` is the sender's; `credit_limit` the count at which its credit
-    ends by the receiver's last word, `credit_known` the farthest such limit (both None: not known). `current` is the
+    ends by the receiver's last word, `credit_known` the farthest such limit (both None: not known), `granted` the
+    credit of its last flow. `current` is the
     delivery whose transfers have begun and not ended. `unsettled` are the deliveries by tag. `answered` is the side
     whose attach answered the other's.
     """
@@ -117,6 +118,7 @@ class LinkBook:
         "current",
         "delivery_count",
         "drain_wanted",
+        "granted",
         "halves",
         "name",
         "sender",
@@ -134,6 +136,7 @@ class LinkBook:
         self.credit_limit: int | None = 0
         self.credit_known: int | None = 0
         self.drain_wanted = False
+        self.granted = 0
         self.available = 0
         self.current: DeliveryBook | None = None
         self.unsettled: dict[bytes, DeliveryBook] = {}

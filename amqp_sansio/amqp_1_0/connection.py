@@ -529,10 +529,6 @@ class Connection:
         self._serial += 1
         return self._serial
 
-    def _new_link_name(self) -> str:
-        """A name for a link that has none given: unique where container-ids are."""
-        return f"{self.config.container_id}-{self._new_serial()}"
-
     def _pause_sending(self) -> None:
         self._paused_sending = True
         self._events.append(SendPaused(self._out.size))

@@ -176,15 +176,19 @@ def _data(payload: bytes) -> tuple[int, int, int]:
     pos = 0
     while True:
         code = payload[pos + 3]
+        if payload[pos + 1] != 0x53:
+            return 0, 0, -1
         if payload[pos + 2] == _DATA:
             break
         if code == 0xC0 or code == 0xC1:
             pos += 5 + payload[pos + 4]
         elif code == 0xD0 or code == 0xD1:
             pos += 8 + _SIZE(payload, pos + 4)[0]
-        else:
+        elif code == 0x45:
             pos += 4
-    if payload[pos] or payload[pos + 1] != 0x53:
+        else:
+            return 0, 0, -1
+    if payload[pos]:
         return 0, 0, -1
     if code == 0xA0:
         return pos, pos + 5, payload[pos + 4]

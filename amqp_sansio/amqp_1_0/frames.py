@@ -30,6 +30,7 @@ OVERSIZE: Final = "transport/open/max-frame-size"
 """The rule that frames above the announced size break."""
 
 _EVERYTHING: Final = 1 << 62
+_header: Final = FRAME.unpack_from
 
 
 def next_frame(buffer: ReceiveBuffer, wanted: int, most: int) -> Frame | None:
@@ -44,13 +45,18 @@ def next_frame(buffer: ReceiveBuffer, wanted: int, most: int) -> Frame | None:
     >>> next_frame(buffer, AMQP, 512)[0]
     0
     """
-    if not buffer.want(HEADER_SIZE):
-        return None
     size: int
     doff: int
     kind: int
     channel: int
-    size, doff, kind, channel = FRAME.unpack_from(buffer.data, buffer.pos)
+    data, pos = buffer.data, buffer.pos
+    left = len(data) - pos
+    if left < HEADER_SIZE:
+        if not buffer.want(HEADER_SIZE):
+            return None
+        data, pos = buffer.data, buffer.pos
+        left = len(data) - pos
+    size, doff, kind, channel = _header(data, pos)
     if size < HEADER_SIZE:
         buffer.skip(_EVERYTHING)
         raise Violation(
@@ -69,18 +75,19 @@ def next_frame(buffer: ReceiveBuffer, wanted: int, most: int) -> Frame | None:
     if size > most:
         buffer.skip(size)
         raise Violation(FRAMING_ERROR, f"frame of {size} octets, {most} are allowed", rule=OVERSIZE)
-    if doff < 2 or 4 * doff > size:
+    if doff != 2 and (doff < 2 or 4 * doff > size):
         buffer.skip(size)
         raise Violation(
             FRAMING_ERROR,
             f"frame of {size} octets whose body begins at octet {4 * doff}",
             rule="transport/frame/doff",
         )
-    if not buffer.want(size):
-        return None
-    pos = buffer.pos
-    buffer.pos = pos + size
-    return channel, buffer.data, pos + 4 * doff, pos + size
+    if left < size:
+        if not buffer.want(size):
+            return None
+        data, pos = buffer.data, buffer.pos
+    end = buffer.pos = pos + size
+    return channel, data, pos + 4 * doff, end
 
 
 def amqp_frame(channel: int, body: bytes, payload: bytes = b"") -> bytes:

@@ -298,7 +298,11 @@ def _begin(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
     session = None
     if frame.remote_channel is not None:
         session = history.sessions[1 - side].get(frame.remote_channel)
-        if session is None or session.channels[side] is not None:
+        if session is not None and session.channels[side] is not None:
+            # It has this half already: the frames between its end and this begin weren't seen.
+            done += _session_over(history, session)
+            session = None
+        if session is None:
             session = SessionBooks()
             history.place(session, 1 - side, frame.remote_channel)
     history.place(session or SessionBooks(), side, channel)

@@ -383,15 +383,14 @@ def discharge(
     """A transaction is over (1.0 part 4 section 4.4): `event` says so."""
     done: list[MessageRecord] = []
     for delivery in list(transaction.members.values()):
-        promised, posted = delivery.promised, delivery.sender == transaction.controller
-        _leave(delivery)
-        if committed:
-            outcome = promised
-        elif posted or delivery.acquired:
-            outcome = "released"
-        else:
-            outcome = delivery.link.default_outcome or "released" if delivery.gone else None
+        outcome = delivery.promised
+        if not committed:
             delivery.error = None
+            if delivery.sender == transaction.controller or delivery.acquired:
+                outcome = "released"
+            else:
+                outcome = delivery.link.default_outcome or "released" if delivery.gone else None
+        _leave(delivery)
         if outcome is None and delivery.gone:
             outcome = delivery.told or delivery.link.default_outcome or "settled"
         if outcome is None:

@@ -344,9 +344,10 @@ class Link(LinkBook):
         self._detach(closed, error)
 
     def _detach(self, closed: bool, error: Error | None) -> None:
-        self.closing = error
         session = self.session
         session.connection._send(session.channel, Detach(self.number, closed, error))
+        self.closing = error
+        session.leaving[self.number] = self
 
     def _check(self) -> None:
         """Raise unless the link is attached by this end."""

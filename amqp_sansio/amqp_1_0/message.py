@@ -116,7 +116,11 @@ class Message:
 
     @staticmethod
     def from_wire(payload: bytes) -> Message:
-        """A message over its octets. Checks nothing yet."""
+        """A message over its octets. Checks nothing yet.
+
+        >>> Message.from_wire(b"\\x00Sw\\xa1\\x02hi").body
+        'hi'
+        """
         message: Message = _new(Message)
         message._payload = payload
         message._index = message._content = message._body = message._header = _UNREAD
@@ -550,6 +554,9 @@ def position_octets(payload: bytes, section_number: int, section_offset: int) ->
     """How many octets of a message lie before a position of `Received`, the reverse of `section_position`.
 
     Raises CodecError when the payload doesn't reach that far.
+
+    >>> position_octets(Message(b"abc", header=Header(durable=True)).encode(), 1, 2)
+    9
     """
     end = len(payload)
     pos = 0

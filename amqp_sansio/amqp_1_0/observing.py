@@ -43,7 +43,7 @@ from .observing_damage import (
     look,
     search,
 )
-from .observing_joint import ObservingJoint
+from .observing_joint import NOTHING_AFTER, ObservingJoint
 from .performative import Performative, SaslFrame, decode_frame_body
 from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, PROVEN, REFUTED, descriptor
 
@@ -442,8 +442,18 @@ class OneZeroMachine:
 
     # Events.
 
-    def _fault(self, broken: Violation, offset: int) -> None:
-        self.blame(broken.rule, str(broken), offset)
+    def blame(self, rule: str, text: str, offset: int, severity: str = "error") -> None:
+        """A rule that the unit at hand breaks."""
+        self.faults.append((rule, text, offset, severity))
+
+    def _fault(self, broken: Violation, offset: int, frame: object = None) -> None:
+        late = broken.rule == NOTHING_AFTER and isinstance(frame, _AFTER_CLOSE)
+        self.blame(broken.rule, str(broken), offset, "warning" if late else "error")
+
+    def _take_tolerated(self, offset: int) -> None:
+        for broken in self.joint.tolerated:
+            self.blame(broken.rule, str(broken), offset, "warning")
+        self.joint.tolerated = []
 
     def observe(
         self,

@@ -40,8 +40,8 @@ class Direction:
     """
 
     __slots__ = (
-        "at_ns", "buffer", "client", "contents", "early", "end", "good", "headers", "layer", "mark_end", "marks", "mode",
-        "need", "number", "prefer", "scan", "side", "skip_from",
+        "at_ns", "buffer", "client", "contents", "early", "end", "good", "headers", "layer", "mark_end", "marks",
+        "mode", "need", "number", "prefer", "scan", "side", "skip_from",
     )  # fmt: skip
 
     def __init__(self, side: Side, mode: int) -> None:

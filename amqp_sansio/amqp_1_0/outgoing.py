@@ -124,7 +124,7 @@ def applied(remote: State | None) -> State | None:
 def told(saved: SavedDelivery) -> State | None:
     """The state of a delivery in the sender's map: no outcome before the receiver surely needs no data."""
     local = saved.local
-    if is_outcome(local):
+    if is_outcome(local) and (is_outcome(saved.remote) or saved.payload is None):
         return local
     return local if isinstance(local, Received) else None
 

@@ -103,6 +103,10 @@ class Composite:
         """The record whose constructor is at `pos`, and where the octets behind it begin.
 
         Raises CodecError for malformed octets, and when it's another type's.
+
+        >>> from amqp_sansio.amqp_1_0 import Accepted
+        >>> Accepted.decode(b"\\x00\\x53\\x24\\x45")
+        (Accepted(), 4)
         """
         size = len(data)
         end = size if end is None else min(end, size)
@@ -159,6 +163,10 @@ class Composite:
         """The octets: those it came with, else the numeric descriptor and a list without trailing nulls.
 
         Raises CodecError for a value that its field can't hold, and for a mandatory field without one.
+
+        >>> from amqp_sansio.amqp_1_0 import Accepted
+        >>> Accepted().encode()
+        b'\\x00S$E'
         """
         if self.wire is not None:
             return self.wire
@@ -293,6 +301,10 @@ def decode_frame_body(
     """The record of a frame's body, and where its payload begins.
 
     Raises CodecError for malformed octets, and for types that no frame has.
+
+    >>> from amqp_sansio.amqp_1_0 import End, decode_frame_body
+    >>> decode_frame_body(End().encode() + b"payload")
+    (End(), 4)
     """
     if end is None or end > len(data):
         end = len(data)

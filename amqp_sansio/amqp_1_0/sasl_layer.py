@@ -34,6 +34,8 @@ from .values import Symbol
 from .violation import Violation, misuse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from .connection import Connection
 
 AUTHENTICATION: Final = "authentication"
@@ -273,7 +275,7 @@ def provide_scram_keys(connection: Connection, keys: sasl.ScramKeys | None) -> N
         closing.fail(connection, violation)
 
 
-_STEPS: Final = {
+_STEPS: Final[Mapping[type[SaslFrame], Callable[[Connection, Any], None]]] = {
     SaslMechanisms: _mechanisms,
     SaslInit: _init,
     SaslChallenge: _challenge,

@@ -409,12 +409,14 @@ class Sender(Link):
                 f"link {self.name!r} goes to the coordinator, transactional work goes over others",
                 rule="1.0/transactions/control-link-no-work",
             )
-        return self.launch(frame, octets, whole=whole)
+        delivery = self.launch(frame, octets, whole=whole)
+        if delivery_tag is None:
+            self._tags = int.from_bytes(tag, "big") + 1
+        return delivery
 
     def launch(self, frame: Transfer, octets: bytes, *, whole: bool, keep: bytes | None = None) -> OutgoingDelivery:
         """Send the first frames of a delivery that was checked."""
         session = self.session
-        session.next_delivery_id = (frame.delivery_id + 1) & 0xFFFF_FFFF  # type: ignore[operator]
         connection = session.connection
         body = frame.encode()
         if whole and len(body) + len(octets) + 8 <= connection._max_frame:
@@ -422,6 +424,7 @@ class Sender(Link):
             connection._queue(session.channel, body, octets)
         else:
             delivery = self._launch_long(frame, octets, whole)
+        session.next_delivery_id = (frame.delivery_id + 1) & 0xFFFF_FFFF  # type: ignore[operator]
         delivery.whole = whole
         if not delivery.settled:
             if whole:
@@ -530,11 +533,11 @@ class Sender(Link):
 
     def _tag(self, delivery_tag: bytes | None) -> bytes:
         if delivery_tag is None:
-            delivery_tag = self._tags.to_bytes(8 if self._tags >> 32 else 4, "big")
+            number = self._tags
+            delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
             while delivery_tag in self.unsettled:
-                self._tags += 1
-                delivery_tag = self._tags.to_bytes(8 if self._tags >> 32 else 4, "big")
-            self._tags += 1
+                number += 1
+                delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
             return delivery_tag
         if len(delivery_tag) > _TAG_SIZE:
             raise LocalProtocolError(

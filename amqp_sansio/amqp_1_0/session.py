@@ -41,6 +41,7 @@ class Session(SessionBook):
         "_number",
         "asked",
         "connection",
+        "leaving",
         "next_delivery_id",
         "opening",
         "report",
@@ -58,6 +59,7 @@ class Session(SessionBook):
         self.report: CloseReport | None = None
         self.requested: Begin | None = None
         self.asked: dict[int, Link] = {}
+        self.leaving: dict[int, Link] = {}
         self.next_delivery_id = 0
         self.window = connection.config.incoming_window
         self.stalled: list[Sender] = []
@@ -111,7 +113,7 @@ class Session(SessionBook):
 
     def link(self, handle: int) -> Sender | Receiver:
         """The link with the handle that this end has given it. Raises EndpointClosed when there is none."""
-        found: Any = self.own.handles.get(handle) or self.asked.get(handle)
+        found: Any = self.own.handles.get(handle) or self.asked.get(handle) or self.leaving.get(handle)
         if found is None:
             raise EndpointClosed(
                 f"session {self.channel} has no link with handle {handle}", self.report
@@ -316,7 +318,7 @@ class Session(SessionBook):
                 )
             name = state.name
         if name is None:
-            name = f"{self.connection.config.container_id}-{self.connection._new_serial()}"
+            name = f"{self.connection.config.container_id}-{self.connection._serial + 1}"
         key = (name, sender)
         for session in self.connection._sessions.values():
             known = session.names.get(key)
@@ -354,7 +356,8 @@ class Session(SessionBook):
         """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded."""
         taken = self.own.handles
         number = 0
-        while number in taken or number in self.asked:
+        # The handle of a link whose end the application hasn't heard of would be taken for that one.
+        while number in taken or number in self.asked or number in self.leaving:
             number += 1
         begin = self.peer.begin
         top = self.connection.config.limits.consumers - 1

@@ -86,13 +86,14 @@ def open_session(
     connection._check_open()
     number = _free_channel(connection)
     session = Session(connection, connection._side, connection._side)
-    handle: Handle[None] = Handle((number, "session", connection._new_serial()))
+    handle: Handle[None] = Handle((number, "session", connection._serial + 1))
     joint = connection._joint
     joint.beginning = session
     try:
         session.begin(number, handle, properties, offered_capabilities, desired_capabilities)
     finally:
         joint.beginning = None
+    connection._serial += 1
     connection._sessions[number] = session
     return session
 
@@ -237,6 +238,7 @@ def _links(session: Session) -> list[Link]:
     books: tuple[Any, ...] = (
         *session.own.handles.values(),
         *session.asked.values(),
+        *session.leaving.values(),
         *session.names.values(),
     )
     for each in books:
@@ -327,6 +329,8 @@ def _detach(connection: Connection, channel: int, frame: Detach) -> None:
             connection._send(session.channel, link.local)
             connection._send(session.channel, Detach(link.local.handle, True))
     session.asked.pop(link.number, None)
+    if session.leaving.get(link.number) is link:
+        del session.leaving[link.number]
     _end_link(connection, link, frame, answers)
 
 
@@ -538,6 +542,7 @@ def fail(connection: Connection, violation: Violation) -> None:
             if link.requested is not None:
                 link.answer_refusing()
             connection._send(session.channel, Detach(link.number, True, told))
+            session.leaving[link.number] = link
         if link.report is not None:
             return
         handles = _close_link(link, report)

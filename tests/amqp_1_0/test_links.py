@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Abandoned, By, EndpointClosed, Failed, LocalProtocolError, Scope, Side
+from amqp_sansio import (
+    Abandoned,
+    By,
+    CodecError,
+    EndpointClosed,
+    Failed,
+    LocalProtocolError,
+    Scope,
+    Side,
+)
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Attach,
@@ -22,6 +31,8 @@ from amqp_sansio.amqp_1_0 import (
     LinkRequested,
     LinkState,
     Message,
+    Received,
+    Released,
     Resumed,
     SavedDelivery,
     Source,
@@ -311,6 +322,7 @@ def test_a_link_in_error_is_gone_and_what_was_on_its_way_is_dropped() -> None:
     facing = Mapped.begun()
     link = facing.receiver(credit=1)
     facing.get(transfer(0), BODY)
+    facing.get(transfer(8), BODY)
     facing.forget()
     facing.get(transfer(1), BODY)
     assert facing.of(LinkFailed)[0].error.condition == "amqp:link:transfer-limit-exceeded"
@@ -486,6 +498,25 @@ def test_a_request_that_the_peer_takes_back() -> None:
     assert [event.link for event in facing.of(LinkClosed)] == [0]
     with pytest.raises((LocalProtocolError, EndpointClosed)):
         link.accept_attach()
+
+
+@pytest.mark.rule("1.0/source.default-outcome/valid")
+def test_a_default_outcome_is_an_outcome() -> None:
+    facing = Mapped.begun()
+    with pytest.raises(CodecError, match="default_outcome"):
+        facing.session.open_receiver(Source(address="q", default_outcome=Received(0, 0)))
+    assert not facing.frames()
+    assert facing.session.open_receiver(Source(address="q", default_outcome=Released())).handle == 0
+
+
+def test_a_handle_is_free_when_the_application_has_heard_of_its_end() -> None:
+    facing = Mapped.begun()
+    first = facing.sender()
+    first.close()
+    assert facing.session.open_sender("other").handle == 1
+    assert facing.session.link(0) is first
+    facing.get(Detach(0, True))
+    assert facing.session.open_sender("third").handle == 0
 
 
 def test_unknown_links_and_settle_modes_are_misuse() -> None:

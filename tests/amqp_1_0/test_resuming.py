@@ -84,7 +84,8 @@ class Case:
     """A sender that was saved with one delivery of the example, and resumed against the example's receiver."""
 
     def __init__(self, number: int, *, payload: bytes | None = MESSAGE, credit: int = 10) -> None:
-        saved = SavedDelivery(tag(number), 0, payload, LOCAL[number], None)
+        decided = LOCAL[number] is ACCEPTED
+        saved = SavedDelivery(tag(number), 0, None if decided else payload, LOCAL[number], None)
         state = LinkState("N", True, Source(address="X"), Target(address="Y"), 2, 0, 1, (saved,))
         self.facing = Mapped.opened(Side.CLIENT)
         session = self.facing.end.open_session()
@@ -256,6 +257,22 @@ def test_of_tag_13_the_senders_outcome_counts() -> None:
     assert not case.facing.of(Settled)
     case.facing.feed(octets_of(Disposition(True, 0, 0, True, ACCEPTED)))
     assert [event.state for event in case.facing.of(Settled)] == [ACCEPTED]
+
+
+@pytest.mark.rule("1.0/resume/no-early-terminal")
+def test_what_a_sender_decided_by_itself_is_not_in_its_map_while_it_can_resend() -> None:
+    facing = Mapped.begun()
+    link = facing.sender()
+    handle = link.send(Message("m"))
+    link.update(handle, RELEASED)
+    facing.end.connection_lost("reset", facing.now)
+    facing.settle()
+    (saved,) = link.saved_state().unsettled
+    assert (saved.local, saved.payload) == (RELEASED, Message("m").encode())
+    again = Mapped.begun()
+    again.session.open_sender(None, state=link.saved_state())
+    (attach,) = again.frames()
+    assert dict(attach.unsettled) == {saved.delivery_tag: None}
 
 
 def test_resumed_deliveries_wait_for_credit() -> None:

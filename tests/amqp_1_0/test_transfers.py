@@ -106,6 +106,17 @@ def test_counts_and_ids_wrap_around() -> None:
         facing.get(transfer(number & 0xFF, delivery_id=number, settled=True), BODY)
     assert link.credit == 0
     assert [event.delivery_id for event in facing.of(Delivery)] == [BIG, 0, 1]
+
+
+@pytest.mark.rule("1.0/transport/error/transfer-limit")
+def test_deliveries_far_beyond_the_credit_detach_the_link() -> None:
+    """As much again as the last flow granted is taken: RabbitMQ 3 adds up flows that cross its transfers."""
+    facing = Mapped.begun()
+    link = facing.receiver(credit=3)
+    for number in range(6):
+        facing.get(transfer(number, settled=True), BODY)
+    assert len(facing.of(Delivery)) == 6
+    assert link.credit == 0
     facing.get(transfer(9, settled=True), BODY)
     facing.fails_link("amqp:link:transfer-limit-exceeded", "transport/error/transfer-limit")
 
@@ -600,7 +611,7 @@ def test_the_peers_size_limit_and_own_limits() -> None:
     link.send(b"x" * 40)
     with pytest.raises(LimitExceeded, match=r"Limits\.unsettled"):
         link.send(b"x")
-    link.settle(b"\x00\x00\x00\x01")
+    link.settle(b"\x00\x00\x00\x00")
     with pytest.raises(LocalProtocolError, match="rcv-settle-mode first"):
         link.send(b"x", rcv_settle_mode=1)
 

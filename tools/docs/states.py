@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from amqp_sansio._classic import states as classic
 from amqp_sansio._machine import TableEnum, mermaid
+from amqp_sansio.amqp_1_0 import states as one_zero
 from tools.docs.pages import run
 
 
@@ -50,6 +51,59 @@ CLASSIC = (
 )
 
 
+ONE_ZERO = (
+    Machine(
+        "Connection",
+        one_zero.CONNECTION,
+        one_zero.Connection.START,
+        "What one peer sends; the other one steps its own copy of the same table, so pipelining needs no rows. "
+        "`frame` is every performative from begin to end.",
+    ),
+    Machine(
+        "SASL",
+        one_zero.SASL,
+        one_zero.Sasl.START,
+        "Both peers together, in a layer that has a protocol header of its own on either side.",
+    ),
+    Machine(
+        "Session",
+        one_zero.SESSION,
+        one_zero.Session.UNMAPPED,
+        "What one peer sends. A begin answers the other peer's when it names its channel. Who ends a session with an "
+        "error drops what still comes until the other peer's end.",
+    ),
+    Machine(
+        "Link",
+        one_zero.LINK,
+        one_zero.Link.DETACHED,
+        "What one peer sends. Only the sending end sends transfers, within the credit that the other end gave. Who "
+        "detached while the other peer closed attaches once more, and closes.",
+    ),
+    Machine(
+        "Delivery",
+        one_zero.DELIVERY,
+        one_zero.Delivery.NOT_SENT,
+        "What the sending end sends. Only a resumed delivery is aborted by its first transfer.",
+    ),
+)
+
+
+def _named_states() -> list[str]:
+    """The states of part 2 section 2.4.6, as the two halves give them."""
+    lines = [
+        "The states that part 2 section 2.4.6 names follow from both halves (`connection_state`), seen by the peer in "
+        "the left column:",
+        "",
+        "| sent by this peer | by the other | state |",
+        "|---|---|---|",
+    ]
+    for own in one_zero.Connection:
+        for other in one_zero.Connection:
+            name = one_zero.connection_state(own, other)
+            lines.append(f"| {own.value} | {other.value} | {name} |")
+    return lines
+
+
 def page() -> str:
     """The whole page."""
     lines = [
@@ -68,6 +122,12 @@ def page() -> str:
     for machine in CLASSIC:
         lines += ["", f"### {machine.title}", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
+    lines += ["", "## 1.0", "", "Module `amqp_sansio.amqp_1_0.states`: a table for each sending half."]
+    for machine in ONE_ZERO:
+        lines += ["", f"### {machine.title} of 1.0", "", machine.text, ""]
+        lines += ["```mermaid", _diagram(machine), "```"]
+        if machine.table is one_zero.CONNECTION:
+            lines += ["", *_named_states()]
     return "\n".join(lines) + "\n"
 
 
