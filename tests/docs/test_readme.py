@@ -12,6 +12,7 @@ import pytest
 
 from amqp_sansio_asyncio import serve
 from examples.server import Broker
+from tests.support import server_1_0
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
@@ -51,11 +52,20 @@ def port() -> Iterator[int]:
     assert not thread.is_alive()
 
 
-@pytest.mark.parametrize("needle", ["from amqp_sansio_asyncio import connect", "from amqp_sansio_sync import connect"])
+@pytest.mark.parametrize("needle", ["async with connect(url)", "channel.consume(\"jobs\", prefetch=10)"])
 def test_the_clients(needle: str, port: int, capsys: pytest.CaptureFixture[str]) -> None:
     code = block(needle).replace("@localhost/", f"@127.0.0.1:{port}/")
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     assert "Accepted()" in capsys.readouterr().out
+
+
+def test_the_client_of_1_0(capsys: pytest.CaptureFixture[str]) -> None:
+    with server_1_0.running() as server:
+        code = block("version=AMQP_1_0").replace("@localhost/", f"@127.0.0.1:{server.port}/")
+        exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    printed = capsys.readouterr().out
+    assert printed.startswith("Accepted()")
+    assert "b'hello'" in printed
 
 
 def test_any_event_loop(port: int, capsys: pytest.CaptureFixture[str]) -> None:
