@@ -7,10 +7,10 @@ import os
 import sys
 from pathlib import Path
 
-from . import classic
+from . import classic, composites, zero_ten
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = (classic.generate,)
+TARGETS = (classic.generate, composites.generate, zero_ten.generate)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,38 @@
+"""AMQP 0-10: the values, structs, controls and commands of the wire."""
+
+from __future__ import annotations
+
+from . import _records
+from ._records import *  # noqa: F403
+from ._types import decode_value, encode_value
+from .records import (
+    Command,
+    Control,
+    Struct,
+    decode_command,
+    decode_control,
+    decode_headers,
+    decode_struct,
+    encode_headers,
+)
+from .sequence_set import SequenceSet
+from .values import Datetime, Map, Struct32, Typed
+
+__all__ = [
+    "Command",
+    "Control",
+    "Datetime",
+    "Map",
+    "SequenceSet",
+    "Struct",
+    "Struct32",
+    "Typed",
+    "decode_command",
+    "decode_control",
+    "decode_headers",
+    "decode_struct",
+    "decode_value",
+    "encode_headers",
+    "encode_value",
+]
+__all__ += _records.__all__

@@ -1,0 +1,166 @@
+"""Octets of the fields of records, by their types; what is cut off is found by where the last field ends."""
+
+from __future__ import annotations
+
+from struct import Struct as _Struct
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..errors import CodecError
+from ._types import decode_array, encode_array, encode_as, encode_entries, fault
+from .sequence_set import SequenceSet
+from .values import CODES, Map
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+    from .records import Struct
+
+    S = TypeVar("S", bound=Struct)
+else:
+    S = TypeVar("S")
+
+_read_H = _Struct(">H").unpack_from
+_read_I = _Struct(">I").unpack_from
+_STRUCT32 = CODES["struct32"]
+
+
+def read_str8(data: bytes, pos: int) -> tuple[str, int]:
+    """Characters behind one octet of size; octets that are none survive as surrogates."""
+    end = pos + 1 + data[pos]
+    return data[pos + 1 : end].decode("utf-8", "surrogateescape"), end
+
+
+def read_str16(data: bytes, pos: int) -> tuple[str, int]:
+    """Characters behind two octets of size."""
+    end = pos + 2 + _read_H(data, pos)[0]
+    return data[pos + 2 : end].decode("utf-8", "surrogateescape"), end
+
+
+def read_vbin8(data: bytes, pos: int) -> tuple[bytes, int]:
+    """Octets behind one octet of size."""
+    end = pos + 1 + data[pos]
+    return data[pos + 1 : end], end
+
+
+def read_vbin16(data: bytes, pos: int) -> tuple[bytes, int]:
+    """Octets behind two octets of size."""
+    end = pos + 2 + _read_H(data, pos)[0]
+    return data[pos + 2 : end], end
+
+
+def read_vbin32(data: bytes, pos: int) -> tuple[bytes, int]:
+    """Octets behind four octets of size."""
+    end = pos + 4 + _read_I(data, pos)[0]
+    return data[pos + 4 : end], end
+
+
+def read_uuid(data: bytes, pos: int) -> tuple[UUID, int]:
+    """Sixteen octets."""
+    from uuid import UUID
+
+    octets = data[pos : pos + 16]
+    if len(octets) != 16:
+        raise fault("a uuid is cut off", pos)
+    return UUID(bytes=octets), pos + 16
+
+
+def read_map(data: bytes, pos: int) -> tuple[Map, int]:
+    """A map behind four octets of size."""
+    raw, end = read_vbin32(data, pos)
+    return Map.from_wire(raw), end
+
+
+def read_array(data: bytes, pos: int) -> tuple[list[Any], int]:
+    """An array behind four octets of size."""
+    end = pos + 4 + _read_I(data, pos)[0]
+    if end > len(data):
+        raise fault("an array is cut off", pos)
+    return decode_array(data, pos + 4, end), end
+
+
+def read_sequence_set(data: bytes, pos: int) -> tuple[SequenceSet, int]:
+    """Ranges behind two octets of size."""
+    octets, end = read_vbin16(data, pos)
+    if end > len(data):
+        raise fault("a sequence-set is cut off", pos)
+    return SequenceSet.decode(octets), end
+
+
+def read_struct32(data: bytes, pos: int) -> tuple[Any, int]:
+    """A coded struct behind four octets of size."""
+    from .records import decode_struct
+
+    end = pos + 4 + _read_I(data, pos)[0]
+    if end > len(data):
+        raise fault("a struct32 is cut off", pos)
+    return decode_struct(data, pos + 4, end), end
+
+
+def read_struct(kind: type[S], data: bytes, pos: int, end: int) -> tuple[S, int]:
+    """A struct of a known type: its size and code as the type says."""
+    size = kind.SIZE
+    start = pos + size
+    stop = start + int.from_bytes(data[pos:start], "big") if size else end
+    if stop > end:
+        raise fault(f"{kind.NAME} is cut off", pos)
+    if kind.CODE:
+        code = int.from_bytes(data[start : start + 2], "big")
+        if code != kind.CODE:
+            raise fault(f"struct {code >> 8}.{code & 255} where {kind.NAME} belongs", start)
+        start += 2
+    return kind.decode(data, start, stop), stop
+
+
+def pack_str8(value: str) -> bytes:
+    """Characters behind one octet of size. Raises CodecError above 255 octets."""
+    octets = value.encode("utf-8", "surrogateescape")
+    if len(octets) > 255:
+        raise CodecError(f"{value[:20]!r}... has {len(octets)} octets, a str8 has at most 255")
+    return bytes((len(octets),)) + octets
+
+
+def pack_str16(value: str) -> bytes:
+    """Characters behind two octets of size. Raises CodecError above 65,535 octets."""
+    return _sized(value.encode("utf-8", "surrogateescape"), 2)
+
+
+def pack_vbin8(value: bytes) -> bytes:
+    """Octets behind one octet of size. Raises CodecError."""
+    return _sized(bytes(value), 1)
+
+
+def pack_vbin16(value: bytes) -> bytes:
+    """Octets behind two octets of size. Raises CodecError."""
+    return _sized(bytes(value), 2)
+
+
+def pack_vbin32(value: bytes) -> bytes:
+    """Octets behind four octets of size."""
+    return _sized(bytes(value), 4)
+
+
+def pack_map(value: Mapping[str, Any]) -> bytes:
+    """A map behind four octets of size. Raises CodecError."""
+    return _sized(value.raw if isinstance(value, Map) else encode_entries(value), 4)
+
+
+def pack_array(value: Sequence[Any]) -> bytes:
+    """An array behind four octets of size. Raises CodecError."""
+    return encode_array(value)
+
+
+def pack_sequence_set(value: SequenceSet) -> bytes:
+    """Ranges behind two octets of size. Raises CodecError."""
+    return _sized(value.encode(), 2)
+
+
+def pack_struct32(value: Any) -> bytes:
+    """A coded struct behind four octets of size. Raises CodecError."""
+    return encode_as(_STRUCT32, value, 1)
+
+
+def _sized(octets: bytes, width: int) -> bytes:
+    if len(octets) >= 1 << (8 * width):
+        raise CodecError(f"{len(octets)} octets, {(1 << (8 * width)) - 1} fit")
+    return len(octets).to_bytes(width, "big") + octets

@@ -1,0 +1,259 @@
+"""The bases of the generated records: structs, controls and commands of 0-10, and how octets become them.
+
+Part 1 sections 5.3 (structs), 5.7 (controls), 5.8 (commands) and 5.9 (segments).
+"""
+
+from __future__ import annotations
+
+from struct import error as StructError
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from ..errors import CodecError
+from ._types import fault
+from .values import Struct32
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+FRAMING_ERROR: Final = 501
+COMMAND_INVALID: Final = 503
+
+
+class Struct:
+    """A composite of named fields, packed behind flags that say which of them are there.
+
+    `NAME` is the specification's name, `CODE` the class and struct code (0: it has none), `SIZE` and `PACK` the octets
+    of its size and of its flags, `FIELDS` name and type of each field, `REQUIRED` the fields that the specification
+    wants to be there. A field that isn't there is None, a bit False.
+
+    `wire` holds the octets from the flags on that a record was decoded from, which `encode` gives again; it's None for
+    others, and not compared. Records are hashable and pickle.
+    """
+
+    __slots__ = ("wire",)
+
+    NAME: ClassVar[str]
+    CODE: ClassVar[int] = 0
+    SIZE: ClassVar[int] = 0
+    PACK: ClassVar[int] = 2
+    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ()
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    SECRETS: ClassVar[tuple[str, ...]] = ()
+    RESERVED: ClassVar[tuple[str, ...]] = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    wire: bytes | None
+
+    def __init__(self) -> None:
+        self.wire = None
+
+    def encode(self) -> bytes:
+        """Packing flags and fields; of a decoded record the octets it came in. Raises CodecError."""
+        if self.wire is not None:
+            return self.wire
+        try:
+            return self._pack()
+        except (StructError, TypeError, AttributeError, OverflowError) as error:
+            raise CodecError(f"{self.NAME} can't be written: {self._culprit()}{error}") from error
+
+    def encode_sized(self) -> bytes:
+        """Size, code and `encode`, as in a field, a header segment or a struct32."""
+        octets = self.encode()
+        if self.CODE:
+            octets = self.CODE.to_bytes(2, "big") + octets
+        return len(octets).to_bytes(self.SIZE, "big") + octets if self.SIZE else octets
+
+    @classmethod
+    def decode(cls, data: bytes, pos: int = 0, end: int | None = None) -> Self:
+        """The record whose packing flags are at `pos` and whose fields end at `end`. Raises CodecError."""
+        end = len(data) if end is None else end
+        try:
+            found, stop = cls._unpack(data, pos, end)
+        except (StructError, IndexError) as error:
+            raise fault(f"{cls.NAME} is cut off", pos) from error
+        if stop != end:
+            what = "is cut off" if stop > end else f"has {end - stop} octets too many"
+            raise fault(f"{cls.NAME} {what}", pos)
+        found.wire = data[pos:end]
+        return found
+
+    def _pack(self) -> bytes:
+        return b"\x00" * self.PACK
+
+    @classmethod
+    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+        raise NotImplementedError
+
+    def _culprit(self) -> str:
+        """Which field can't be written, as far as one can see."""
+        for name, kind in self.FIELDS:
+            value = getattr(self, name)
+            wanted = _KINDS.get(kind)
+            if value is not None and wanted is not None and not isinstance(value, wanted):
+                return f"{name} is {value!r}, {kind} is wanted: "
+        return ""
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all([getattr(self, name) == getattr(other, name) for name in self.__match_args__])
+
+    def __hash__(self) -> int:
+        return hash((self.NAME, *[_hashable(getattr(self, name)) for name in self.__match_args__]))
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for name in self.__match_args__:
+            value = getattr(self, name)
+            if value is None or value is False:
+                continue
+            shown.append(f"{name}=..." if name in self.SECRETS else f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        values = tuple([getattr(self, name) for name in self.__match_args__])
+        return _rebuild, (self.__class__, values, self.wire)
+
+
+class Control(Struct):
+    """A control: on track 0, not numbered, not repeated (part 1 section 3.4.2). `RESPONSES` may answer it."""
+
+    __slots__ = ()
+
+    RESPONSES: ClassVar[tuple[str, ...]] = ()
+
+    def encode_assembly(self) -> bytes:
+        """The octets of its only segment: code, packing flags, fields."""
+        return self.CODE.to_bytes(2, "big") + self.encode()
+
+
+class Command(Struct):
+    """A command: on track 1, numbered, executed exactly once (part 1 section 3.4.1).
+
+    `RESULT` is the name of the struct that its result is, "" when it has none; `HEADERS` the structs of its header
+    segment, `HAS_BODY` whether it has a body segment.
+    """
+
+    __slots__ = ()
+
+    RESULT: ClassVar[str] = ""
+    HEADERS: ClassVar[tuple[str, ...]] = ()
+    HAS_BODY: ClassVar[bool] = False
+
+    def encode_segment(self, *, sync: bool = False) -> bytes:
+        """The octets of its command segment: code, session.header, packing flags, fields."""
+        header = b"\x01\x01" if sync else b"\x01\x00"
+        return self.CODE.to_bytes(2, "big") + header + self.encode()
+
+
+def decode_control(data: bytes, pos: int, end: int) -> Control:
+    """The control whose code is at `pos`. Raises CodecError: framing-error, also for a code nobody knows."""
+    from ._records import CONTROLS
+
+    if end - pos < 2:
+        raise fault("a control without a code", pos)
+    kind = CONTROLS.get(int.from_bytes(data[pos : pos + 2], "big"))
+    if kind is None:
+        raise fault(f"unknown control {data[pos]}.{data[pos + 1]}", pos)
+    return kind.decode(data, pos + 2, end)
+
+
+def decode_command(data: bytes, pos: int, end: int) -> tuple[Command, bool]:
+    """The command whose code is at `pos`, and the sync bit of its session.header.
+
+    Raises CodecError: command-invalid for a code nobody knows, framing-error for octets that can't be read.
+    """
+    from ._records import COMMANDS
+
+    if end - pos < 4:
+        raise fault("a command without code and session.header", pos)
+    kind = COMMANDS.get(int.from_bytes(data[pos : pos + 2], "big"))
+    if kind is None:
+        raise CodecError(
+            f"unknown command {data[pos]}.{data[pos + 1]}", offset=pos, code=COMMAND_INVALID
+        )
+    size = data[pos + 2]
+    start = pos + 3 + size
+    if size < 1 or start > end:
+        raise fault("the session.header of a command is cut off", pos + 2)
+    # Of the packing flags' octet the first bit is sync.
+    return kind.decode(data, start, end), bool(data[pos + 3] & 1)
+
+
+def decode_struct(data: bytes, pos: int, end: int) -> Struct | Struct32:
+    """The content of a struct32: a record, or a Struct32 for a code nobody knows. Raises CodecError."""
+    from ._records import STRUCTS
+
+    if end - pos < 2:
+        raise fault("a struct32 without a code", pos)
+    code = int.from_bytes(data[pos : pos + 2], "big")
+    kind = STRUCTS.get(code)
+    if kind is None:
+        return Struct32(code, data[pos + 2 : end])
+    return kind.decode(data, pos + 2, end)
+
+
+def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, ...]:
+    """The structs of a header segment, in their order. Raises CodecError: a type comes at most once."""
+    found: list[Struct | Struct32] = []
+    codes: set[int] = set()
+    while pos < end:
+        if end - pos < 4:
+            raise fault("a header struct is cut off", pos)
+        stop = pos + 4 + int.from_bytes(data[pos : pos + 4], "big")
+        if stop > end:
+            raise fault("a header struct is cut off", pos)
+        struct = decode_struct(data, pos + 4, stop)
+        code = struct.code if isinstance(struct, Struct32) else struct.CODE
+        if code in codes:
+            raise CodecError(
+                f"the struct {code >> 8}.{code & 255} comes twice in a header segment",
+                offset=pos,
+                code=FRAMING_ERROR,
+                rule="0-10/wire/header-any-order",
+            )
+        codes.add(code)
+        found.append(struct)
+        pos = stop
+    return tuple(found)
+
+
+def encode_headers(structs: tuple[Struct | Struct32, ...]) -> bytes:
+    """A header segment."""
+    from ._types import encode_as
+    from .values import CODES
+
+    return b"".join([encode_as(CODES["struct32"], each, 1) for each in structs])
+
+
+def _rebuild(kind: type[Struct], values: tuple[Any, ...], wire: bytes | None) -> Struct:
+    found = kind(*values)
+    found.wire = wire
+    return found
+
+
+def _hashable(value: Any) -> Any:
+    listed: Any = value
+    return tuple(listed) if isinstance(value, list) else value
+
+
+_KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "str8": str,
+    "str16": str,
+    "vbin8": (bytes, bytearray),
+    "vbin16": (bytes, bytearray),
+    "vbin32": (bytes, bytearray),
+    **dict.fromkeys(["uint8", "uint16", "uint32", "uint64", "sequence-no", "datetime"], int),
+}
+
+__all__ = [
+    "Command",
+    "Control",
+    "Struct",
+    "decode_command",
+    "decode_control",
+    "decode_headers",
+    "decode_struct",
+    "encode_headers",
+]

@@ -1,0 +1,141 @@
+"""SequenceSet: command ids as ranges of serial numbers (0-10 part 1 section 2.2, type sequence-set; RFC 1982)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from struct import Struct, iter_unpack
+from typing import Final
+
+from .._serial import MASK, add, distance
+from ..errors import CodecError
+
+_RANGE: Final = Struct(">II").pack
+_WIDTH: Final = 8
+
+
+class SequenceSet:
+    """An immutable set of 32-bit command ids, kept as inclusive ranges in the order they were given.
+
+    A range may wrap around: its upper end comes behind its lower one as RFC 1982 says, so `(4294967295, 1)` holds three
+    ids. Two sets are equal when they hold the same ids.
+
+    >>> done = SequenceSet([(0, 3), (5, 5)])
+    >>> 5 in done, 4 in done, len(done), done.with_id(4).ranges
+    (True, False, 5, ((0, 5),))
+    >>> (done - SequenceSet([(1, 5)])).ranges
+    ((0, 0),)
+    """
+
+    __slots__ = ("ranges",)
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
+        """Raises CodecError for a range that runs backwards, and for ids outside 32 bits."""
+        self.ranges = tuple(ranges)
+        for lower, upper in self.ranges:
+            if not (0 <= lower <= MASK and 0 <= upper <= MASK) or distance(lower, upper) < 0:
+                raise CodecError(f"{lower} to {upper} is no range of 32-bit serial numbers")
+
+    @classmethod
+    def of(cls, *ids: int) -> SequenceSet:
+        """The set of some ids, consecutive ones joined.
+
+        >>> SequenceSet.of(3, 4, 5, 9).ranges
+        ((3, 5), (9, 9))
+        """
+        found = cls()
+        for number in ids:
+            found = found.with_id(number)
+        return found
+
+    @classmethod
+    def decode(cls, octets: bytes) -> SequenceSet:
+        """The set whose ranges fill `octets`, without their size. Raises CodecError."""
+        if len(octets) % _WIDTH:
+            raise CodecError(f"a sequence-set of {len(octets)} octets, ranges have 8 each", code=501)
+        return cls(iter_unpack(">II", octets))
+
+    def encode(self) -> bytes:
+        """The ranges' octets, without their size."""
+        return b"".join([_RANGE(lower, upper) for lower, upper in self.ranges])
+
+    def with_id(self, number: int) -> SequenceSet:
+        """This set and one more id, joined to the ranges it touches."""
+        return self | SequenceSet(((number, number),))
+
+    def __or__(self, other: SequenceSet) -> SequenceSet:
+        ranges: list[tuple[int, int]] = list(self.ranges)
+        for lower, upper in other.ranges:
+            ranges = _joined(ranges, lower, upper)
+        return SequenceSet(ranges)
+
+    def __sub__(self, other: SequenceSet) -> SequenceSet:
+        ranges: list[tuple[int, int]] = list(self.ranges)
+        for lower, upper in other.ranges:
+            ranges = [piece for each in ranges for piece in _without(each, lower, upper)]
+        return SequenceSet(ranges)
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int):
+            return False
+        return any(
+            [distance(lower, number) >= 0 and distance(number, upper) >= 0 for lower, upper in self.ranges]
+        )
+
+    def __iter__(self) -> Iterator[int]:
+        for lower, upper in self.ranges:
+            for step in range(distance(lower, upper) + 1):
+                yield add(lower, step)
+
+    def __len__(self) -> int:
+        return sum([distance(lower, upper) + 1 for lower, upper in self.ranges])
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SequenceSet):
+            return NotImplemented
+        return not (self - other) and not (other - self)
+
+    def __hash__(self) -> int:
+        return hash(len(self))
+
+    def __repr__(self) -> str:
+        return f"SequenceSet({list(self.ranges)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return SequenceSet, (self.ranges,)
+
+
+def _joined(ranges: list[tuple[int, int]], lower: int, upper: int) -> list[tuple[int, int]]:
+    """The ranges with one more, which swallows those it overlaps or touches."""
+    kept: list[tuple[int, int]] = []
+    for one, other in ranges:
+        if distance(add(other, 1), lower) > 0 or distance(upper, add(one, -1)) > 0:
+            kept.append((one, other))
+            continue
+        lower = one if distance(one, lower) >= 0 else lower
+        upper = other if distance(upper, other) >= 0 else upper
+    place = len(kept)
+    while place and distance(lower, kept[place - 1][0]) > 0:
+        place -= 1
+    kept.insert(place, (lower, upper))
+    return kept
+
+
+def _without(each: tuple[int, int], lower: int, upper: int) -> list[tuple[int, int]]:
+    """What is left of a range when another one is taken out."""
+    start, end = each
+    if distance(end, lower) > 0 or distance(upper, start) > 0:
+        return [each]
+    left: list[tuple[int, int]] = []
+    if distance(start, lower) > 0:
+        left.append((start, add(lower, -1)))
+    if distance(upper, end) > 0:
+        left.append((add(upper, 1), end))
+    return left
+
+
+__all__ = ["SequenceSet"]

@@ -1,0 +1,257 @@
+"""The straight-line code of AMQP 1.0's composite types: reading the frequent ones, writing all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .composites import Item, Type
+
+FAST = ("flow", "transfer", "disposition", "header", "properties")
+"""The types that have code of their own; the others are read and written field by field."""
+
+SPLIT = {"transfer": 6}
+"""How many fields come before those that are seldom there."""
+
+INTEGERS = {
+    "handle": "uint",
+    "seconds": "uint",
+    "milliseconds": "uint",
+    "sequence-no": "uint",
+    "delivery-number": "uint",
+    "transfer-number": "uint",
+    "message-format": "uint",
+    "uint": "uint",
+    "ubyte": "ubyte",
+    "receiver-settle-mode": "ubyte",
+}
+BOOLEANS = ("boolean", "role")
+
+
+def emit_reader(found: Type) -> list[str]:
+    """The static method `fast`, or nothing."""
+    if found.name not in FAST:
+        return []
+    cls = found.python_name
+    lines = [
+        "",
+        "@staticmethod",
+        f"def fast(buf: bytes, pos: int, end: int, start: int) -> tuple[{cls}, int]:",
+        '    """Read the list at `pos`; raises one of READ_FAULTS for whatever is out of the ordinary."""',
+        "    code = buf[pos]",
+        "    if code == 0xC0:",
+        "        stop = pos + 2 + buf[pos + 1]",
+        "        count = buf[pos + 2]",
+        "        pos += 3",
+        "    elif code == 0xD0:",
+        "        size, count = READ_TWO_U32(buf, pos + 1)",
+        "        stop = pos + 5 + size",
+        "        pos += 9",
+        "    else:",
+        "        raise ValueError",
+        f"    if stop > end or count > {len(found.items)}:",
+        "        raise ValueError",
+        f"    found = NEW({cls})",
+    ]
+    lines += ["    " + line for line in _read(found.items, 0)]
+    lines += [
+        "    if pos != stop:",
+        "        raise ValueError",
+        "    found.wire = buf[start:stop]",
+        "    return found, stop",
+    ]
+    return ["    " + line if line else "" for line in lines]
+
+
+def _read(items: tuple[Item, ...], index: int) -> list[str]:
+    item = items[index]
+    lines = ["code = buf[pos]", *_value(item)]
+    if index + 1 < len(items):
+        lines += [f"if count > {index + 1}:"]
+        lines += ["    " + line for line in _read(items, index + 1)]
+        lines += ["else:"]
+        rest = items[index + 1 :]
+        if any(later.mandatory for later in rest):
+            lines += ["    raise ValueError"]
+        else:
+            lines += [f"    found.{later.name} = {later.default}" for later in rest]
+    if index == 0:
+        if item.mandatory:
+            lines = ["if not count:", "    raise ValueError", *lines]
+        else:
+            lines = ["if count:", *["    " + line for line in lines], "else:"]
+            lines += [f"    found.{each.name} = {each.default}" for each in items]
+    return lines
+
+
+def _value(item: Item) -> list[str]:
+    cases = _cases(item)
+    if not item.mandatory:
+        null = [f"found.{item.name} = {item.default}", "pos += 1"]
+        alike = [case for case in cases if case[1] == null]
+        if alike:
+            place = cases.index(alike[0])
+            cases[place] = (alike[0][0] + " or code == 0x40", null)
+        else:
+            first = item.kind not in BOOLEANS and item.owner != "transfer"
+            cases.insert(0 if first else min(2, len(cases)), ("0x40", null))
+    lines: list[str] = []
+    for number, (code, body) in enumerate(cases):
+        lines += [f"{'el' if number else ''}if code == {code}:", *["    " + line for line in body]]
+    return [*lines, "else:", "    raise ValueError"]
+
+
+def _cases(item: Item) -> list[tuple[str, list[str]]]:
+    name = f"found.{item.name}"
+    kind = INTEGERS.get(item.kind, item.kind)
+    if kind == "uint":
+        zero = ("0x43", [f"{name} = 0", "pos += 1"])
+        small = ("0x52", [f"{name} = buf[pos + 1]", "pos += 2"])
+        full = ("0x70", [f"{name} = READ_U32(buf, pos + 1)[0]", "pos += 5"])
+        if item.kind in ("handle", "message-format"):
+            return [zero, small, full]
+        return [small, full, zero]
+    if kind == "ubyte":
+        check = ["if buf[pos + 1] > 1:", "    raise ValueError"] if "mode" in item.kind else []
+        return [("0x50", [*check, f"{name} = buf[pos + 1]", "pos += 2"])]
+    if kind in BOOLEANS:
+        return [
+            ("0x41", [f"{name} = True", "pos += 1"]),
+            ("0x42", [f"{name} = False", "pos += 1"]),
+            ("0x56 and buf[pos + 1] < 2", [f"{name} = buf[pos + 1] == 1", "pos += 2"]),
+        ]
+    if kind == "delivery-tag":
+        check = ["at = pos + 2", "pos = at + buf[pos + 1]", "if pos - at > 32:", "    raise ValueError"]
+        return [("0xA0", [*check, f"{name} = buf[at:pos]"])]
+    if kind == "delivery-state":
+        accepted = "code == 0x00 and buf[pos : pos + 4] == ACCEPTED_OCTETS"
+        return [(accepted.removeprefix("code == "), [f"{name} = ACCEPTED", "pos += 4"])]
+    if kind == "timestamp":
+        read = ["(moment,) = READ_I64(buf, pos + 1)", f"{name} = INT(Timestamp, moment)"]
+        return [("0x83", [*read, "pos += 9"])]
+    if kind == "message-id":
+        return [
+            ("0xA1", _sized(name, "{}.decode()", 1)),
+            ("0x98", ["at = pos + 1", "pos = at + 16", f"{name} = read_uuid(buf, at)"]),
+            ("0x53", [f"{name} = buf[pos + 1]", "pos += 2"]),
+            ("0x80", [f"{name} = READ_U64(buf, pos + 1)[0]", "pos += 9"]),
+            ("0xA0", _sized(name, "{}", 1)),
+        ]
+    reading = {"symbol": 'SYMBOLS.get(raw) or Symbol(raw, "ascii")', "binary": "{}"}.get(kind, "{}.decode()")
+    code = {"symbol": 0xA3, "binary": 0xA0, "string": 0xA1, "address": 0xA1}.get(kind)
+    if code is None:
+        return []
+    return [
+        (f"0x{code:02X}", _sized(name, reading, 1)),
+        (f"0x{code + 16:02X}", _sized(name, reading, 4)),
+    ]
+
+
+def _sized(name: str, reading: str, width: int) -> list[str]:
+    size = "buf[pos + 1]" if width == 1 else "READ_U32(buf, pos + 1)[0]"
+    lines = [f"at = pos + {width + 1}", f"pos = at + {size}"]
+    if "raw" in reading:
+        return [*lines, "raw = buf[at:pos]", f"{name} = {reading}"]
+    return [*lines, f"{name} = {reading.format('buf[at:pos]')}"]
+
+
+def emit_writer(found: Type) -> list[str]:
+    """The method `encode`: straight-line, the careful one for whatever is special; or nothing."""
+    if found.name not in FAST:
+        return []
+    split = SPLIT.get(found.name, len(found.items))
+    head, tail = found.items[:split], found.items[split:]
+    letters = [f"item{number}" for number in range(len(found.items))]
+    body: list[str] = []
+    for item, letter in zip(head, letters, strict=False):
+        body += _written(item, letter)
+    if tail:
+        tests = [f"self.{item.name} is {item.default}" for item in tail]
+        rest: list[str] = []
+        for item, letter in zip(tail, letters[split:], strict=True):
+            rest += _written(item, letter)
+        body += ["if (", f"    {tests[0]}", *[f"    and {test}" for test in tests[1:]], "):"]
+        body += ["    " + line for line in _join(head, letters)]
+        body += ["else:", *["    " + line for line in rest + _join(found.items, letters)]]
+    else:
+        body += _join(head, letters)
+    lead = f"\\x00\\x53\\x{found.code:02x}"
+    body += [f'return b"{lead}\\xc0%c%c%b" % (len(octets) + 1, count, octets)']
+    lines = ["", "def encode(self) -> bytes:"]
+    lines += ["    if self.wire is not None:", "        return self.wire", "    try:"]
+    lines += ["        " + line for line in body]
+    lines += ["    except WRITE_FAULTS:", "        pass", f'    return b"{lead}" + write_slowly(self)']
+    lines = [line.replace("EMPTY_LIST", f'b"{lead}\\x45"') for line in lines]
+    return ["    " + line if line else "" for line in lines]
+
+
+def _written(item: Item, letter: str) -> list[str]:
+    kind = INTEGERS.get(item.kind, item.kind)
+    name = item.name
+    null = f"{name} is None"
+    if kind in BOOLEANS:
+        if item.default == "False" and not item.mandatory:
+            null = f"{name} is False"
+        choices = [f"BOOLEANS[{name}]"]
+    else:
+        if item.default != "None":
+            null = f"{name} == {item.default}"
+        choices = _octets(item, kind)
+    if not item.mandatory:
+        choices = ["NULL", null, *choices]
+    lines = [f"{name} = self.{name}"]
+    ternary = f"{letter} = {choices[0]}"
+    for test, octets in zip(choices[1::2], choices[2::2], strict=True):
+        ternary += f" if {test} else {octets}"
+    if len(ternary) <= 106 and len(choices) < 4:
+        return [*lines, ternary]
+    for number in range(0, len(choices) - 1, 2):
+        lines += [f"{'el' if number else ''}if {choices[number + 1]}:", f"    {letter} = {choices[number]}"]
+    return [*lines, "else:", f"    {letter} = {choices[-1]}"]
+
+
+def _octets(item: Item, kind: str) -> list[str]:
+    # Octets, the test for them, other octets, and so on; the last have no test.
+    name = item.name
+    string = f"STRING[len(raw := {name}.encode())] + raw"
+    slow = f'write_field(self.NAME, "{name}", "{item.kind}", False, False, {name})'
+    choices = {
+        "message-id": [string, f"isinstance({name}, str)", slow],
+        "address": [string, f"isinstance({name}, str)", slow],
+        "delivery-state": [f"{name}.encode()", f"isinstance({name}, DeliveryState)", slow],
+        "receiver-settle-mode": [f"MODES[{name}]"],
+    }
+    plain = {
+        "uint": [f"UINTS[{name}]", f"0 <= {name} < 256", f"PACK_U32(0x70, {name})"],
+        "ubyte": [f"UBYTES[{name}]", f"{name} >= 0", f"raising({name})"],
+        "string": [string],
+        "symbol": [f'SYMBOL[len(raw := {name}.encode("ascii"))] + raw'],
+        "binary": [f"BINARY[len({name})] + {name}"],
+        "delivery-tag": [f"TAG[len({name})] + {name}"],
+        "timestamp": [f"PACK_I64(0x83, {name})"],
+    }
+    return choices.get(item.kind) or plain.get(kind) or [slow]
+
+
+def _join(items: tuple[Item, ...], letters: list[str]) -> list[str]:
+    lines: list[str] = []
+    for number in range(len(items), 0, -1):
+        item = items[number - 1]
+        test = f"if {letters[number - 1]} is not NULL:"
+        if item.mandatory:
+            test = "else:" if lines else ""
+        elif lines:
+            test = "el" + test
+        chosen = ", ".join(letters[:number]) + ("," if number == 1 else "")
+        body = [f"octets = JOIN(({chosen}))", f"count = {number}"]
+        if len(body[0]) > 80:
+            body = ["octets = JOIN(", f"    ({chosen})", ")", body[1]]
+        lines += [test, *["    " + line for line in body]] if test else body
+        if item.mandatory:
+            break
+    else:
+        lines += ["else:", "    return EMPTY_LIST"]
+    return lines
+
+
+__all__ = ["emit_reader", "emit_writer"]

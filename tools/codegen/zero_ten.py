@@ -1,0 +1,414 @@
+"""The generator of 0-10's records: structs, controls and commands, with straight-line packing and unpacking.
+
+The errata's XML is the source: where it differs from the printed specification (the size and code of dtx.xid), real
+peers follow it.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from hashlib import sha256
+from keyword import iskeyword
+from pathlib import Path
+from typing import NamedTuple
+
+_NS = "{http://www.amqp.org/schema/amqp.xsd}"
+_SOURCE = "amqp0-10-alt.xml"
+_TARGET = "amqp_sansio/amqp_0_10/_records.py"
+
+_FIXED = {
+    "uint8": ("B", 1), "uint16": ("H", 2), "uint32": ("I", 4), "sequence-no": ("I", 4), "uint64": ("Q", 8),
+    "datetime": ("q", 8),
+}  # fmt: skip
+_SIZED = {"str8": 1, "vbin8": 1, "str16": 2, "vbin16": 2, "vbin32": 4}
+_PYTHON = {
+    "bit": "bool", "uint8": "int", "uint16": "int", "uint32": "int", "uint64": "int", "sequence-no": "int",
+    "datetime": "int", "str8": "str", "str16": "str", "vbin8": "bytes", "vbin16": "bytes", "vbin32": "bytes",
+    "uuid": "UUID", "map": "Mapping[str, Any]", "array": "Sequence[Any]", "struct32": "Any",
+    "sequence-set": "SequenceSet", "byte-ranges": "bytes", "fragments": "bytes",
+}  # fmt: skip
+_SECRET = {("connection.start-ok", "response"), ("connection.secure-ok", "response")}
+
+
+class Field(NamedTuple):
+    """A field: its Python name, its type with domains resolved, whether it's required, its place."""
+
+    name: str
+    kind: str
+    required: bool
+    place: int
+
+
+class Record(NamedTuple):
+    """A struct, control or command."""
+
+    base: str
+    name: str
+    code: int
+    size: int
+    pack: int
+    fields: tuple[Field, ...]
+    responses: tuple[str, ...]
+    result: str
+    headers: tuple[str, ...]
+    body: bool
+
+
+def generate(specs: Path) -> dict[str, str]:
+    """The module's path and text."""
+    octets = (specs / _SOURCE).read_bytes()
+    records = _read(ElementTree.fromstring(octets))
+    return {_TARGET: _module(records, sha256(octets).hexdigest())}
+
+
+def _read(root: ElementTree.Element) -> list[Record]:
+    domains = {
+        each.get("name", ""): each.get("type", "") for each in root if each.tag == f"{_NS}domain"
+    }
+    structs: set[str] = set()
+    for group in root.iter(f"{_NS}class"):
+        for each in group:
+            if each.tag == f"{_NS}domain":
+                domains[f"{group.get('name')}.{each.get('name')}"] = each.get("type", "")
+            elif each.tag == f"{_NS}struct":
+                structs.add(f"{group.get('name')}.{each.get('name')}")
+    records: list[Record] = []
+    for group in root.iter(f"{_NS}class"):
+        owner = group.get("name", "")
+        number = int(group.get("code", "0"), 16)
+        resolve = _Resolver(owner, domains, structs)
+        for each in group:
+            kind = each.tag.removeprefix(_NS)
+            if kind == "struct":
+                records.append(_struct(each, owner, number, resolve))
+            elif kind in ("control", "command"):
+                records += _message(each, kind, owner, number, resolve)
+    return sorted(records, key=lambda record: ("struct", "control", "command").index(record.base))
+
+
+class _Resolver:
+    """Follows domains to a type of the wire, or to a struct's name."""
+
+    def __init__(self, owner: str, domains: dict[str, str], structs: set[str]) -> None:
+        self.owner = owner
+        self.domains = domains
+        self.structs = structs
+
+    def __call__(self, name: str) -> str:
+        owner = self.owner
+        while True:
+            full = name if "." in name else f"{owner}.{name}"
+            if full in self.structs:
+                return f"struct:{full}"
+            if full == "session.command-fragments":
+                # An array of structs without a code, which can't be written (nobody sends any).
+                return "fragments"
+            if full in self.domains:
+                owner, name = full.partition(".")[0], self.domains[full]
+            elif name in self.domains:
+                name = self.domains[name]
+            else:
+                return name
+
+
+def _fields(element: ElementTree.Element, resolve: _Resolver) -> tuple[Field, ...]:
+    return tuple(
+        [
+            Field(
+                _field_name(each.get("name") or ""),
+                resolve(each.get("type", "")),
+                each.get("required") == "true",
+                place,
+            )
+            for place, each in enumerate([each for each in element if each.tag == f"{_NS}field"])
+        ]
+    )
+
+
+def _field_name(name: str) -> str:
+    plain = name.replace("-", "_")
+    return f"{plain}_" if iskeyword(plain) else plain
+
+
+def _struct(element: ElementTree.Element, owner: str, number: int, resolve: _Resolver) -> Record:
+    code = element.get("code")
+    return Record(
+        "struct",
+        f"{owner}.{element.get('name')}",
+        0 if code is None else number << 8 | int(code, 16),
+        int(element.get("size", "0")),
+        int(element.get("pack", "0")),
+        _fields(element, resolve),
+        (), "", (), False,
+    )  # fmt: skip
+
+
+def _message(
+    element: ElementTree.Element, kind: str, owner: str, number: int, resolve: _Resolver
+) -> list[Record]:
+    found: list[Record] = []
+    result = ""
+    headers: list[str] = []
+    body = False
+    for each in element:
+        tag = each.tag.removeprefix(_NS)
+        if tag == "result":
+            inner = each.find(f"{_NS}struct")
+            if inner is None:
+                result = f"{owner}.{each.get('type')}"
+            else:
+                record = _struct(inner, owner, number, resolve)
+                found.append(record)
+                result = record.name
+        elif tag == "segments":
+            headers = [f"{owner}.{entry.get('type')}" for entry in each.iter(f"{_NS}entry")]
+            body = each.find(f"{_NS}body") is not None
+    found.append(
+        Record(
+            kind,
+            f"{owner}.{element.get('name')}",
+            number << 8 | int(element.get("code", "0"), 16),
+            0,
+            2,
+            _fields(element, resolve),
+            tuple([f"{owner}.{each.get('name')}" for each in element if each.tag == f"{_NS}response"]),
+            result,
+            tuple(headers),
+            body,
+        )
+    )
+    return found
+
+
+def class_name(name: str) -> str:
+    """message.set-flow-mode: MessageSetFlowMode; structs that name themselves fully go without their class."""
+    owner, _, rest = name.partition(".")
+    words = rest.split("-")
+    title = "".join([word.capitalize() for word in words])
+    bare = ("delivery", "message", "fragment", "file", "stream", "exchange", "queue", "reply", "xid", "xa", "get",
+            "recover", "acquired", "command")  # fmt: skip
+    if (words[0] in bare and (words[-1] in ("properties", "result", "to", "fragment") or len(words) == 1)) and (
+        rest not in ("recover", "query")
+    ):
+        return title
+    return owner.capitalize() + title
+
+
+def _module(records: list[Record], digest: str) -> str:
+    lines = [
+        '"""The structs, controls and commands of 0-10.',
+        "",
+        "Generated: edit the generator (tools/codegen/zero_ten.py) instead.",
+        f"Source: {_SOURCE}, sha256 {digest}.",
+        '"""',
+        "",
+        "# ruff: noqa: RUF023",
+        "from __future__ import annotations",
+        "",
+        "from struct import Struct as _Struct",
+        "from typing import TYPE_CHECKING, Any, ClassVar, Final, Self",
+        "",
+        "from .field_types import (",
+        *[
+            f"    {name},"
+            for name in (
+                "pack_array", "pack_map", "pack_sequence_set", "pack_str8", "pack_str16", "pack_struct32", "pack_vbin8",
+                "pack_vbin16", "pack_vbin32", "read_array", "read_map", "read_sequence_set", "read_str8", "read_str16",
+                "read_struct", "read_struct32", "read_uuid", "read_vbin8", "read_vbin16", "read_vbin32",
+            )
+        ],
+        ")",
+        "from .records import Command, Control, Struct",
+        "from .values import Datetime",
+        "",
+        "if TYPE_CHECKING:",
+        "    from collections.abc import Mapping, Sequence",
+        "    from uuid import UUID",
+        "",
+        "    from .sequence_set import SequenceSet",
+        "",
+        "_new = object.__new__",
+    ]  # fmt: skip
+    for form in "BHIQq":
+        lines += [f'_pack_{form} = _Struct(">{form}").pack', f'_read_{form} = _Struct(">{form}").unpack_from']
+    for record in records:
+        lines += ["", "", *_class(record)]
+    lines += ["", ""]
+    for base, title in (("struct", "STRUCTS"), ("control", "CONTROLS"), ("command", "COMMANDS")):
+        kind = base.capitalize()
+        lines.append(f"{title}: Final[Mapping[int, type[{kind}]]] = {{")
+        lines += [
+            f"    0x{record.code:04X}: {class_name(record.name)},"
+            for record in records
+            if record.base == base and record.code
+        ]
+        lines.append("}")
+    names = ["COMMANDS", "CONTROLS", "STRUCTS", *sorted([class_name(record.name) for record in records])]
+    lines += ["", "__all__ = [", *[f'    "{name}",' for name in names], "]"]
+    return "\n".join(lines) + "\n"
+
+
+def _class(record: Record) -> list[str]:
+    base = record.base.capitalize()
+    names = [field.name for field in record.fields]
+    lines = [
+        f"class {class_name(record.name)}({base}):",
+        f'    """{record.name} (0-10 {base.lower()}, code 0x{record.code:04x})."""',
+        "",
+    ]
+    lines += _names("__slots__", names)
+    lines += ["", f'    NAME: ClassVar[str] = "{record.name}"', f"    CODE: ClassVar[int] = 0x{record.code:04X}"]
+    if record.base == "struct":
+        lines += [f"    SIZE: ClassVar[int] = {record.size}", f"    PACK: ClassVar[int] = {record.pack}"]
+    if names:
+        lines.append("    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (")
+        lines += [f'        ("{field.name}", "{field.kind.removeprefix("struct:")}"),' for field in record.fields]
+        lines.append("    )")
+        lines += _names("__match_args__: ClassVar[tuple[str, ...]]", names)
+    required = [field.name for field in record.fields if field.required]
+    if required:
+        lines.append(f"    REQUIRED: ClassVar[tuple[str, ...]] = ({_tuple(required)})")
+    secrets = [name for name in names if (record.name, name) in _SECRET]
+    if secrets:
+        lines.append(f"    SECRETS: ClassVar[tuple[str, ...]] = ({_tuple(secrets)})")
+    if record.responses:
+        lines.append(f"    RESPONSES: ClassVar[tuple[str, ...]] = ({_tuple(list(record.responses))})")
+    if record.result:
+        lines.append(f'    RESULT: ClassVar[str] = "{record.result}"')
+    if record.headers:
+        lines.append(f"    HEADERS: ClassVar[tuple[str, ...]] = ({_tuple(list(record.headers))})")
+    if record.body:
+        lines.append("    HAS_BODY: ClassVar[bool] = True")
+    if not names:
+        return [*lines, "", *_empty()]
+    lines.append("")
+    lines += [f"    {field.name}: {_annotation(field)}" for field in record.fields]
+    lines += ["", "    def __init__(", "        self,"]
+    for field in record.fields:
+        default = "False" if field.kind == "bit" else "None"
+        lines.append(f"        {field.name}: {_annotation(field)} = {default},")
+    lines += ["    ) -> None:", "        self.wire = None"]
+    lines += [f"        self.{name} = {name}" for name in names]
+    return [*lines, "", *_packing(record), "", *_unpacking(record)]
+
+
+def _empty() -> list[str]:
+    return [
+        "    @classmethod",
+        "    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:",
+        "        return cls(), pos + cls.PACK",
+    ]
+
+
+def _tuple(names: list[str]) -> str:
+    quoted = [f'"{name}"' for name in names]
+    return ", ".join(quoted) + ("," if len(quoted) == 1 else "")
+
+
+def _names(target: str, names: list[str]) -> list[str]:
+    """A tuple of names, on one line where it fits."""
+    line = f"    {target} = ({_tuple(names)})"
+    if len(line) <= 100:
+        return [line]
+    return [f"    {target} = (", *[f'        "{name}",' for name in names], "    )"]
+
+
+def _annotation(field: Field) -> str:
+    if field.kind == "bit":
+        return "bool"
+    if field.kind.startswith("struct:"):
+        return f"{class_name(field.kind.removeprefix('struct:'))} | None"
+    return "Any" if field.kind == "struct32" else f"{_PYTHON[field.kind]} | None"
+
+
+def _flag(field: Field, pack: int) -> int:
+    """The field's bit in the packing flags read as one number: the first field is 0x01 of the first octet."""
+    octet, bit = divmod(field.place, 8)
+    return 1 << (8 * (pack - 1 - octet) + bit)
+
+
+def _packing(record: Record) -> list[str]:
+    lines = ["    def _pack(self) -> bytes:", "        flags = 0", "        parts: list[bytes] = []"]
+    if record.pack == 0:
+        lines = ["    def _pack(self) -> bytes:", "        parts: list[bytes] = []"]
+    for field in record.fields:
+        if field.kind == "bit":
+            lines += [f"        if self.{field.name}:", f"            flags |= 0x{_flag(field, record.pack):X}"]
+            continue
+        lines.append(f"        {field.name} = self.{field.name}")
+        lines.append(f"        if {field.name} is not None:")
+        if record.pack:
+            lines.append(f"            flags |= 0x{_flag(field, record.pack):X}")
+        lines.append(f"            parts.append({_written(field)})")
+    if record.pack:
+        form = {1: "B", 2: "H", 4: "I"}[record.pack]
+        lines.append(f'        return _pack_{form}(flags) + b"".join(parts)')
+    else:
+        lines.append('        return b"".join(parts)')
+    return lines
+
+
+def _written(field: Field) -> str:
+    kind, name = field.kind, field.name
+    if kind in _FIXED:
+        return f"_pack_{_FIXED[kind][0]}({name})"
+    if kind in _SIZED:
+        return f"pack_{kind}({name})"
+    if kind.startswith("struct:"):
+        return f"{name}.encode_sized()"
+    return {
+        "uuid": f"{name}.bytes",
+        "map": f"pack_map({name})",
+        "array": f"pack_array({name})",
+        "struct32": f"pack_struct32({name})",
+        "sequence-set": f"pack_sequence_set({name})",
+        "byte-ranges": f"pack_vbin16({name})",
+        "fragments": f"pack_vbin32({name})",
+    }[kind]
+
+
+def _unpacking(record: Record) -> list[str]:
+    lines = [
+        "    @classmethod",
+        "    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:",
+        "        found = _new(cls)",
+    ]
+    if record.pack:
+        form = {1: "B", 2: "H", 4: "I"}[record.pack]
+        lines += [f"        flags = _read_{form}(data, pos)[0]", f"        pos += {record.pack}"]
+    for field in record.fields:
+        if field.kind == "bit":
+            flag = _flag(field, record.pack)
+            lines.append(f"        found.{field.name} = flags & 0x{flag:X} != 0")
+            continue
+        indent = ""
+        if record.pack:
+            lines.append(f"        if flags & 0x{_flag(field, record.pack):X}:")
+            indent = "    "
+        lines += [f"        {indent}{line}" for line in _read_field(field)]
+        if record.pack:
+            lines += ["        else:", f"            found.{field.name} = None"]
+    return [*lines, "        return found, pos"]
+
+
+def _read_field(field: Field) -> list[str]:
+    kind, name = field.kind, field.name
+    if kind in _FIXED:
+        form, width = _FIXED[kind]
+        value = "data[pos]" if form == "B" else f"_read_{form}(data, pos)[0]"
+        if kind == "datetime":
+            value = f"Datetime({value})"
+        return [f"found.{name} = {value}", f"pos += {width}"]
+    if kind in _SIZED:
+        return [f"found.{name}, pos = read_{kind}(data, pos)"]
+    if kind.startswith("struct:"):
+        inner = class_name(kind.removeprefix("struct:"))
+        return [f"found.{name}, pos = read_struct({inner}, data, pos, end)"]
+    reader = {
+        "uuid": "read_uuid", "map": "read_map", "array": "read_array", "struct32": "read_struct32",
+        "sequence-set": "read_sequence_set", "byte-ranges": "read_vbin16", "fragments": "read_vbin32",
+    }[kind]  # fmt: skip
+    return [f"found.{name}, pos = {reader}(data, pos)"]
+
+
+__all__ = ["generate"]
