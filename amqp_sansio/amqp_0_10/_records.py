@@ -2944,7 +2944,11 @@ class MessageTransfer(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination", "accept_mode", "acquire_mode")
     REQUIRED: ClassVar[tuple[str, ...]] = ("accept_mode", "acquire_mode")
-    HEADERS: ClassVar[tuple[str, ...]] = ("message.delivery-properties", "message.fragment-properties", "message.message-properties")
+    HEADERS: ClassVar[tuple[str, ...]] = (
+        "message.delivery-properties",
+        "message.fragment-properties",
+        "message.message-properties",
+    )
     HAS_BODY: ClassVar[bool] = True
 
     destination: str | None

@@ -23,7 +23,7 @@ None void, UUID uuid, Datetime datetime, Decimal dec64, a mapping map, a list or
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..errors import CodecError
 
@@ -164,7 +164,7 @@ class Map(Mapping[str, Any]):
             return True
         if not isinstance(other, Mapping):
             return NotImplemented
-        theirs: Any = other
+        theirs = cast("Mapping[str, Any]", other)
         return self._read() == dict(theirs)
 
     def __repr__(self) -> str:

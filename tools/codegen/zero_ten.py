@@ -276,7 +276,7 @@ def _class(record: Record) -> list[str]:
     if record.result:
         lines.append(f'    RESULT: ClassVar[str] = "{record.result}"')
     if record.headers:
-        lines.append(f"    HEADERS: ClassVar[tuple[str, ...]] = ({_tuple(list(record.headers))})")
+        lines += _names("HEADERS: ClassVar[tuple[str, ...]]", list(record.headers))
     if record.body:
         lines.append("    HAS_BODY: ClassVar[bool] = True")
     if not names:

@@ -1,0 +1,202 @@
+"""SendState and ReceiveState: what each end of a session knows of the commands of one direction.
+
+Part 1 sections 3.2 and 3.5. Command ids are never on the wire: both ends count from the last command-point. The sender
+keeps each command until it's confirmed or completed; the receiver keeps the ids it has received until it knows that
+the sender knows (the idempotence barrier), so that a replay executes nothing twice. Detached, both are values that
+pickle; re-attached, the receiver says what it expects and the sender goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from .._serial import add, distance
+from ..errors import LimitExceeded
+from .sequence_set import SequenceSet
+
+_C = TypeVar("_C")
+
+_NOTHING = SequenceSet()
+
+
+class SendState(Generic[_C]):
+    """The commands that one end sends.
+
+    `next_id` is that of the next new command. `replay` holds every command that may have to be sent again, by id, in
+    order; `completed` the ids that the peer told completed and that aren't yet told back as known. At most `limit`
+    commands are kept.
+
+    Invariant: every id in `replay` lies before `next_id`, none of them is completed.
+    """
+
+    __slots__ = ("completed", "limit", "next_id", "replay")
+
+    def __init__(self, *, next_id: int = 0, limit: int = 65_536) -> None:
+        self.next_id = next_id
+        self.limit = limit
+        self.replay: dict[int, _C] = {}
+        self.completed = _NOTHING
+
+    def send(self, command: _C) -> int:
+        """Number a new command and keep it. Raises LimitExceeded when as many wait for a confirmation as are kept."""
+        if len(self.replay) >= self.limit:
+            raise LimitExceeded(
+                f"{len(self.replay)} commands wait for their confirmation, the session keeps no more; "
+                "ask for it with flush, and wait"
+            )
+        number = self.next_id
+        self.replay[number] = command
+        self.next_id = add(number, 1)
+        return number
+
+    def confirmed(self, ids: SequenceSet) -> None:
+        """The peer won't lose these commands (session.confirmed): they needn't be sent again."""
+        for number in self._among(ids):
+            del self.replay[number]
+
+    def told_completed(self, ids: SequenceSet) -> SequenceSet:
+        """The peer has executed these commands (session.completed, always the full set); those that are news.
+
+        `known()` is what is told back next.
+        """
+        # Completed implies confirmed (rule session.completed/implies-confirmed).
+        self.confirmed(ids)
+        sent = SequenceSet([each for each in ids.ranges if distance(each[1], self.next_id) > 0])
+        news = sent - self.completed
+        self.completed = sent
+        return news
+
+    def known(self) -> SequenceSet:
+        """The ids to send in session.known-completed."""
+        return self.completed
+
+    def to_replay(self, expected: SequenceSet) -> list[tuple[int, _C]]:
+        """After a re-attachment: the commands to send again, from the first that the peer may not have.
+
+        `expected` is the peer's session.expected; empty, the peer has no state, so it has executed nothing that it
+        remembers. They are replayed from the first on, without a hole, so that counting from one command-point is
+        enough; what the peer has had is behind its barrier.
+        """
+        kept = list(self.replay.items())
+        for place, (number, _) in enumerate(kept):
+            if not expected or number in expected or self._from(expected, number):
+                return kept[place:]
+        return []
+
+    def _from(self, expected: SequenceSet, number: int) -> bool:
+        """Whether a command lies at or behind the last id that the peer expects, which stands for all behind it."""
+        last = expected.ranges[-1][1]
+        return distance(last, number) >= 0
+
+    def _among(self, ids: SequenceSet) -> list[int]:
+        if len(ids) < len(self.replay):
+            return [number for number in ids if number in self.replay]
+        return [number for number in self.replay if number in ids]
+
+    def check(self) -> None:
+        """The invariant of the class's docstring; for tests."""
+        for number in self.replay:
+            assert distance(number, self.next_id) > 0, (number, self.next_id)
+            assert number not in self.completed, number
+
+
+class ReceiveState:
+    """The commands that one end receives.
+
+    `next_id` is that of the first command that was never received, `point` that of the next one to come: behind
+    `next_id` while the peer replays. None before a command-point. `received` are the ids whose execution has begun and
+    that the sender may still replay, `completed` those of them that are executed.
+
+    Invariant: `completed` is a part of `received`, all of which lie before `next_id`; `point` isn't behind `next_id`.
+    """
+
+    __slots__ = ("completed", "next_id", "point", "received")
+
+    def __init__(self) -> None:
+        self.next_id: int | None = None
+        self.point: int | None = None
+        self.received = _NOTHING
+        self.completed = _NOTHING
+
+    def command_point(self, number: int) -> bool:
+        """The id of the next command (session.command-point); whether it's one that can come.
+
+        It may be any on a new session; on an old one none that leaves out commands that never came.
+        """
+        if self.next_id is None:
+            self.next_id = number
+        elif distance(self.next_id, number) > 0:
+            return False
+        self.point = number
+        return True
+
+    def arrive(self) -> tuple[int, bool]:
+        """A command has begun to arrive: its id, and whether it's a new one that is to be executed.
+
+        A replayed one that is behind the barrier isn't. To be called only after a command-point.
+        """
+        point, next_id = self.point, self.next_id
+        assert point is not None
+        assert next_id is not None
+        self.point = add(point, 1)
+        if distance(point, next_id) > 0:
+            return point, False
+        self.next_id = self.point
+        self.received = self.received.with_id(point)
+        return point, True
+
+    def forget(self, number: int) -> None:
+        """The transport was lost within the command `number`: it never arrived, and will be sent again."""
+        self.received = self.received - SequenceSet(((number, number),))
+        self.next_id = self.point = number
+
+    def complete(self, ids: Iterable[int]) -> None:
+        """These commands are executed."""
+        for number in ids:
+            if number in self.received:
+                self.completed = self.completed.with_id(number)
+
+    def known_completed(self, ids: SequenceSet) -> None:
+        """The sender knows these to be completed (session.known-completed): it won't replay them."""
+        self.received = self.received - ids
+        self.completed = self.completed - ids
+
+    def gap(self, ids: SequenceSet) -> None:
+        """The sender will never send these (session.gap): they count as received and completed, what is done stays."""
+        self.received = self.received | ids
+        self.completed = self.completed | ids
+        if self.next_id is not None:
+            while self.next_id in ids:
+                self.next_id = add(self.next_id, 1)
+            if self.point is not None and distance(self.point, self.next_id) > 0 and self.point in ids:
+                self.point = self.next_id
+
+    def detached(self) -> None:
+        """The transport is gone; the next attachment begins with a command-point."""
+        self.point = None
+
+    @property
+    def expected(self) -> SequenceSet:
+        """What session.expected says: the next id, nothing when there is no state."""
+        if self.next_id is None:
+            return _NOTHING
+        return SequenceSet(((self.next_id, self.next_id),))
+
+    @property
+    def incomplete(self) -> SequenceSet:
+        """Commands whose execution has begun and isn't completed."""
+        return self.received - self.completed
+
+    def check(self) -> None:
+        """The invariant of the class's docstring; for tests."""
+        assert not self.completed - self.received
+        for number in self.received:
+            assert self.next_id is not None
+            assert distance(number, self.next_id) > 0, (number, self.next_id)
+        if self.point is not None:
+            assert self.next_id is not None
+            assert distance(self.point, self.next_id) >= 0
+
+
+__all__ = ["ReceiveState", "SendState"]
