@@ -15,10 +15,11 @@ from .records import (
     decode_struct,
     encode_headers,
 )
-from .sequence_set import SequenceSet
+from .sequence_set import ByteRanges, SequenceSet
 from .values import Datetime, Map, Struct32, Typed
 
 __all__ = [
+    "ByteRanges",
     "Command",
     "Control",
     "Datetime",

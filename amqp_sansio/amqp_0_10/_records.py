@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from .field_types import (
     pack_array,
+    pack_byte_ranges,
     pack_map,
     pack_sequence_set,
     pack_str8,
@@ -21,6 +22,7 @@ from .field_types import (
     pack_vbin16,
     pack_vbin32,
     read_array,
+    read_byte_ranges,
     read_map,
     read_sequence_set,
     read_str8,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
-    from .sequence_set import SequenceSet
+    from .sequence_set import ByteRanges, SequenceSet
 
 _new = object.__new__
 _pack_B = _Struct(">B").pack
@@ -110,12 +112,12 @@ class CommandFragment(Struct):
     REQUIRED: ClassVar[tuple[str, ...]] = ("command_id", "byte_ranges")
 
     command_id: int | None
-    byte_ranges: bytes | None
+    byte_ranges: ByteRanges | None
 
     def __init__(
         self,
         command_id: int | None = None,
-        byte_ranges: bytes | None = None,
+        byte_ranges: ByteRanges | None = None,
     ) -> None:
         self.wire = None
         self.command_id = command_id
@@ -128,7 +130,7 @@ class CommandFragment(Struct):
             parts.append(_pack_I(command_id))
         byte_ranges = self.byte_ranges
         if byte_ranges is not None:
-            parts.append(pack_vbin16(byte_ranges))
+            parts.append(pack_byte_ranges(byte_ranges))
         return b"".join(parts)
 
     @classmethod
@@ -136,7 +138,7 @@ class CommandFragment(Struct):
         found = _new(cls)
         found.command_id = _read_I(data, pos)[0]
         pos += 4
-        found.byte_ranges, pos = read_vbin16(data, pos)
+        found.byte_ranges, pos = read_byte_ranges(data, pos)
         return found, pos
 
 

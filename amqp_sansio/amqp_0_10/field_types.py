@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import CodecError
 from ._types import decode_array, encode_array, encode_as, encode_entries, fault
-from .sequence_set import SequenceSet
+from .sequence_set import ByteRanges, SequenceSet
 from .values import CODES, Map
 
 if TYPE_CHECKING:
@@ -87,6 +87,14 @@ def read_sequence_set(data: bytes, pos: int) -> tuple[SequenceSet, int]:
     return SequenceSet.decode(octets), end
 
 
+def read_byte_ranges(data: bytes, pos: int) -> tuple[ByteRanges, int]:
+    """Ranges behind two octets of size."""
+    octets, end = read_vbin16(data, pos)
+    if end > len(data):
+        raise fault("byte-ranges are cut off", pos)
+    return ByteRanges.decode(octets), end
+
+
 def read_struct32(data: bytes, pos: int) -> tuple[Any, int]:
     """A coded struct behind four octets of size."""
     from .records import decode_struct
@@ -151,6 +159,11 @@ def pack_array(value: Sequence[Any]) -> bytes:
 
 
 def pack_sequence_set(value: SequenceSet) -> bytes:
+    """Ranges behind two octets of size. Raises CodecError."""
+    return _sized(value.encode(), 2)
+
+
+def pack_byte_ranges(value: ByteRanges) -> bytes:
     """Ranges behind two octets of size. Raises CodecError."""
     return _sized(value.encode(), 2)
 

@@ -1,4 +1,4 @@
-"""SequenceSet: command ids as ranges of serial numbers (0-10 part 1 section 2.2, type sequence-set; RFC 1982)."""
+"""SequenceSet: command ids as ranges of serial numbers; ByteRanges: parts of a command (0-10 part 1 section 2.2)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .._serial import MASK, add, distance
 from ..errors import CodecError
 
 _RANGE: Final = Struct(">II").pack
+_BYTE_RANGE: Final = Struct(">QQ").pack
 _WIDTH: Final = 8
 
 
@@ -109,6 +110,54 @@ class SequenceSet:
         return SequenceSet, (self.ranges,)
 
 
+class ByteRanges:
+    """Which octets of a command are meant: inclusive ranges of 64-bit offsets, ascending, not touching each other.
+
+    >>> ByteRanges([(0, 99), (200, 299)]).encode().hex()
+    '0000000000000000000000000000006300000000000000c8000000000000012b'
+    """
+
+    __slots__ = ("ranges",)
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
+        """Raises CodecError for ranges that aren't in order, overlap or touch."""
+        self.ranges = tuple(ranges)
+        least = 0
+        for lower, upper in self.ranges:
+            if not least <= lower <= upper < 1 << 64:
+                raise CodecError(
+                    f"byte ranges {list(self.ranges)} don't ascend, or touch",
+                    code=501,
+                    rule="0-10/wire/byte-ranges",
+                )
+            least = upper + 2
+
+    @classmethod
+    def decode(cls, octets: bytes) -> ByteRanges:
+        """The ranges that fill `octets`, without their size. Raises CodecError."""
+        if len(octets) % (2 * _WIDTH):
+            raise CodecError(f"byte-ranges of {len(octets)} octets, ranges have 16 each", code=501)
+        return cls(iter_unpack(">QQ", octets))
+
+    def encode(self) -> bytes:
+        """The ranges' octets, without their size."""
+        return b"".join([_BYTE_RANGE(lower, upper) for lower, upper in self.ranges])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByteRanges) and self.ranges == other.ranges
+
+    def __hash__(self) -> int:
+        return hash(self.ranges)
+
+    def __repr__(self) -> str:
+        return f"ByteRanges({list(self.ranges)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ByteRanges, (self.ranges,)
+
+
 def _joined(ranges: list[tuple[int, int]], lower: int, upper: int) -> list[tuple[int, int]]:
     """The ranges with one more, which swallows those it overlaps or touches."""
     kept: list[tuple[int, int]] = []
@@ -138,4 +187,4 @@ def _without(each: tuple[int, int], lower: int, upper: int) -> list[tuple[int, i
     return left
 
 
-__all__ = ["SequenceSet"]
+__all__ = ["ByteRanges", "SequenceSet"]

@@ -28,7 +28,12 @@ HEADER_DEFAULTS = {
 }
 """What the final text of the specification says and this XML of it doesn't."""
 
-KINDS = {("attach", "unsettled"): "unsettled", ("source", "outcomes"): "outcome-symbol"}
+KINDS = {
+    ("attach", "unsettled"): "unsettled",
+    ("source", "outcomes"): "outcome-symbol",
+    ("error", "info"): "error-info",
+    ("modified", "message-annotations"): "state-annotations",
+}
 """Fields with a rule of their own."""
 
 SECRETS = {"sasl-init": ("initial_response",), "sasl-response": ("response",)}
@@ -68,6 +73,8 @@ ANNOTATIONS = {
     "map": "Mapping[Any, Any]",
     "unsettled": "Mapping[Any, Any]",
     "fields": "Mapping[Any, Any]",
+    "error-info": "Mapping[Any, Any]",
+    "state-annotations": "Mapping[Any, Any]",
     "node-properties": "Mapping[Any, Any]",
     "filter-set": "Mapping[Any, Any]",
 }
@@ -87,7 +94,7 @@ OCTET_NAMES = (
     *("PACK_U32", "READ_I64", "READ_TWO_U32", "READ_U32", "READ_U64", "STR", "STRING", "SYMBOL"),
     *("SYMBOLS", "TAG", "UBYTES", "UINTS"),
 )
-EXPORTED = ("Composite", "DeliveryState", "Performative", "SaslFrame", "decode_frame_body")
+EXPORTED = ("ACCEPTED", "Composite", "DeliveryState", "Performative", "SaslFrame", "decode_frame_body")
 BASES = {"frame": "Performative", "sasl-frame": "SaslFrame", "delivery-state": "DeliveryState"}
 
 MEANINGS = {

@@ -25,8 +25,13 @@ _PYTHON = {
     "bit": "bool", "uint8": "int", "uint16": "int", "uint32": "int", "uint64": "int", "sequence-no": "int",
     "datetime": "int", "str8": "str", "str16": "str", "vbin8": "bytes", "vbin16": "bytes", "vbin32": "bytes",
     "uuid": "UUID", "map": "Mapping[str, Any]", "array": "Sequence[Any]", "struct32": "Any",
-    "sequence-set": "SequenceSet", "byte-ranges": "bytes", "fragments": "bytes",
+    "sequence-set": "SequenceSet", "byte-ranges": "ByteRanges", "fragments": "bytes",
 }  # fmt: skip
+_HELPERS = (
+    "pack_array", "pack_byte_ranges", "pack_map", "pack_sequence_set", "pack_str8", "pack_str16", "pack_struct32",
+    "pack_vbin8", "pack_vbin16", "pack_vbin32", "read_array", "read_byte_ranges", "read_map", "read_sequence_set",
+    "read_str8", "read_str16", "read_struct", "read_struct32", "read_uuid", "read_vbin8", "read_vbin16", "read_vbin32",
+)  # fmt: skip
 _SECRET = {("connection.start-ok", "response"), ("connection.secure-ok", "response")}
 
 
@@ -211,11 +216,7 @@ def _module(records: list[Record], digest: str) -> str:
         "from .field_types import (",
         *[
             f"    {name},"
-            for name in (
-                "pack_array", "pack_map", "pack_sequence_set", "pack_str8", "pack_str16", "pack_struct32", "pack_vbin8",
-                "pack_vbin16", "pack_vbin32", "read_array", "read_map", "read_sequence_set", "read_str8", "read_str16",
-                "read_struct", "read_struct32", "read_uuid", "read_vbin8", "read_vbin16", "read_vbin32",
-            )
+            for name in _HELPERS
         ],
         ")",
         "from .records import Command, Control, Struct",
@@ -225,7 +226,7 @@ def _module(records: list[Record], digest: str) -> str:
         "    from collections.abc import Mapping, Sequence",
         "    from uuid import UUID",
         "",
-        "    from .sequence_set import SequenceSet",
+        "    from .sequence_set import ByteRanges, SequenceSet",
         "",
         "_new = object.__new__",
     ]  # fmt: skip
@@ -362,7 +363,7 @@ def _written(field: Field) -> str:
         "array": f"pack_array({name})",
         "struct32": f"pack_struct32({name})",
         "sequence-set": f"pack_sequence_set({name})",
-        "byte-ranges": f"pack_vbin16({name})",
+        "byte-ranges": f"pack_byte_ranges({name})",
         "fragments": f"pack_vbin32({name})",
     }[kind]
 
@@ -406,7 +407,7 @@ def _read_field(field: Field) -> list[str]:
         return [f"found.{name}, pos = read_struct({inner}, data, pos, end)"]
     reader = {
         "uuid": "read_uuid", "map": "read_map", "array": "read_array", "struct32": "read_struct32",
-        "sequence-set": "read_sequence_set", "byte-ranges": "read_vbin16", "fragments": "read_vbin32",
+        "sequence-set": "read_sequence_set", "byte-ranges": "read_byte_ranges", "fragments": "read_vbin32",
     }[kind]  # fmt: skip
     return [f"found.{name}, pos = {reader}(data, pos)"]
 
