@@ -36,6 +36,11 @@ def encode(value: Any) -> str:
     >>> encode({"a": [1, True, None, b"\\x00"]})
     '{"a":[1,true,null,{"base64":"AA=="}]}'
     """
+    kind: Any = value.__class__
+    if kind is str:
+        return _text(value)
+    if kind is int:
+        return str(value)
     if value is None:
         return "null"
     if value is True:
@@ -112,9 +117,12 @@ def _composite(record: Any, hidden: tuple[str, ...] = ()) -> list[str]:
     parts: list[str] = []
     for name in record.__match_args__:
         value = getattr(record, name)
-        if value is None or value == ():
+        kind: Any = value.__class__
+        if value is None or (kind is tuple and not value):
             continue
-        if name in hidden:
+        if kind is bool:
+            parts.append(f'"{name}":true' if value else f'"{name}":false')
+        elif name in hidden:
             parts.append(f'"{name}":{{"redacted":{len(value)}}}')
         else:
             parts.append(f'"{name}":{encode(value)}')
@@ -206,6 +214,8 @@ def _text(text: str) -> str:
 
 
 def _key(name: str) -> str:
+    if name.isascii() and name.isprintable() and '"' not in name and "\\" not in name:
+        return f'"{name}"'
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return f'"{text.translate(_ESCAPES)}"'
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import types
-from collections.abc import Callable, Coroutine, Generator
-from typing import Any
 
 import pytest
 
@@ -16,42 +13,7 @@ from amqp_sansio_asyncio.client_driver import ClientDriver
 from examples.server import Broker
 from tests.support.asyncio_broker import broker, driver_of, until, url_of
 from tests.support.asyncio_loops import Problems, run
-
-Suspend = Callable[["asyncio.Future[Any]", "asyncio.Task[Any]"], None]
-
-
-def at_once(future: asyncio.Future[Any], task: asyncio.Task[Any]) -> None:
-    """Cancel before anything else happens."""
-    task.cancel()
-
-
-def with_the_answer(future: asyncio.Future[Any], task: asyncio.Task[Any]) -> None:
-    """Cancel in the same turn as the answer comes, before the task could see it."""
-    future.add_done_callback(lambda _: task.cancel())
-
-
-@types.coroutine
-def stepping(
-    main: Coroutine[Any, Any, None], number: int, cancel: Suspend
-) -> Generator[Any, Any, int]:
-    """Run `main` and cancel it at its suspension `number`; how often it was suspended."""
-    task = asyncio.current_task()
-    assert task is not None
-    count = 0
-    error: BaseException | None = None
-    while True:
-        try:
-            suspended = main.send(None) if error is None else main.throw(error)
-        except StopIteration:
-            return count
-        count += 1
-        if count == number and suspended is not None:
-            cancel(suspended, task)
-        error = None
-        try:
-            yield suspended
-        except BaseException as thrown:
-            error = thrown
+from tests.support.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 
 
 async def session(connection: Connection) -> None:
@@ -102,7 +64,7 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
             while not finished:
                 number += 1
                 before = len(made.queues["q"].messages)
-                task = asyncio.ensure_future(_as_coroutine(session(connection), number, cancel))
+                task = asyncio.ensure_future(cancelled_at(session(connection), number, cancel))
                 await asyncio.wait([task])
                 finished = not task.cancelled() and task.result() < number
                 await check(connection, made, before)
@@ -113,10 +75,6 @@ def test_cancelled_at_every_step(cancel: Suspend) -> None:
         assert problems.contexts == []
 
     run(main())
-
-
-async def _as_coroutine(main: Coroutine[Any, Any, None], number: int, cancel: Suspend) -> int:
-    return await stepping(main, number, cancel)
 
 
 def test_late_answers_are_taken_and_dropped() -> None:

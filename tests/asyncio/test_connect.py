@@ -7,10 +7,11 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, By, CloseReport
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, By, CloseReport
 from amqp_sansio.amqp_0_9_1 import Config, QueueDeclare
 from amqp_sansio.errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from amqp_sansio.sasl import AmqPlain, Credentials, Plain, ScramSha256
@@ -20,10 +21,10 @@ from tests.support.asyncio_broker import broker, until, url_of
 from tests.support.asyncio_loops import Problems, run, run_fast
 
 
-async def failure(url: str, **options: object) -> EndpointClosed:
+async def failure(url: str, **options: Any) -> EndpointClosed:
     """What connecting to a server that refuses raises."""
     with pytest.raises(EndpointClosed) as caught:
-        await connect(url, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        await connect(url, **options)
     return caught.value
 
 
@@ -211,7 +212,7 @@ def test_0_8_is_spoken_too() -> None:
     ("url", "error", "options"),
     [
         ("http://localhost", UriError, {}),
-        ("amqp://localhost", ValueError, {"version": AMQP_1_0}),
+        ("amqp://localhost", ValueError, {"version": AMQP_0_10}),
         ("amqp://localhost", ValueError, {"ssl": ssl.create_default_context()}),
         ("amqps://localhost", ValueError, {"connector": asyncio.sleep}),
         ("amqp://localhost", ValueError, {"frame_max": 100}),
@@ -221,11 +222,11 @@ def test_0_8_is_spoken_too() -> None:
     ],
 )
 def test_what_can_not_be_meant(
-    url: str, error: type[Exception], options: dict[str, object]
+    url: str, error: type[Exception], options: dict[str, Any]
 ) -> None:
     async def main() -> None:
         with pytest.raises(error):
-            await connect(url, **options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            await connect(url, **options)
 
     run(main())
 

@@ -216,12 +216,16 @@ def test_versions_and_what_is_offered_instead() -> None:
             for version in (AMQP_0_8, AMQP_0_9_1):
                 async with connect(url_of(server), version=version) as connection:
                     assert connection.core.dialect.version is version
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-            for octet in b"AMQP\0\1\0\0":
-                writer.write(bytes((octet,)))
-                await asyncio.sleep(0)
-            assert await reader.read() == b"AMQP\x01\x01\x08\x00"
-            writer.close()
+            for asked, offered in (
+                (b"AMQP\0\1\0\0", b"AMQP\x00\x00\x09\x01"),
+                (b"GET ", b"AMQP\x01\x01\x08\x00"),
+            ):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                for octet in asked:
+                    writer.write(bytes((octet,)))
+                    await asyncio.sleep(0)
+                assert await reader.read() == offered
+                writer.close()
 
     run(main())
 

@@ -95,7 +95,7 @@ def test_a_length_beyond_its_frame_hides_the_rest_of_the_frame() -> None:
 
 
 def test_other_protocols_come_out_as_they_are() -> None:
-    for header in (b"AMQP\x00\x01\x00\x00", b"AMQP\x01\x01\x00\x0a", b"GET / HTTP/1.1\r\n"):
+    for header in (b"AMQP\x02\x01\x00\x00", b"AMQP\x01\x01\x00\x0a", b"GET / HTTP/1.1\r\n"):
         octets = header + start_ok(SECRET)
         assert Redactor().feed(octets) == octets
 
@@ -108,3 +108,127 @@ def test_it_pickles_in_the_middle_of_a_secret() -> None:
     copy = pickle.loads(pickle.dumps(redactor))
     assert copy.feed(octets[cut:]) == redactor.feed(octets[cut:])
     assert SECRET[:3] not in first
+
+
+# The SASL layer of 1.0.
+
+SASL = b"AMQP\x03\x01\x00\x00"
+PLAIN_1_0 = b"AMQP\x00\x01\x00\x00"
+NUMBERS = (b"\x00\x53%c", b"\x00\x80\0\0\0\0\0\0\0%c")
+
+
+def sasl_frame(body: bytes, kind: int = 1, extended: bytes = b"") -> bytes:
+    head = bytes((2 + len(extended) // 4, kind, 0, 0)) + extended
+    return (4 + len(head) + len(body)).to_bytes(4) + head + body
+
+
+def list8(*items: bytes) -> bytes:
+    body = b"".join(items)
+    return b"\xc0" + bytes((len(body) + 1, len(items))) + body
+
+
+def list32(*items: bytes) -> bytes:
+    body = b"".join(items)
+    return b"\xd0" + (len(body) + 4).to_bytes(4) + len(items).to_bytes(4) + body
+
+
+def short(code: int, octets: bytes) -> bytes:
+    return bytes((code, len(octets))) + octets
+
+
+def long(code: int, octets: bytes) -> bytes:
+    return bytes((code,)) + len(octets).to_bytes(4) + octets
+
+
+def sasl_session(secret: bytes) -> bytes:
+    """Every form in which the two frames can be written."""
+    inits = [
+        list8(short(0xA3, b"PLAIN"), short(0xA0, secret), short(0xA1, b"host")),
+        list32(long(0xB3, b"PLAIN"), long(0xB0, secret), b"\x40"),
+        list8(short(0xA3, b"PLAIN"), b"\x40", short(0xA1, b"host")),
+        list8(short(0xA3, b"ANONYMOUS")),
+    ]
+    heads = [form % 0x41 for form in NUMBERS]
+    heads += [b"\x00\xa3\x13amqp:sasl-init:list", b"\x00\xb3\0\0\0\x13amqp:sasl-init:list"]
+    frames = [sasl_frame(head + init) for head in heads for init in inits]
+    heads = [form % 0x43 for form in NUMBERS] + [b"\x00\xa3\x17amqp:sasl-response:list"]
+    responses = [list8(short(0xA0, secret)), list32(long(0xB0, secret)), b"\x45"]
+    frames += [sasl_frame(head + each) for head in heads for each in responses]
+    frames.append(sasl_frame(heads[0] + responses[0], extended=b"ext!"))
+    after = PLAIN_1_0 + sasl_frame(b"\x00\x53\x43" + list8(short(0xA0, SECRET)), kind=0)
+    return SASL + b"".join(frames) + after
+
+
+def test_sasl_responses_are_blanked_and_nothing_else() -> None:
+    assert Redactor().feed(sasl_session(SECRET)) == sasl_session(b"*" * len(SECRET))
+
+
+def test_empty_sasl_frames_and_responses() -> None:
+    octets = SASL + sasl_frame(b"") + sasl_frame(b"\x00\x53\x43" + list8(short(0xA0, b"")))
+    assert Redactor().feed(octets) == octets
+
+
+@given(st.lists(st.integers(1, 40), min_size=1))
+def test_chunking_makes_no_difference_to_sasl(sizes: list[int]) -> None:
+    octets = sasl_session(SECRET)
+    redactor, out, pos = Redactor(), b"", 0
+    while pos < len(octets):
+        chunk = octets[pos : pos + sizes[pos % len(sizes)]]
+        redacted = redactor.feed(chunk)
+        assert len(redacted) == len(chunk)
+        out += redacted
+        pos += len(chunk)
+    assert out == sasl_session(b"*" * len(SECRET))
+
+
+@given(st.binary(max_size=200))
+def test_any_octets_of_a_sasl_layer_keep_their_length(octets: bytes) -> None:
+    octets = SASL + octets
+    whole = Redactor().feed(octets)
+    redactor = Redactor()
+    assert b"".join([redactor.feed(octets[i : i + 1]) for i in range(len(octets))]) == whole
+    assert len(whole) == len(octets)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x00\x53\x44" + list8(short(0xA0, SECRET)),
+        b"\x00\x53\x43\x45"[:3] + b"\x99" + SECRET,
+        b"\x00\x53\x43" + list8(short(0xA8, SECRET)),
+        b"\x00\x53\x43\xc0\xff\x01\xa0\xff" + SECRET,
+        b"\x00\x54\x43" + list8(short(0xA0, SECRET)),
+        b"\x00\xa3\xff" + SECRET,
+        b"\x00\xa3\x06secret" + list8(short(0xA0, SECRET)),
+        b"\x00",
+        SECRET,
+    ],
+)
+def test_what_can_not_be_read_in_a_sasl_layer_is_hidden(body: bytes) -> None:
+    after = sasl_frame(b"\x00\x53\x41" + list8(short(0xA3, b"ANONYMOUS"))) + PLAIN_1_0
+    out = Redactor().feed(SASL + sasl_frame(body) + after)
+    assert SECRET not in out
+    assert out.endswith(after)
+
+
+def test_frames_of_another_kind_in_a_sasl_layer_are_hidden() -> None:
+    body = b"\x00\x53\x43" + list8(short(0xA0, SECRET))
+    assert SECRET not in Redactor().feed(SASL + sasl_frame(body, kind=0))
+    assert SECRET not in Redactor().feed(SASL + b"\0\0\0\x07" + SECRET + SECRET)
+    beyond = bytearray(sasl_frame(body))
+    beyond[4] = 200
+    assert SECRET not in Redactor().feed(SASL + bytes(beyond))
+
+
+def test_without_a_sasl_layer_nothing_is_a_secret() -> None:
+    octets = PLAIN_1_0 + sasl_frame(b"\x00\x53\x41" + list8(short(0xA3, b"X"), short(0xA0, SECRET)))
+    assert Redactor().feed(octets) == octets
+
+
+def test_it_pickles_in_the_middle_of_a_sasl_response() -> None:
+    octets = sasl_session(SECRET)
+    cut = octets.index(SECRET) + 3
+    redactor = Redactor()
+    first = redactor.feed(octets[:cut])
+    copy = pickle.loads(pickle.dumps(redactor))
+    assert first + copy.feed(octets[cut:]) == sasl_session(b"*" * len(SECRET))

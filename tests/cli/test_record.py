@@ -152,11 +152,12 @@ def until_end(connection: socket.socket) -> bytes:
     return receive(connection, 1 << 62)
 
 
+@pytest.mark.parametrize("name", ["o091_pika_basic.pcap", "o10_proton_brokerj_basic.pcap"])
 @pytest.mark.parametrize("secrets", [False, True])
 def test_a_recording_holds_what_passed(
-    start: Callable[..., Proxy], tmp_path: Path, secrets: bool
+    start: Callable[..., Proxy], tmp_path: Path, secrets: bool, name: str
 ) -> None:
-    ours, theirs = streams_of(named("o091_pika_basic.pcap"))
+    ours, theirs = streams_of(named(name))
     assert b"guest" in ours
     output = tmp_path / "recorded.pcapng"
     with upstream(speaks(theirs, len(ours))) as port:

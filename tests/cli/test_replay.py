@@ -52,9 +52,10 @@ def without_amqp() -> bytes:
     return pcap([(1, number, frame) for number, frame in enumerate(frames)])
 
 
+@pytest.mark.parametrize("name", ["o091d_exchange_gap.pcap", "o10d_types_gap.pcap"])
 @pytest.mark.parametrize("table", COLUMNS)
-def test_rows_are_json_lines_with_the_contracts_columns(cli: Run, table: str) -> None:
-    path = named("o091d_exchange_gap.pcap")
+def test_rows_are_json_lines_with_the_contracts_columns(cli: Run, table: str, name: str) -> None:
+    path = named(name)
     rows = rows_of(cli("replay", path, "--table", table))
     assert rows
     for row in rows:
@@ -92,6 +93,22 @@ def test_tables_for_people_fit_the_terminal(cli: Run) -> None:
             assert len(lines) > 2
             assert max(map(len, lines)) <= width
             assert set(lines[1]) == {"-", " "}
+
+
+def test_tables_for_people_of_1_0(cli: Run) -> None:
+    path = named("o10_proton_proton_outcomes.pcap")
+    wide = {"COLUMNS": "200"}
+    messages = cli("replay", path, "--table", "messages", "--format", "table", env=wide)
+    shown = [line.split()[3:] for line in messages.stdout.splitlines()[2:]]
+    assert [(row[0], row[1], row[2], row[4]) for row in shown] == [
+        ("publish", address, str(tag), outcome)
+        for tag, (address, outcome) in enumerate(
+            [("rej", "rejected"), ("rel", "released"), ("mod", "modified"), ("ok", "accepted")]
+        )
+    ]
+    events = cli("replay", path, "--format", "table", env=wide).stdout
+    assert "handle=0 delivery_id=0 delivery_tag=" in events
+    assert "role=true first=0 settled=true state=" in events
 
 
 @pytest.mark.parametrize(
@@ -201,6 +218,9 @@ def test_a_reader_that_leaves_early_is_no_error(cli_environment: Mapping[str, st
         ("o091d_exchange_gap.pcap", "error", 0),
         ("o091_pika_channel_errors.pcap", "warning", 1),
         ("o091_pika_channel_errors.pcap", "error", 1),
+        ("o10_proton_proton_basic.pcap", "warning", 0),
+        ("o10d_types_gap.pcap", "warning", 1),
+        ("o10d_types_gap.pcap", "error", 0),
     ],
 )
 def test_lint_has_an_exit_status(cli: Run, name: str, fail_on: str, status: int) -> None:

@@ -87,7 +87,7 @@ def test_an_unknown_version_waits_for_the_servers_answer() -> None:
     assert [unit.event for unit in taken.observed] == ["protocol-header", "connection.start"]
 
 
-@pytest.mark.parametrize("version", [AMQP_0_10, AMQP_1_0], ids=lambda version: version.label)
+@pytest.mark.parametrize("version", [AMQP_0_10], ids=lambda version: version.label)
 def test_versions_that_are_not_decoded_are_counted(version: Version) -> None:
     talk = (
         Talk().client(version.header + b"abc").server(version.header).server(b"defg").client(b"h")

@@ -23,6 +23,9 @@ NAMES = (
     "o091_pika_nack_reject_requeue.pcap",
     "o08_amqplib_rabbit_errors.pcap",
     "o091d_exchange_gaps_nosyn.pcap",
+    "o10_proton_proton_types.pcap",
+    "o10_proton_brokerj_tx.pcap",
+    "o10d_types_gaps_nosyn.pcap",
 )
 
 
@@ -186,6 +189,41 @@ def test_fields_are_queried_as_a_variant(spark: SparkSession) -> None:
         " where event = 'channel.close' and sender = 'server' order by code"
     ).collect()
     assert [row.code for row in rows] == [404, 404, 406]
+
+
+def test_outcomes_and_values_of_1_0_are_queried(spark: SparkSession) -> None:
+    from amqp_sansio_spark import replay
+
+    names = ("o10_proton_proton_outcomes.pcap", "o10_proton_proton_types.pcap")
+    tables = replay(read(spark, [named(name) for name in names]), 2).cache()
+    tables.messages.createOrReplaceTempView("messages_1_0")
+    tables.events.createOrReplaceTempView("events_1_0")
+    rows = spark.sql(
+        "select address, outcome, fields:state.error.description::string as why"
+        " from messages_1_0 m join events_1_0 e"
+        " on m.connection = e.connection and m.settled_seq = e.seq"
+        " where kind = 'publish' and address in ('rej', 'rel', 'mod', 'ok') order by m.seq"
+    ).collect()
+    assert [tuple(row) for row in rows] == [
+        ("rej", "rejected", "rejected by lab"),
+        ("rel", "released", None),
+        ("mod", "modified", None),
+        ("ok", "accepted", None),
+    ]
+    (values,) = spark.sql(
+        "select fields:application_properties.ulong::decimal(20, 0) as big,"
+        " fields:application_properties.dec128::string as dec,"
+        " fields:application_properties.uuid::string as uuid, fields:properties.subject::string as s"
+        " from events_1_0 where event = 'transfer' and sender = 'client'"
+        " and fields:application_properties.ulong is not null"
+    ).collect()
+    assert (int(values.big), values.uuid, values.s) == (
+        1 << 63,
+        "00112233-4455-6677-8899-aabbccddeeff",
+        "subj",
+    )
+    assert values.dec.endswith("E-6143")
+    tables.unpersist()
 
 
 def test_a_part_of_the_segments_is_enough(spark: SparkSession) -> None:

@@ -31,7 +31,16 @@ from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.amqp_1_0.conditions import NOT_FOUND
 from amqp_sansio.events import Abandoned, Event, Settled
-from amqp_sansio_asyncio import OneZeroConnection, OneZeroServerConnection, Server, connect, serve
+from amqp_sansio_asyncio import (
+    OneZeroConnection,
+    OneZeroServerConnection,
+    Receiver,
+    Sender,
+    Server,
+    Session,
+    connect,
+    serve,
+)
 from tests.support.asyncio_broker import url_of
 
 UNKNOWN_TRANSACTION = "amqp:transaction:unknown-id"
@@ -225,4 +234,24 @@ async def peer(
             yield connection, made
 
 
-__all__ = ["Nodes", "nodes", "peer"]
+def core_link(
+    made: Nodes, kind: type[CoreSender] | type[CoreReceiver]
+) -> CoreSender | CoreReceiver:
+    """The server's end of the last link of that kind."""
+    core = made.connections[-1].core
+    found = [
+        link
+        for number in core.sessions
+        for link in core.session(number).links
+        if isinstance(link, kind)
+    ]
+    return found[-1]
+
+
+async def opened(session: Session, name: str = "jobs") -> tuple[Sender, Receiver]:
+    """A sender and a receiver with manual credit on one node."""
+    sender = await session.open_sender(name)
+    return sender, await session.open_receiver(name, credit=0)
+
+
+__all__ = ["Nodes", "core_link", "nodes", "opened", "peer"]

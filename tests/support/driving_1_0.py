@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from amqp_sansio import (
     EndpointClosed,
     Event,
     Failed,
+    Handle,
     LocalProtocolError,
     Opened,
     OpenRequested,
@@ -59,7 +59,8 @@ class Driver:
     """A Pair whose applications are the operations; `refused` counts the commands that raised.
 
     It begins with a session that has a link each way, unless it is to begin before the connection is open. With
-    `check_misuse`, a command that raises must leave the pickle as it was.
+    `check_misuse`, a command that raises must leave the pickle as it was. `handles` are those that commands gave,
+    `at_once` those that were done already, which no event ends.
     """
 
     def __init__(
@@ -89,6 +90,8 @@ class Driver:
         self.acts = _ACTS + _DAMAGES if damage else _ACTS
         if opened:
             self._prepare()
+        self.handles: dict[Side, list[Handle[Any]]] = {side: [] for side in SIDES}
+        self.at_once: dict[Side, list[Handle[Any]]] = {side: [] for side in SIDES}
         self.check_misuse = check_misuse
         self.done = 0
         self.refused = 0
@@ -110,7 +113,9 @@ class Driver:
         side = SIDES[first & 1]
         before = pickle.dumps(self.pair.ends[side]) if self.check_misuse else b""
         try:
-            act(self.pair, side, first >> 1, second)
+            given = act(self.pair, side, first >> 1, second)
+            for handle in _handles_of(given):
+                (self.at_once if handle.done else self.handles)[side].append(handle)
             self.done += 1
         except (LocalProtocolError, EndpointClosed):
             self.refused += 1
@@ -153,6 +158,15 @@ class Driver:
         return lines
 
 
+def _handles_of(given: object) -> list[Handle[Any]]:
+    """The handles that an operation gave."""
+    several: Any = given
+    found: tuple[Any, ...] = (getattr(given, "opening", given),)
+    if given.__class__ is tuple:
+        found = several
+    return [each for each in found if isinstance(each, Handle)]
+
+
 def _books(end: Connection) -> list[str]:
     """What the objects of an end show of themselves."""
     lines: list[str] = []
@@ -166,15 +180,15 @@ def _books(end: Connection) -> list[str]:
     return lines
 
 
-def endings_of(events: list[Event]) -> Counter[tuple[object, ...]]:
-    """How often each handle was ended by an event, by its key."""
-    ended: Counter[tuple[object, ...]] = Counter()
+def endings_of(events: list[Event]) -> list[Handle[Any]]:
+    """The handles that events ended, as often as they did."""
+    ended: list[Handle[Any]] = []
     for event in events:
         if isinstance(event, Opened | Replied):
             if event.handle is not None:
-                ended[event.handle.key] += 1
+                ended.append(event.handle)
         elif isinstance(event, Settled | Failed | Abandoned):
-            ended.update([handle.key for handle in event.handles])
+            ended += event.handles
     return ended
 
 
@@ -331,14 +345,13 @@ def _settle(pair: Pair, side: Side, first: int, second: int) -> object:
     some = waiting[: second % 4 + 1] or [second]
     match second % 5:
         case 0 | 1:
-            link.accept(*some)
+            return link.accept(*some)
         case 2:
-            link.release(*some)
+            return link.release(*some)
         case 3:
-            link.reject(*some)
+            return link.reject(*some)
         case _:
-            link.update(some, Received(0, second), settled=False)
-    return None
+            return link.update(some, Received(0, second), settled=False)
 
 
 def _sender_settles(pair: Pair, side: Side, first: int, second: int) -> object:

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amqp_sansio import By, Closed, CloseHint, Event, Failed, RemoteProtocolError, Scope, Signal
-from amqp_sansio.amqp_1_0 import Close, Composite, Open, SaslMechanisms, decode_frame_body
-from amqp_sansio.amqp_1_0.config import Config
+from amqp_sansio.amqp_1_0 import (
+    Close,
+    Composite,
+    Open,
+    SaslMechanisms,
+    Symbol,
+    decode_frame_body,
+)
+from amqp_sansio.amqp_1_0.config import Config, client_mechanisms
 from amqp_sansio.amqp_1_0.connection import Connection
 from amqp_sansio.endpoint import Side
 from tests.support.pair_1_0 import Application, connection_of
@@ -131,8 +138,7 @@ class Facing:
         facing = cls(side, config)
         facing.feed(SASL_HEADER)
         if side is CLIENT:
-            mechanisms: Any = config.sasl
-            names = tuple([each.name for each in mechanisms]) if isinstance(mechanisms, tuple) else (mechanisms.name,)
+            names = tuple([Symbol(each.name) for each in client_mechanisms(config)])
             facing.feed(sasl(SaslMechanisms(names)))
         return facing
 

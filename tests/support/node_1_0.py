@@ -81,10 +81,11 @@ class _Peer:
     def write(self) -> None:
         connection = self.connection
         try:
-            while self.out or (octets := connection.data_to_send(time.monotonic(), 262_144)):
-                self.out = self.out or octets
-                sent = self.transport.send(self.out)
-                self.out = self.out[sent:]
+            while True:
+                self.out = self.out or connection.data_to_send(time.monotonic(), 262_144)
+                if not self.out:
+                    break
+                self.out = self.out[self.transport.send(self.out) :]
         except BlockingIOError:
             return
         except OSError as error:
@@ -341,8 +342,9 @@ class ServerNode:
 
     def dynamic(self, terminus: Any) -> Any:
         """The terminus of a node that is made now."""
-        values = {name: getattr(terminus, name) for name in type(terminus).__match_args__}
-        return type(terminus)(**{**values, "address": f"temporary.{next(self.numbers)}"})
+        kind: Any = terminus.__class__
+        values: dict[str, Any] = {name: getattr(terminus, name) for name in kind.__match_args__}
+        return kind(**{**values, "address": f"temporary.{next(self.numbers)}"})
 
     def put(self, address: str, message: Message, *, first: bool = False) -> None:
         """Add a message to a queue."""

@@ -89,6 +89,7 @@ class Session(sync_server.Session):
     def __init__(self, server: Server, connected: socket.socket) -> None:
         self.links: dict[tuple[int, int], Any] = {}
         self.unsettled: dict[Handle[Any], Unsettled] = {}
+        self._changed: set[str] = set()
         super().__init__(server, connected)
 
     def handle(self, event: Event) -> None:
@@ -96,9 +97,17 @@ class Session(sync_server.Session):
         with self.server.lock:
             self._handle(event)
 
+    def changed(self, address: str) -> None:
+        """Look at an address, some time."""
+        with self.server.lock:
+            if address not in self._changed:
+                self._changed.add(address)
+                self.soon(partial(self.pump, address))
+
     def pump(self, address: str) -> None:
         """Send what waits at an address to who receives from it on this connection."""
         with self.server.lock:
+            self._changed.discard(address)
             for link in list(self.links.values()):
                 if link.role == "sender" and own_address(link) == address and link.is_open:
                     self._send(link, address)
@@ -373,7 +382,7 @@ class Server(sync_server.Server):
     def changed(self, address: str) -> None:
         """Have every connection look at an address."""
         for session in self.sessions:
-            session.soon(partial(session.pump, address))
+            session.changed(address)
 
 
 @contextmanager

@@ -108,6 +108,7 @@ class Session:
         self._unsettled: dict[tuple[int, int], Unsettled] = {}
         self._tasks: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._wakes, self._waker = socket.socketpair()
+        self._waker.setblocking(False)  # what doesn't fit wakes no more than what is there
         self._unsent = b""
         self.thread = threading.Thread(target=self._run, name="test-server-session", daemon=True)
         self.thread.start()

@@ -202,6 +202,8 @@ _BY_KIND: dict[str, Callable[[], st.SearchStrategy[Any]]] = {
     "source": lambda: records(Source),
     "target": lambda: records(Target) | records(Coordinator),
     "fields": lambda: fields,
+    "error-info": lambda: fields,
+    "state-annotations": lambda: fields,
     "node-properties": lambda: fields,
     "filter-set": lambda: st.dictionaries(symbols, st.none() | described, max_size=3),
     "unsettled": lambda: st.dictionaries(st.binary(max_size=32), st.none() | states, max_size=3),
@@ -234,8 +236,18 @@ bodies = st.one_of(
     st.lists(st.lists(values, max_size=3), min_size=1, max_size=2).map(lambda parts: AmqpSequence(*parts)),
     values.map(AmqpValue),
 )
+
+
+
+def _message(body: Any, *, properties: Any, **sections: Any) -> Message:
+    # Only data has a content encoding, and never that one.
+    if properties is not None and (not isinstance(body, Data) or properties.content_encoding == "identity"):
+        properties = properties.replace(content_encoding=None)
+    return Message(body, properties=properties, **sections)
+
+
 messages = st.builds(
-    Message,
+    _message,
     bodies,
     header=st.none() | records(Header),
     delivery_annotations=st.none() | annotation_maps,

@@ -8,16 +8,16 @@ import random
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, LocalProtocolError, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, LocalProtocolError, Version
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.capture.records import ACK, FIN, RST, SYN
 from amqp_sansio.tables import COLUMNS, FlowReplay, Row, damage_row, plain, replay_segments
 from tests.support.captures import everywhere
-from tests.support.observing import CLIENT, Talk
+from tests.support.observing import CLIENT, Arrival, Talk
 from tests.support.tables import segments_of
 
 Table = list[dict[str, Any]]
@@ -34,7 +34,15 @@ def tables(rows: Iterable[Row]) -> dict[str, Table]:
     return found
 
 
-def packets(talk: Talk, *, syn: bool = True, end: int = FIN, by: str = CLIENT) -> list[Segment]:
+class Conversation(Protocol):
+    """What arrived, whatever version was spoken."""
+
+    arrivals: list[Arrival]
+
+
+def packets(
+    talk: Conversation, *, syn: bool = True, end: int = FIN, by: str = CLIENT
+) -> list[Segment]:
     """The segments of a conversation: the handshake, one for each arrival, and an end by one side."""
     seqs = {CLIENT: 1000, "server": 2000}
     segments: list[Segment] = []
@@ -74,7 +82,7 @@ def packets(talk: Talk, *, syn: bool = True, end: int = FIN, by: str = CLIENT) -
     return segments
 
 
-def rows_of(talk: Talk, **options: Any) -> dict[str, Table]:
+def rows_of(talk: Conversation, **options: Any) -> dict[str, Table]:
     """The tables of a conversation."""
     return tables(replay_segments(packets(talk), **options))
 
@@ -368,15 +376,15 @@ def test_sides_that_nothing_tells_apart_stay_unnamed() -> None:
 
 
 def test_protocols_that_are_not_decoded_are_said_to_be() -> None:
-    talk = Talk().client(AMQP_1_0.header + b"abc").server(AMQP_1_0.header)
+    talk = Talk().client(AMQP_0_10.header + b"abc").server(AMQP_0_10.header)
     found = rows_of(talk)
     assert (found["connections"][0]["protocol"], found["connections"][0]["complete"]) == (
-        "1.0",
+        "0-10",
         True,
     )
     (row,) = found["violations"]
     assert (row["rule"], row["severity"]) == ("capture/undecoded", "warning")
-    assert "3 octets of 1.0" in row["text"]
+    assert "3 octets of 0-10" in row["text"]
 
 
 # Damage.

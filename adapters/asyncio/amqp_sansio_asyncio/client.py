@@ -2,41 +2,69 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl as ssl_module
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, overload
 
-from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
 from amqp_sansio.amqp_0_9_1 import Method, Table
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.uri import AmqpUri, parse
-from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, Version
+from amqp_sansio.versions import AMQP_0_9_1, AMQP_1_0, Version
 
 from .channel import Channel
+from .classic import ConfigOptions, client_config, client_core
 from .client_driver import ClientDriver
+from .establishing import Connector, establish
 from .feed import EventStream, Feed
 from .opening import Opening
-from .recording import Recorder, RecordTarget, recorder_for
-from .settings import ConfigOptions, client_config, tls_for
+from .recording import RecordTarget
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from amqp_sansio.amqp_0_9_1 import Config, RequestMethod
+    from amqp_sansio.amqp_0_9_1 import RequestMethod
 
-    from .driver import Core
+    from .classic import ClassicCore
+    from .one_zero.connection import OneZeroConnection
+    from .one_zero.settings import OneZeroOptions
 
 _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
 
-Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
-"""Makes a transport: takes a protocol factory as `loop.create_connection` does, and returns when
-the transport is connected.
-"""
 
-
+@overload
+def connect(
+    url: str | AmqpUri,
+    *,
+    version: Literal[Version.AMQP_1_0],
+    ssl: ssl_module.SSLContext | None = None,
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    connector: Connector | None = None,
+    **options: Unpack[OneZeroOptions],
+) -> Opening[OneZeroConnection]: ...
+@overload
+def connect(
+    url: str | AmqpUri,
+    *,
+    version: Literal[Version.AMQP_0_9_1, Version.AMQP_0_8] = AMQP_0_9_1,
+    ssl: ssl_module.SSLContext | None = None,
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    connector: Connector | None = None,
+    **options: Unpack[ConfigOptions],
+) -> Opening[Connection]: ...
+@overload
+def connect(
+    url: str | AmqpUri,
+    *,
+    version: Version,
+    ssl: ssl_module.SSLContext | None = None,
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    connector: Connector | None = None,
+    **options: Any,
+) -> Opening[Any]: ...
 def connect(
     url: str | AmqpUri,
     *,
@@ -45,16 +73,17 @@ def connect(
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     connector: Connector | None = None,
-    **options: Unpack[ConfigOptions],
-) -> Opening[Connection]:
+    **options: Any,
+) -> Opening[Any]:
     """Connect to a broker: `async with connect(url) as connection`, or `connection = await
     connect(url)` and close it later.
 
-    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1 or AMQP_0_8. amqps
-    verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the
-    context. `record` writes the connection to a pcapng file, SASL responses blanked unless
-    `record_secrets`. `connector` supplies another transport than TCP. `options` are fields of
-    `Config` and win over the URL.
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, or
+    AMQP_1_0, which gives a `OneZeroConnection`. amqps verifies the certificate and the host name
+    unless the URL says otherwise; `ssl` replaces the context. `record` writes the connection to a
+    pcapng file, SASL responses blanked unless `record_secrets`. `connector` supplies another
+    transport than TCP. `options` are fields of the version's `Config` (see `ConfigOptions`,
+    `OneZeroOptions`) and win over the URL.
 
     Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds,
     ssl.SSLError) when there is no transport, EndpointClosed with the reason when the server
@@ -65,9 +94,14 @@ def connect(
     ...         channel = await connection.open_channel()
     ...         return channel.number
     """
-    return Opening(
-        lambda: _connect(url, version, ssl, (record, record_secrets), connector, options)
-    )
+    recording = record, record_secrets
+    if version is AMQP_1_0:
+        from .one_zero.connection import connect_one_zero
+
+        newer = cast("OneZeroOptions", options)
+        return Opening(lambda: connect_one_zero(url, ssl, recording, connector, newer))
+    classic = cast("ConfigOptions", options)
+    return Opening(lambda: _connect(url, version, ssl, recording, connector, classic))
 
 
 class Connection:
@@ -78,7 +112,7 @@ class Connection:
         self.uri: Final = uri
 
     @property
-    def core(self) -> Core:
+    def core(self) -> ClassicCore:
         """The connection of the core, for what it knows: agreed limits, state. Its commands aren't
         for use here.
         """
@@ -189,79 +223,9 @@ async def _connect(
     options: ConfigOptions,
 ) -> Connection:
     uri = parse(url) if isinstance(url, str) else url
-    config = client_config(uri, options)
-    context, server_name = tls_for(uri, ssl)
-    if connector is not None and uri.tls:
-        raise ValueError("a connector brings its own TLS; write amqp://")
-    core = _core(version, config)
-    recorder, ours = recorder_for(*record)
-    driver = ClientDriver(asyncio.get_running_loop(), core, recorder)
-    if ours and recorder is not None:
-        driver.lost.add_done_callback(lambda _: recorder.close())
-    try:
-        await _open_transport(driver, uri, context, server_name, connector)
-        await driver.opened
-    except BaseException as error:
-        await _abandon(driver, recorder if ours else None)
-        if isinstance(error, EndpointClosed):
-            text = f"no connection to {uri}: {error.report}"
-            raise EndpointClosed(text, error.report) from error.__cause__
-        raise
+    core = client_core(version, client_config(uri, options))
+    driver = await establish(uri, core, ClientDriver, ssl, record, connector)
     return Connection(driver, uri)
-
-
-async def _open_transport(
-    driver: ClientDriver,
-    uri: AmqpUri,
-    context: ssl_module.SSLContext | None,
-    server_name: str | None,
-    connector: Connector | None,
-) -> None:
-    config = driver.core.config
-    seconds = uri.connection_timeout or config.handshake_timeout
-    try:
-        async with asyncio.timeout(seconds):
-            if connector is not None:
-                await connector(lambda: driver)
-                return
-            await driver.loop.create_connection(
-                lambda: driver,
-                uri.host,
-                uri.port,
-                ssl=context,
-                server_hostname=server_name,
-                ssl_shutdown_timeout=config.close_timeout if context is not None else None,
-            )
-    except TimeoutError as error:
-        if error.errno is not None:
-            raise
-        raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds") from None
-    except ssl_module.SSLCertVerificationError:
-        raise
-    except ssl_module.SSLError as error:
-        text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
-        raise ssl_module.SSLError(error.errno, text) from error
-
-
-async def _abandon(driver: ClientDriver, recorder: Recorder | None) -> None:
-    """Leave nothing behind of a connection that didn't come about."""
-    if not driver.opened.cancel() and not driver.opened.cancelled():
-        driver.opened.exception()  # Else asyncio complains that nobody looked at it.
-    if driver.transport is not None:
-        driver.transport.abort()
-        await driver.wait_lost()
-    elif recorder is not None:
-        recorder.close()
-
-
-def _core(version: Version, config: Config) -> Core:
-    if version is AMQP_0_9_1:
-        return CoreConnection.client(config)
-    if version is AMQP_0_8:
-        from amqp_sansio.amqp_0_8 import Connection as CoreConnection08
-
-        return CoreConnection08.client(config)
-    raise ValueError(f"AMQP {version.label} can't be spoken here; 0-8 and 0-9-1 can")
 
 
 __all__ = ["Connection", "Connector", "connect"]

@@ -9,20 +9,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar, cast
 
-from amqp_sansio.amqp_0_9_1 import Connection as Connection091
-from amqp_sansio.endpoint import CloseHint, Side
+from amqp_sansio.endpoint import CloseHint, Endpoint, Side
 from amqp_sansio.events import By
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_0_8 import Connection as Connection08
+    from amqp_sansio.events import CloseReport
+    from amqp_sansio.limits import Limits
 
     from .recording import RecordedConnection, Recorder
 
-Core: TypeAlias = "Connection091 | Connection08"
-"""A connection of the core."""
 
+class CoreConfig(Protocol):
+    """What is read of every version's configuration."""
+
+    @property
+    def close_timeout(self) -> float: ...
+    @property
+    def handshake_timeout(self) -> float: ...
+    @property
+    def limits(self) -> Limits: ...
+
+
+class Core(Endpoint, Protocol):
+    """A connection of the core, of whichever version."""
+
+    @property
+    def config(self) -> CoreConfig: ...
+    @property
+    def report(self) -> CloseReport | None: ...
+
+
+CoreT = TypeVar("CoreT", bound=Core)
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
@@ -30,13 +49,13 @@ FLUSH_OCTETS: Final = 64 * 1024
 """Who has queued this much writes at once, and lets the event loop turn."""
 
 
-class Driver(asyncio.Protocol):
+class Driver(asyncio.Protocol, Generic[CoreT]):
     """The asyncio protocol below a client's or a server's connection; `take_events` is what they
     differ in.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, core: Core, recorder: Recorder | None = None
+        self, loop: asyncio.AbstractEventLoop, core: CoreT, recorder: Recorder | None = None
     ) -> None:
         self.loop = loop
         self.core = core
@@ -245,7 +264,9 @@ class Driver(asyncio.Protocol):
             self.tap.server_sent(data)
 
     def _log_unclean_end(self) -> None:
-        """0-9-1 wants a line where the socket ends without close-ok (connection.close-ok, 4.2.7)."""
+        """Every version wants a line where the socket ends without its closing handshake, such as
+        0-9-1's connection.close-ok (4.2.7).
+        """
         report = self.core.report
         if report is not None and (report.by is By.TRANSPORT or "without close-ok" in report.hint):
             _logger.info("a connection ended without its closing handshake: %s", report)
@@ -258,4 +279,4 @@ class Driver(asyncio.Protocol):
         return self.core.role.value if ours else self.core.role.other.value
 
 
-__all__ = ["FLUSH_OCTETS", "Core", "Driver"]
+__all__ = ["FLUSH_OCTETS", "Core", "CoreConfig", "CoreT", "Driver"]

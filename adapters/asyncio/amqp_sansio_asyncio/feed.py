@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from amqp_sansio.errors import AmqpError
 
 if TYPE_CHECKING:
-    from .client_driver import ClientDriver
+    from .waiting import WaitingDriver
 
 _E = TypeVar("_E")
 
@@ -33,7 +33,7 @@ class Feed(Generic[_E]):
         "counted", "driver", "ended", "error", "full", "items", "limit", "octets", "waiters",
     )  # fmt: skip
 
-    def __init__(self, driver: ClientDriver, limit: int, counted: bool) -> None:
+    def __init__(self, driver: WaitingDriver[Any], limit: int, counted: bool) -> None:
         self.driver = driver
         self.items: deque[_E] = deque()
         self.waiters: deque[asyncio.Future[None]] = deque()

@@ -1,54 +1,83 @@
 """`serve`: an asyncio server that logs clients in and hands their connections to the application
-(0-9-1 section 2.2.4).
+(0-9-1 section 2.2.4, 1.0 part 2 section 2.2).
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-import inspect
 import logging
 import secrets
 import socket
 import ssl as ssl_module
 from collections.abc import Awaitable, Callable, Container, Mapping
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.errors import EndpointClosed
-from amqp_sansio.events import (
-    AuthenticationRequested,
-    Opened,
-    OpenRequested,
-    ScramKeysRequested,
-    Signal,
-)
-from amqp_sansio.negotiation import Acceptor, Refused
-from amqp_sansio.sasl import Credentials, ScramKeys, decoy_scram_keys, scram_keys
-from amqp_sansio.versions import AMQP_0_9_1, Version
+from amqp_sansio.events import Signal
+from amqp_sansio.negotiation import Accepted, Acceptor, Refused
+from amqp_sansio.sasl import Credentials
+from amqp_sansio.versions import AMQP_0_9_1, AMQP_1_0, Version
 
+from .logging_in import Login
 from .opening import Opening
 from .recording import RecordedConnection, Recorder, RecordTarget, recorder_for
 from .server_connection import ServerConnection, ServerDriver
 from .settings import replace
 
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_1_0 import Config as OneZeroConfig
+
+    from .one_zero.server import OneZeroServerConnection
+    from .serving import ServingDriver
+
+AnyServerConnection: TypeAlias = "ServerConnection | OneZeroServerConnection"
+"""A client of any version, as the server sees it."""
 Handler: TypeAlias = Callable[[ServerConnection], Awaitable[object]]
 """Serves one client; the connection is closed when it returns."""
+OneZeroHandler: TypeAlias = "Callable[[OneZeroServerConnection], Awaitable[object]]"
+"""Serves one client of 1.0; the connection is closed when it returns."""
+AnyHandler: TypeAlias = "Callable[[ServerConnection | OneZeroServerConnection], Awaitable[object]]"
+"""Serves one client of any version; the connection is closed when it returns."""
 Authenticate: TypeAlias = Callable[[ServerConnection, Credentials], "bool | Awaitable[bool]"]
 """Decides whether a client is who it says."""
+OneZeroAuthenticate: TypeAlias = (
+    "Callable[[OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
+)
+"""Decides whether a client of 1.0 is who it says."""
+AnyAuthenticate: TypeAlias = (
+    "Callable[[ServerConnection | OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
+)
+"""Decides whether a client of any version is who it says."""
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
 GUEST: Final[Mapping[str, str]] = {"guest": "guest"}
 _HEADER_SIZE: Final = 8
-_CLOSING = "CONNECTION_FORCED - the server is closing"
+_CLOSING: Final = "the server is closing"
 
 
+@overload
+def serve(
+    handler: OneZeroHandler,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    version: Literal[Version.AMQP_1_0],
+    config: OneZeroConfig | None = None,
+    ssl: ssl_module.SSLContext | None = None,
+    authenticate: Mapping[str, str] | OneZeroAuthenticate = GUEST,
+    vhosts: Container[str] | None = ("/",),
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+) -> Opening[Server]: ...
+@overload
 def serve(
     handler: Handler,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
+    version: Literal[Version.AMQP_0_9_1] = AMQP_0_9_1,
     config: Config | None = None,
     configs: Mapping[Version, Config] | None = None,
     ssl: ssl_module.SSLContext | None = None,
@@ -56,24 +85,63 @@ def serve(
     vhosts: Container[str] | None = ("/",),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
+) -> Opening[Server]: ...
+@overload
+def serve(
+    handler: AnyHandler,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    configs: Mapping[Version, Config | OneZeroConfig],
+    ssl: ssl_module.SSLContext | None = None,
+    authenticate: Mapping[str, str] | AnyAuthenticate = GUEST,
+    vhosts: Container[str] | None = ("/",),
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+) -> Opening[Server]: ...
+def serve(
+    handler: Callable[[Any], Awaitable[object]],
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    version: Version = AMQP_0_9_1,
+    config: Config | OneZeroConfig | None = None,
+    configs: Mapping[Version, Config | OneZeroConfig] | None = None,
+    ssl: ssl_module.SSLContext | None = None,
+    authenticate: Mapping[str, str] | Callable[[Any, Credentials], bool | Awaitable[bool]] = GUEST,
+    vhosts: Container[str] | None = ("/",),
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
 ) -> Opening[Server]:
     """Serve AMQP clients: `async with serve(handler) as server`, or `await` it and close it later.
 
     `handler(connection)` runs in a task of its own for each client that has logged in and opened
-    one of `vhosts` (None: whichever it names). `authenticate` has the users and their passwords, or
-    is called with the connection and the credentials; the default is guest with the password guest.
-    `config` is for 0-9-1, `configs` has one for each version, the preferred one first. Port 0 takes
-    a free one; see `Server.port`. `record` writes every connection to one pcapng file.
+    one of `vhosts` (None: whichever it names); its connection is a `ServerConnection`, or with 1.0
+    a `OneZeroServerConnection`, whose virtual host is NAME when the open's hostname is
+    "vhost:NAME", else "/". `authenticate` has the users and their passwords, or is called with the
+    connection and the credentials; the default is guest with the password guest. `config` is for
+    `version`, `configs` has one for each version to be spoken, the preferred one first. Port 0
+    takes a free one; see `Server.port`. `record` writes every connection to one pcapng file.
 
     Raises OSError when it can't listen, ValueError for SCRAM without a mapping of users.
+
+    >>> from amqp_sansio.events import Opened
+    >>> async def handle(connection: ServerConnection) -> None:
+    ...     async for event in connection:
+    ...         if isinstance(event, Opened):
+    ...             print("channel", event.channel)
+    >>> async def example() -> int:
+    ...     async with serve(handle) as server:
+    ...         return server.port
     """
     if config is not None and configs is not None:
-        raise ValueError("serve takes config (for 0-9-1) or configs (by version), not both")
-    versions = dict(configs) if configs is not None else {AMQP_0_9_1: config or Config()}
+        raise ValueError("serve takes config (for one version) or configs (by version), not both")
+    versions = dict(configs) if configs is not None else {version: config or _default(version)}
+    _check(versions)
     if callable(authenticate) and any(_uses_scram(each) for each in versions.values()):
         raise ValueError("SCRAM needs the users' passwords: give authenticate a mapping")
     Acceptor(versions)
-    server = Server(handler, versions, authenticate, vhosts)
+    server = Server(handler, versions, Login(authenticate, vhosts))
     return Opening(lambda: server.start(host, port, ssl, (record, record_secrets)))
 
 
@@ -82,19 +150,18 @@ class Server:
 
     def __init__(
         self,
-        handler: Handler,
-        configs: Mapping[Version, Config],
-        authenticate: Mapping[str, str] | Authenticate,
-        vhosts: Container[str] | None,
+        handler: Callable[[Any], Awaitable[object]],
+        configs: Mapping[Version, Config | OneZeroConfig],
+        login: Login,
     ) -> None:
         self._handler = handler
         self._configs = configs
-        self._login = _Login(authenticate, vhosts)
+        self._login = login
         self._listener: asyncio.Server | None = None
         self._recorder: Recorder | None = None
         self._owns_recorder = False
         self._accepting: set[_Accepting] = set()
-        self._tasks: dict[asyncio.Task[None], ServerDriver] = {}
+        self._tasks: dict[asyncio.Task[None], ServingDriver[Any]] = {}
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
@@ -119,7 +186,7 @@ class Server:
             await self._listener.serve_forever()
 
     async def close(self, *, timeout: float = 10.0) -> None:
-        """Stop listening, close every connection with 320 (connection forced), and wait for the
+        """Stop listening, close every connection (320 or amqp:connection:forced), and wait for the
         handlers, `timeout` seconds at most.
         """
         if self._listener is None:
@@ -129,7 +196,7 @@ class Server:
         for accepting in list(self._accepting):
             accepting.abort()
         for driver in self._tasks.values():
-            driver.close(320, _CLOSING)
+            driver.force_close(_CLOSING)
         if self._tasks:
             _, late = await asyncio.wait(list(self._tasks), timeout=timeout)
             for task in late:
@@ -166,10 +233,12 @@ class Server:
             raise
         return self
 
-    def accepted(self, accepting: _Accepting, driver: ServerDriver) -> None:
+    def accepted(
+        self, accepting: _Accepting, driver: ServingDriver[Any], connection: AnyServerConnection
+    ) -> None:
         """A client speaks one of the versions."""
         self._accepting.discard(accepting)
-        task = driver.loop.create_task(self._run(driver))
+        task = driver.loop.create_task(self._run(driver, connection))
         self._tasks[task] = driver
         task.add_done_callback(self._forget)
 
@@ -186,8 +255,7 @@ class Server:
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
 
-    async def _run(self, driver: ServerDriver) -> None:
-        connection = ServerConnection(driver)
+    async def _run(self, driver: ServingDriver[Any], connection: AnyServerConnection) -> None:
         try:
             if await self._login.open(connection, driver):
                 await self._handler(connection)
@@ -198,19 +266,22 @@ class Server:
         except Exception:
             self._failed(driver)
         finally:
-            driver.close(320, _CLOSING)
+            driver.force_close(_CLOSING)
             await driver.wait_lost()
 
-    def _failed(self, driver: ServerDriver) -> None:
+    def _failed(self, driver: ServingDriver[Any]) -> None:
         _logger.exception("the handler of a connection failed")
-        driver.close(541, "INTERNAL_ERROR - the server failed")
+        driver.fail()
 
 
 class _Accepting(asyncio.Protocol):
     """A client that has not yet said which version it speaks."""
 
     def __init__(
-        self, server: Server, configs: Mapping[Version, Config], recorder: Recorder | None
+        self,
+        server: Server,
+        configs: Mapping[Version, Config | OneZeroConfig],
+        recorder: Recorder | None,
     ) -> None:
         self._server = server
         self._acceptor = Acceptor(configs)
@@ -252,10 +323,10 @@ class _Accepting(asyncio.Protocol):
             transport.write(result.reply)
             transport.close()
             return
-        driver = ServerDriver(loop, result.connection, self._tap)  # type: ignore[arg-type]
+        driver, connection = _face(loop, result, self._tap)
         self._tap = None
         transport.set_protocol(driver)
-        self._server.accepted(self, driver)
+        self._server.accepted(self, driver, connection)
         driver.connection_made(transport)
         if rest:
             driver.data_received(rest)
@@ -279,77 +350,55 @@ class _Accepting(asyncio.Protocol):
             self._timer = None
 
 
-class _Login:
-    """Decides who may come in, and to which virtual hosts."""
+def _face(
+    loop: asyncio.AbstractEventLoop, accepted: Accepted, tap: RecordedConnection | None
+) -> tuple[ServingDriver[Any], AnyServerConnection]:
+    """The driver and the application's view of a client, in the client's version."""
+    core: Any = accepted.connection
+    if accepted.version is AMQP_1_0:
+        from .one_zero.server import OneZeroServerConnection, OneZeroServerDriver
 
-    def __init__(
-        self, authenticate: Mapping[str, str] | Authenticate, vhosts: Container[str] | None
-    ) -> None:
-        self._authenticate = authenticate
-        self._vhosts = vhosts
-        self._secret = secrets.token_bytes(16)
-        self._keys: dict[tuple[str, str], ScramKeys] = {}
-
-    async def open(self, connection: ServerConnection, driver: ServerDriver) -> bool:
-        """Answer a client's opening; whether it is in."""
-        core = driver.core
-        while True:
-            event = await driver.next()
-            if event is None:
-                return False
-            if isinstance(event, ScramKeysRequested):
-                core.provide_scram_keys(self._scram_keys(event.mechanism, event.user))
-            elif isinstance(event, AuthenticationRequested):
-                connection.user = event.credentials.user or event.credentials.authzid
-                try:
-                    if await self._may_enter(connection, event.credentials):
-                        core.accept_authentication()
-                    else:
-                        core.refuse_authentication("ACCESS_REFUSED - login was refused")
-                except EndpointClosed:
-                    return False
-            elif isinstance(event, OpenRequested):
-                if self._vhosts is None or event.vhost in self._vhosts:
-                    core.accept_open()
-                else:
-                    core.refuse_open(530, f"NOT_ALLOWED - there is no virtual host {event.vhost!r}")
-            elif isinstance(event, Opened):
-                driver.schedule_flush()
-                return True
-
-    async def _may_enter(self, connection: ServerConnection, credentials: Credentials) -> bool:
-        if callable(self._authenticate):
-            answer = self._authenticate(connection, credentials)
-            return bool(await answer if inspect.isawaitable(answer) else answer)
-        if credentials.authzid not in ("", credentials.user):
-            return False
-        if credentials.mechanism.startswith("SCRAM-"):
-            return True  # The core has verified the proof.
-        password = self._authenticate.get(credentials.user)
-        if password is None or credentials.password is None:
-            return False
-        return hmac.compare_digest(password.encode(), credentials.password.encode())
-
-    def _scram_keys(self, mechanism: str, user: str) -> ScramKeys | None:
-        digest = "sha1" if mechanism == "SCRAM-SHA-1" else "sha256"
-        if callable(self._authenticate):
-            return None
-        password = self._authenticate.get(user)
-        if password is None:
-            return decoy_scram_keys(user, self._secret, digest=digest)
-        keys = self._keys.get((user, digest))
-        if keys is None:
-            keys = scram_keys(password, secrets.token_bytes(16), digest=digest)
-            self._keys[user, digest] = keys
-        return keys
+        newer = OneZeroServerDriver(loop, core, tap)
+        return newer, OneZeroServerConnection(newer)
+    driver = ServerDriver(loop, core, tap)
+    return driver, ServerConnection(driver)
 
 
-def _with_nonce(config: Config) -> Config:
+def _default(version: Version) -> Config | OneZeroConfig:
+    if version is AMQP_1_0:
+        from .one_zero.settings import server_config
+
+        return server_config(None)
+    return Config()
+
+
+def _check(configs: dict[Version, Config | OneZeroConfig]) -> None:
+    """Refuse configurations of other versions; give 1.0's a name."""
+    for version, config in configs.items():
+        if isinstance(config, Config) is (version is AMQP_1_0):
+            text = f"the configuration for AMQP {version.label} is another version's Config"
+            raise ValueError(text)
+        if not isinstance(config, Config):
+            from .one_zero.settings import server_config
+
+            configs[version] = server_config(config)
+
+
+def _with_nonce(config: Config | OneZeroConfig) -> Config | OneZeroConfig:
     return replace(config, nonce=secrets.token_urlsafe(24)) if _uses_scram(config) else config
 
 
-def _uses_scram(config: Config) -> bool:
+def _uses_scram(config: Config | OneZeroConfig) -> bool:
     return any(name.startswith("SCRAM-") for name in config.mechanisms)
 
 
-__all__ = ["Authenticate", "Handler", "Server", "serve"]
+__all__ = [
+    "AnyAuthenticate",
+    "AnyHandler",
+    "Authenticate",
+    "Handler",
+    "OneZeroAuthenticate",
+    "OneZeroHandler",
+    "Server",
+    "serve",
+]

@@ -4,120 +4,35 @@ channels to answer with.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
 from amqp_sansio.amqp_0_9_1 import Method, Table
-from amqp_sansio.errors import Scope
-from amqp_sansio.events import Closed, CloseReport, Event, Signal
+from amqp_sansio.events import CloseReport, Event
 
-from .driver import FLUSH_OCTETS, Core, Driver
+from .serving import ServingDriver
 
 if TYPE_CHECKING:
-    from .recording import RecordedConnection
+    from .classic import ClassicCore
 
 
-_TURN: Final = 256
-"""Events taken in a row before other tasks get their turn."""
-
-
-class ServerDriver(Driver):
-    """A server connection's driver: events stay in the core until the application takes them.
-
-    What isn't taken isn't parsed; when the core's buffer is full the transport is paused. While the
-    connection is being closed the driver takes events itself, for the handshake to end also when
-    the application has stopped listening.
-    """
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, core: Core, tap: RecordedConnection | None
-    ) -> None:
-        super().__init__(loop, core)
-        self.tap = tap
-        self.closing = False
-        self.backlog: deque[Event] = deque()
-        self.finished = False
-        self._taken = 0
-        self._waiter: asyncio.Future[None] | None = None
-        self._drained: asyncio.Event = asyncio.Event()
-        self._drained.set()
-
-    def take_events(self) -> None:
-        if self.closing:
-            while (event := self.take()) is not None:
-                self.backlog.append(event)
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def take(self) -> Event | None:
-        """The next event of the core, or None."""
-        while True:
-            event = self.core.next_event()
-            if not isinstance(event, Signal):
-                if type(event) is Closed and event.scope is Scope.CONNECTION:
-                    self.finished = True
-                return event
-            if not (self._held and self.feed_held()):
-                return None
-
-    async def next(self) -> Event | None:
-        """The next event, waited for; None when there will be none."""
-        if self._waiter is not None:
-            raise RuntimeError(
-                "two tasks iterate one ServerConnection; let one share out the events"
-            )
-        while True:
-            self._taken += 1
-            if self._taken >= _TURN:
-                self._taken = 0
-                await asyncio.sleep(0)
-            if self.backlog:
-                return self.backlog.popleft()
-            event = self.take() if not self.finished else None
-            if event is not None:
-                self.schedule_flush()
-                return event
-            self.settle()
-            if self.finished:
-                return None
-            self._taken = 0
-            self._waiter = self.loop.create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
+class ServerDriver(ServingDriver["ClassicCore"]):
+    """A server connection's driver in 0-8 and 0-9-1."""
 
     def close(self, code: int, text: str, cause: Method | None = None) -> None:
         """Close the connection; from now on the driver takes the events."""
         self.core.close(code, text, cause)
-        self.closing = True
-        self.start_closing()
+        self.now_closing()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.closing = True
-        super().connection_lost(exc)
-        self._drained.set()
+    def force_close(self, text: str) -> None:
+        self.close(320, f"CONNECTION_FORCED - {text}")
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._drained.clear()
+    def fail(self) -> None:
+        self.close(541, "INTERNAL_ERROR - the server failed")
 
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if not self.write_paused:
-            self._drained.set()
-
-    async def drain(self) -> None:
-        """Write what is queued, at the end of the turn or when it's much; wait for a full transport."""
-        if self.core.send_backlog >= FLUSH_OCTETS:
-            self.flush()
-        else:
-            self.schedule_flush()
-        if not self._drained.is_set():
-            await self._drained.wait()
+    def refuse_vhost(self, name: str) -> None:
+        self.core.refuse_open(530, f"NOT_ALLOWED - there is no virtual host {name!r}")
 
 
 class ServerConnection:
@@ -135,7 +50,7 @@ class ServerConnection:
         self.user = ""
 
     @property
-    def core(self) -> Core:
+    def core(self) -> ClassicCore:
         """The connection of the core, with all its commands."""
         return self._driver.core
 

@@ -1,74 +1,48 @@
-"""What `connect` makes of a URL and its options: the core's configuration, TLS, deadlines."""
+"""What `connect` makes of a URL in every version: who logs in and how, TLS."""
 
 from __future__ import annotations
 
 import secrets
 import ssl
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.sasl import client_mechanisms, with_nonce
 from amqp_sansio.uri import AmqpUri
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_0_9_1 import Dialect
-    from amqp_sansio.limits import Limits
     from amqp_sansio.sasl import ClientMechanism
 
-DEFAULT_MECHANISMS = ("SCRAM-SHA-256", "PLAIN", "AMQPLAIN")
+_C = TypeVar("_C")
 
 
-class ConfigOptions(TypedDict, total=False):
-    """The fields of `Config` that `connect` takes by keyword; they win over the URL."""
-
-    sasl: ClientMechanism | tuple[ClientMechanism, ...]
-    vhost: str
-    heartbeat: float
-    channel_max: int
-    frame_max: int
-    locale: str
-    properties: Mapping[str, Any]
-    limits: Limits
-    dialect: Dialect
-    validate_content: bool
-    stream_above: int
-    report_heartbeats: bool
-    handshake_timeout: float
-    close_timeout: float
-
-
-def client_config(uri: AmqpUri, options: ConfigOptions) -> Config:
-    """The configuration for one connection, with fresh randomness for SCRAM.
+def login(
+    uri: AmqpUri,
+    given: ClientMechanism | tuple[ClientMechanism, ...] | None,
+    names: Sequence[str],
+) -> tuple[ClientMechanism, ...]:
+    """The mechanisms `given`, or those called `names` with the user of the URL, each with fresh
+    randomness for SCRAM.
 
     Without a user name in the URL it is guest with the password guest.
     """
-    fields: dict[str, Any] = {"vhost": uri.vhost}
-    for name in ("heartbeat", "channel_max", "frame_max"):
-        value = getattr(uri, name)
-        if value is not None:
-            fields[name] = value
-    for name, value in options.items():
-        fields[name] = value
-    given = options.get("sasl")
     mechanisms: tuple[ClientMechanism, ...]
     if given is None:
         user = "guest" if uri.user is None else uri.user
         password = "guest" if uri.user is None and uri.password is None else uri.password or ""
-        names = uri.auth_mechanism or DEFAULT_MECHANISMS
-        mechanisms = client_mechanisms(names, user, password)
+        mechanisms = client_mechanisms(uri.auth_mechanism or names, user, password)
     else:
         mechanisms = given if isinstance(given, tuple) else (given,)
     # 24 octets of randomness are 192 bits; RFC 5802 wants a nonce that nobody can guess.
-    fields["sasl"] = tuple([with_nonce(each, secrets.token_urlsafe(24)) for each in mechanisms])
-    return Config(**fields)
+    return tuple([with_nonce(each, secrets.token_urlsafe(24)) for each in mechanisms])
 
 
-def replace(config: Config, **changes: object) -> Config:
-    """A configuration like `config` but for `changes`."""
-    fields: dict[str, Any] = {name: getattr(config, name) for name in config.__match_args__}
+def replace(config: _C, **changes: object) -> _C:
+    """A configuration of any version like `config` but for `changes`."""
+    names: tuple[str, ...] = getattr(config, "__match_args__")  # noqa: B009
+    fields: dict[str, Any] = {name: getattr(config, name) for name in names}
     fields.update(changes)
-    return Config(**fields)
+    return type(config)(**fields)
 
 
 def tls_for(uri: AmqpUri, given: ssl.SSLContext | None) -> tuple[ssl.SSLContext | None, str | None]:
@@ -107,4 +81,4 @@ def tls_for(uri: AmqpUri, given: ssl.SSLContext | None) -> tuple[ssl.SSLContext 
     return context, name
 
 
-__all__ = ["DEFAULT_MECHANISMS", "ConfigOptions", "client_config", "replace", "tls_for"]
+__all__ = ["login", "replace", "tls_for"]

@@ -24,6 +24,8 @@ CAPTURES = {
     "consumer-cancelled.pcap": "a queue is deleted under pika's consumer",
     "channel-errors.pcap": "pika provokes errors that close the channel",
     "version-0-8.pcap": "amqplib speaks AMQP 0-8",
+    "outcomes-1.0.pcap": "proton settles deliveries in every way of AMQP 1.0",
+    "refused-links-1.0.pcap": "proton attaches links to nodes that aren't there",
     "lost-packet.pcap": "a capture in which one packet is missing",
 }
 _EVENTS = 12
@@ -70,6 +72,13 @@ QUESTIONS = (
                   min(fields:reply_text::string) as for_example
            from events where event = 'channel.close'
            group by all order by times desc, code limit 8""",
+    ),
+    Question(
+        "Which links of AMQP 1.0 ended with an error?",
+        """select sender, fields:error.condition::string as condition, count(*) as times,
+                  min(substr(fields:error.description::string, 1, 60)) as for_example
+           from events where event = 'detach' and fields:error is not null
+           group by all order by times desc, condition limit 8""",
     ),
 )
 

@@ -253,11 +253,19 @@ def _fields(row: Mapping[str, object]) -> str:
     fields = json.loads(value)
     if not isinstance(fields, dict):
         return value
+    # In 1.0 a field that isn't set isn't there, and the first handle and delivery-id are 0.
+    keep_zero = row["protocol"] == "1.0"
     return " ".join(
         f"{name}={item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}"
         for name, item in cast("dict[str, object]", fields).items()
-        if item not in ("", None, False, {}, [])
+        if item not in ("", None, False, {}, []) or (keep_zero and item == 0 and item is not False)
     )
+
+
+def _node(row: Mapping[str, object]) -> str:
+    """Where a message goes to or comes from: 1.0 has addresses instead of exchanges."""
+    node = row["address"] if row["exchange"] is None else row["exchange"]
+    return "" if node is None else str(node)
 
 
 def _login(row: Mapping[str, object]) -> str:
@@ -308,7 +316,7 @@ _VIEWS: Mapping[str, tuple[_Shown, ...]] = {
         _TIME,
         _column("ch", _plain("channel"), right=True, drops=2),
         _column("kind", _plain("kind")),
-        _column("exchange", _plain("exchange"), least=_LEAST, drops=1),
+        _column("exchange/address", _node, least=_LEAST, drops=1),
         _column("routing key", _plain("routing_key"), least=_LEAST),
         _column("tag", _plain("tag"), right=True),
         _column("body", _with("body_size", octets), right=True, drops=3),

@@ -1,0 +1,107 @@
+"""Getting a client's transport up, and its connection open, in every version."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl as ssl_module
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from amqp_sansio.errors import EndpointClosed
+
+from .recording import Recorder, RecordTarget, recorder_for
+from .settings import tls_for
+
+if TYPE_CHECKING:
+    from amqp_sansio.uri import AmqpUri
+
+    from .waiting import WaitingDriver
+
+Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
+"""Makes a transport: takes a protocol factory as `loop.create_connection` does, and returns when
+the transport is connected.
+"""
+
+
+_C = TypeVar("_C")
+_D = TypeVar("_D", bound="WaitingDriver[Any]")
+
+
+async def establish(
+    uri: AmqpUri,
+    core: _C,
+    make_driver: Callable[[asyncio.AbstractEventLoop, _C, Recorder | None], _D],
+    ssl: ssl_module.SSLContext | None,
+    record: tuple[RecordTarget | None, bool],
+    connector: Connector | None,
+) -> _D:
+    """Connect a driver of `core` and wait until the connection is open. Raises what `connect` says
+    and leaves nothing behind then.
+    """
+    context, server_name = tls_for(uri, ssl)
+    if connector is not None and uri.tls:
+        raise ValueError("a connector brings its own TLS; write amqp://")
+    recorder, ours = recorder_for(*record)
+    driver = make_driver(asyncio.get_running_loop(), core, recorder)
+    if ours and recorder is not None:
+        driver.lost.add_done_callback(lambda _: recorder.close())
+    try:
+        await _open_transport(driver, uri, context, server_name, connector)
+        await driver.opened
+        if driver.closed_at_once():
+            await driver.wait_lost()
+            raise EndpointClosed("refused", driver.core.report)
+    except BaseException as error:
+        await _abandon(driver, recorder if ours else None)
+        if isinstance(error, EndpointClosed):
+            text = f"no connection to {uri}: {error.report}"
+            raise EndpointClosed(text, error.report) from error.__cause__
+        raise
+    return driver
+
+
+async def _open_transport(
+    driver: WaitingDriver[Any],
+    uri: AmqpUri,
+    context: ssl_module.SSLContext | None,
+    server_name: str | None,
+    connector: Connector | None,
+) -> None:
+    config = driver.core.config
+    seconds = uri.connection_timeout or config.handshake_timeout
+    try:
+        async with asyncio.timeout(seconds):
+            if connector is not None:
+                await connector(lambda: driver)
+                return
+            await driver.loop.create_connection(
+                lambda: driver,
+                uri.host,
+                uri.port,
+                ssl=context,
+                server_hostname=server_name,
+                ssl_shutdown_timeout=config.close_timeout if context is not None else None,
+            )
+    except TimeoutError as error:
+        if error.errno is not None:
+            raise
+        raise TimeoutError(f"no connection to {uri} within {seconds:g} seconds") from None
+    except ssl_module.SSLCertVerificationError:
+        raise
+    except ssl_module.SSLError as error:
+        text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
+        raise ssl_module.SSLError(error.errno, text) from error
+
+
+async def _abandon(driver: WaitingDriver[Any], recorder: Recorder | None) -> None:
+    """Leave nothing behind of a connection that didn't come about."""
+    if not driver.opened.cancel() and not driver.opened.cancelled():
+        driver.opened.exception()  # Else asyncio complains that nobody looked at it.
+    if driver.transport is not None:
+        driver.transport.abort()
+        await driver.wait_lost()
+    elif recorder is not None:
+        recorder.close()
+
+
+__all__ = ["Connector", "establish"]

@@ -1,0 +1,98 @@
+"""Who may come in: answers the opening of a server's connections in every version."""
+
+from __future__ import annotations
+
+import hmac
+import inspect
+import secrets
+from collections.abc import Awaitable, Callable, Container, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.events import (
+    AuthenticationRequested,
+    Opened,
+    OpenRequested,
+    ScramKeysRequested,
+)
+from amqp_sansio.sasl import Credentials, ScramKeys, decoy_scram_keys, scram_keys
+
+if TYPE_CHECKING:
+    from .serving import ServingDriver
+
+
+class Client(Protocol):
+    """What the application sees of a client: it's told its user here."""
+
+    user: str
+
+
+class Login:
+    """Decides who may come in, and to which virtual hosts."""
+
+    def __init__(
+        self,
+        authenticate: Mapping[str, str] | Callable[[Any, Credentials], bool | Awaitable[bool]],
+        vhosts: Container[str] | None,
+    ) -> None:
+        self._authenticate = authenticate
+        self._vhosts = vhosts
+        self._secret = secrets.token_bytes(16)
+        self._keys: dict[tuple[str, str], ScramKeys] = {}
+
+    async def open(self, connection: Client, driver: ServingDriver[Any]) -> bool:
+        """Answer a client's opening; whether it is in."""
+        core = driver.core
+        while True:
+            event = await driver.next()
+            if event is None:
+                return False
+            if isinstance(event, ScramKeysRequested):
+                core.provide_scram_keys(self._scram_keys(event.mechanism, event.user))
+            elif isinstance(event, AuthenticationRequested):
+                connection.user = event.credentials.user or event.credentials.authzid
+                try:
+                    if await self._may_enter(connection, event.credentials):
+                        core.accept_authentication()
+                    else:
+                        core.refuse_authentication("ACCESS_REFUSED - login was refused")
+                except EndpointClosed:
+                    return False
+            elif isinstance(event, OpenRequested):
+                name = driver.vhost_of(event.vhost)
+                if self._vhosts is None or name in self._vhosts:
+                    core.accept_open()
+                else:
+                    driver.refuse_vhost(name)
+            elif isinstance(event, Opened):
+                driver.schedule_flush()
+                return True
+
+    async def _may_enter(self, connection: Client, credentials: Credentials) -> bool:
+        if callable(self._authenticate):
+            answer = self._authenticate(connection, credentials)
+            return bool(await answer if inspect.isawaitable(answer) else answer)
+        if credentials.authzid not in ("", credentials.user):
+            return False
+        if credentials.mechanism.startswith("SCRAM-"):
+            return True  # The core has verified the proof.
+        password = self._authenticate.get(credentials.user)
+        if password is None or credentials.password is None:
+            return False
+        return hmac.compare_digest(password.encode(), credentials.password.encode())
+
+    def _scram_keys(self, mechanism: str, user: str) -> ScramKeys | None:
+        digest = "sha1" if mechanism == "SCRAM-SHA-1" else "sha256"
+        if callable(self._authenticate):
+            return None
+        password = self._authenticate.get(user)
+        if password is None:
+            return decoy_scram_keys(user, self._secret, digest=digest)
+        keys = self._keys.get((user, digest))
+        if keys is None:
+            keys = scram_keys(password, secrets.token_bytes(16), digest=digest)
+            self._keys[user, digest] = keys
+        return keys
+
+
+__all__ = ["Client", "Login"]

@@ -1,0 +1,93 @@
+"""What `connect` and `serve` make of a URL and options in 1.0."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+from amqp_sansio.amqp_1_0 import Config
+
+from ..settings import login, replace
+
+if TYPE_CHECKING:
+    from amqp_sansio.limits import Limits
+    from amqp_sansio.sasl import ClientMechanism
+    from amqp_sansio.uri import AmqpUri
+
+DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN")
+DEFAULT_IDLE_TIME_OUT: Final = 60.0
+"""Seconds of silence after which the peer is given up when the URL doesn't say."""
+
+
+class OneZeroOptions(TypedDict, total=False):
+    """The fields of `amqp_sansio.amqp_1_0.Config` that `connect` takes by keyword; they win over
+    the URL.
+    """
+
+    container_id: str
+    hostname: str | None
+    sasl: ClientMechanism | tuple[ClientMechanism, ...] | None
+    max_frame_size: int
+    channel_max: int
+    idle_time_out: float
+    properties: Mapping[str, Any]
+    offered_capabilities: tuple[str, ...]
+    desired_capabilities: tuple[str, ...]
+    required_capabilities: tuple[str, ...]
+    outgoing_locales: tuple[str, ...]
+    incoming_locales: tuple[str, ...]
+    handshake_timeout: float
+    close_timeout: float
+    incoming_window: int
+    initial_frame_size: int
+    least_idle_time_out: float
+    validate_content: bool | None
+    limits: Limits
+
+
+def client_config(uri: AmqpUri, options: OneZeroOptions) -> Config:
+    """The configuration for one connection, with fresh randomness for its name and for SCRAM.
+
+    The hostname is the URL's host, or "vhost:NAME" when the URL names a virtual host other than
+    "/", as RabbitMQ and Qpid understand it. Without a user name in the URL it is guest with the
+    password guest; `sasl=None` connects without SASL.
+    """
+    heartbeat = uri.heartbeat
+    fields: dict[str, Any] = {
+        "container_id": random_name(),
+        "hostname": uri.host if uri.vhost == "/" else f"vhost:{uri.vhost}",
+        "idle_time_out": DEFAULT_IDLE_TIME_OUT if heartbeat is None else 2.0 * heartbeat,
+    }
+    if uri.channel_max is not None:
+        fields["channel_max"] = uri.channel_max
+    if uri.frame_max is not None:
+        fields["max_frame_size"] = uri.frame_max
+    for name, value in options.items():
+        fields[name] = value
+    if "sasl" not in options or options["sasl"] is not None:
+        fields["sasl"] = login(uri, options.get("sasl"), DEFAULT_MECHANISMS)
+    return Config(**fields)
+
+
+def server_config(given: Config | None) -> Config:
+    """The configuration of a server; it has a name where none was given. Without one users log in
+    by PLAIN.
+    """
+    config = given or Config(mechanisms=("PLAIN",))
+    return config if config.container_id else replace(config, container_id=random_name())
+
+
+def random_name() -> str:
+    """A name that no other container or link has."""
+    return f"amqp-sansio-{secrets.token_hex(8)}"
+
+
+__all__ = [
+    "DEFAULT_IDLE_TIME_OUT",
+    "DEFAULT_MECHANISMS",
+    "OneZeroOptions",
+    "client_config",
+    "random_name",
+    "server_config",
+]

@@ -1,0 +1,165 @@
+"""Transactions of 1.0 and the link to the coordinator (1.0 part 4 sections 4.2 to 4.4)."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from amqp_sansio.amqp_1_0 import (
+    Controller,
+    Coordinator,
+    Declared,
+    Error,
+    NoCredit,
+    Rejected,
+    TransactionalState,
+)
+from amqp_sansio.errors import EndpointClosed, LocalProtocolError, TransactionFailed
+
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_1_0 import DeliveryState
+    from amqp_sansio.events import Handle
+
+    from .sender import Sender
+    from .session import Session
+
+
+class Coordination:
+    """A session's link to the peer's transaction coordinator, opened when it's first wanted."""
+
+    def __init__(self, session: Session) -> None:
+        self._session: Final = session
+        self._sender: Sender | None = None
+        self._opening = asyncio.Lock()
+
+    async def declare(self, global_id: bytes | None) -> tuple[Sender, bytes]:
+        """Begin a transaction: the link it belongs to, and its id."""
+        sender = await self._link()
+        await sender.wait_credit()
+        handle: Handle[Any] = Controller(sender.core).declare(global_id)
+        # A transaction that is declared for a caller who was cancelled is rolled back.
+        state = await self._session.driver.wait(handle, lambda late: _undo(sender, late))
+        if not isinstance(state, Declared) or not isinstance(state.txn_id, bytes):
+            raise _failed("the coordinator declared no transaction", state)
+        return sender, state.txn_id
+
+    async def discharge(self, sender: Sender, txn_id: bytes, fail: bool) -> None:
+        """End a transaction, for good or ill."""
+        await sender.wait_credit()
+        handle = Controller(sender.core).discharge(txn_id, fail=fail)
+        state = await self._session.driver.wait(handle)
+        if isinstance(state, Rejected):
+            text = "the transaction could not be committed" if not fail else "no rollback"
+            raise _failed(text, state)
+
+    async def _link(self) -> Sender:
+        async with self._opening:
+            if self._sender is None or not self._sender.is_open:
+                self._sender = await self._session.open_sender(Coordinator())
+            return self._sender
+
+
+class Transaction:
+    """A transaction, made by `session.transaction()`: give it to `send` and to `accept` and its
+    like as `transaction`.
+
+    As an async context it is declared on entering, committed at the end, and rolled back when an
+    exception leaves it. Raises TransactionFailed when the coordinator refuses to declare or to
+    commit, LinkEnded when the coordinator is gone.
+
+    >>> async def example(session: Session, sender: Sender) -> None:
+    ...     transaction = session.transaction()
+    ...     await transaction.declare()
+    ...     await sender.send(b"hello", transaction=transaction)
+    ...     await transaction.commit()
+    """
+
+    def __init__(self, coordination: Coordination, global_id: bytes | None) -> None:
+        self._coordination = coordination
+        self._global_id = global_id
+        self._sender: Sender | None = None
+        self._txn_id: bytes | None = None
+        self._ended = False
+
+    @property
+    def txn_id(self) -> bytes:
+        """The coordinator's name for it. Raises LocalProtocolError before it is declared."""
+        if self._txn_id is None:
+            raise LocalProtocolError("the transaction isn't declared yet: enter its context first")
+        return self._txn_id
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was committed or rolled back, or that was tried."""
+        return self._ended
+
+    def state(self, outcome: DeliveryState | None = None) -> TransactionalState:
+        """The delivery state that puts a message, or an outcome, into the transaction. Raises
+        LocalProtocolError when the transaction has ended.
+        """
+        if self._ended:
+            raise LocalProtocolError("the transaction has ended; begin another")
+        return TransactionalState(txn_id=self.txn_id, outcome=outcome)
+
+    async def declare(self) -> None:
+        """Begin it; entering the context does."""
+        if self._txn_id is not None:
+            raise LocalProtocolError("the transaction is declared already")
+        self._sender, self._txn_id = await self._coordination.declare(self._global_id)
+
+    async def commit(self) -> None:
+        """Make everything done in it so. Raises TransactionFailed when the coordinator can't: then
+        all is undone.
+        """
+        await self._discharge(fail=False)
+
+    async def rollback(self) -> None:
+        """Undo everything done in it."""
+        await self._discharge(fail=True)
+
+    async def _discharge(self, fail: bool) -> None:
+        if self._ended:
+            raise LocalProtocolError("the transaction has ended already")
+        txn_id = self.txn_id
+        assert self._sender is not None
+        self._ended = True
+        await self._coordination.discharge(self._sender, txn_id, fail)
+
+    async def __aenter__(self) -> Transaction:
+        await self.declare()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._ended:
+            return
+        if kind is None:
+            await self.commit()
+            return
+        # Without its coordinator the transaction is rolled back too (1.0 part 4 section 4.3); the
+        # exception that leaves the context says more.
+        with suppress(EndpointClosed, TransactionFailed):
+            await self.rollback()
+
+    def __repr__(self) -> str:
+        state = "ended" if self._ended else "new" if self._txn_id is None else "open"
+        return f"<Transaction {self._txn_id!r}, {state}>"
+
+
+def _undo(sender: Sender, state: object) -> None:
+    """Roll back what nobody knows of."""
+    if isinstance(state, Declared) and isinstance(state.txn_id, bytes) and sender.is_open:
+        try:
+            Controller(sender.core).discharge(state.txn_id, fail=True)
+        except NoCredit:
+            sender.core.close()  # That rolls back too (1.0 part 4 section 4.3).
+
+
+def _failed(text: str, state: object) -> TransactionFailed:
+    error = state.error if isinstance(state, Rejected) else None
+    if not isinstance(error, Error):
+        return TransactionFailed(f"{text}: {state!r}")
+    return TransactionFailed(f"{text}: {error.condition} {error.description or ''}".rstrip(), error)
+
+
+__all__ = ["Coordination", "Transaction"]

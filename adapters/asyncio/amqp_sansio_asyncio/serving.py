@@ -1,0 +1,132 @@
+"""The driver of a server's connection: events stay in the core until the application takes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from amqp_sansio.errors import Scope
+from amqp_sansio.events import Closed, Event, Signal
+
+from .driver import FLUSH_OCTETS, CoreT, Driver
+
+if TYPE_CHECKING:
+    from .recording import RecordedConnection
+
+_TURN: Final = 256
+"""Events taken in a row before other tasks get their turn."""
+
+
+class ServingDriver(Driver[CoreT]):
+    """A server connection's driver: events stay in the core until the application takes them.
+
+    What isn't taken isn't parsed; when the core's buffer is full the transport is paused. While the
+    connection is being closed the driver takes events itself, for the handshake to end also when
+    the application has stopped listening.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, core: CoreT, tap: RecordedConnection | None
+    ) -> None:
+        super().__init__(loop, core)
+        self.tap = tap
+        self.closing = False
+        self.backlog: deque[Event] = deque()
+        self.finished = False
+        self._taken = 0
+        self._waiter: asyncio.Future[None] | None = None
+        self._drained: asyncio.Event = asyncio.Event()
+        self._drained.set()
+
+    def take_events(self) -> None:
+        if self.closing:
+            while (event := self.take()) is not None:
+                self.backlog.append(event)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def take(self) -> Event | None:
+        """The next event of the core, or None."""
+        while True:
+            event = self.core.next_event()
+            if not isinstance(event, Signal):
+                if type(event) is Closed and event.scope is Scope.CONNECTION:
+                    self.finished = True
+                return event
+            if not (self._held and self.feed_held()):
+                return None
+
+    async def next(self) -> Event | None:
+        """The next event, waited for; None when there will be none."""
+        if self._waiter is not None:
+            raise RuntimeError(
+                "two tasks iterate one ServerConnection; let one share out the events"
+            )
+        while True:
+            self._taken += 1
+            if self._taken >= _TURN:
+                self._taken = 0
+                await asyncio.sleep(0)
+            if self.backlog:
+                return self.backlog.popleft()
+            event = self.take() if not self.finished else None
+            if event is not None:
+                self.schedule_flush()
+                return event
+            self.settle()
+            if self.finished:
+                return None
+            self._taken = 0
+            self._waiter = self.loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+
+    def force_close(self, text: str) -> None:
+        """Close the connection because the server wants so."""
+        raise AssertionError("a driver has a version")
+
+    def fail(self) -> None:
+        """Close the connection because the server made a mistake."""
+        raise AssertionError("a driver has a version")
+
+    def vhost_of(self, asked: str) -> str:
+        """The virtual host that an opening asks for."""
+        return asked
+
+    def refuse_vhost(self, name: str) -> None:
+        """Answer an opening: there is no such virtual host."""
+        raise AssertionError("a driver has a version")
+
+    def now_closing(self) -> None:
+        """After the core's `close`: from now on the driver takes the events."""
+        self.closing = True
+        self.start_closing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closing = True
+        super().connection_lost(exc)
+        self._drained.set()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._drained.clear()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.write_paused:
+            self._drained.set()
+
+    async def drain(self) -> None:
+        """Write what is queued, at the end of the turn or when it's much; wait for a full transport."""
+        if self.core.send_backlog >= FLUSH_OCTETS:
+            self.flush()
+        else:
+            self.schedule_flush()
+        if not self._drained.is_set():
+            await self._drained.wait()
+
+
+__all__ = ["ServingDriver"]
