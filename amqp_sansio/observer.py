@@ -1,7 +1,8 @@
 """Observer: watches both directions of a connection and says what was sent, what it answers and which rules it breaks.
 
 It isn't an endpoint: it sends nothing, has no clock, and never refuses to observe. Versions plug in as machines.
-Which version and which side is the client come from the protocol header (0-9-1 section 4.2.2), or from the frames.
+Which version and which side is the client come from the protocol header (0-9-1 section 4.2.2, 1.0 part 2 section 2.2),
+or from the frames.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class Observed(Event):
 
     | unit | what it is |
     |---|---|
-    | "method", "header", "heartbeat" | a method without content, a protocol header, a heartbeat |
-    | "content" | a method with its message, all frames of which passed |
+    | "method", "header", "heartbeat" | a method (1.0: a performative) without content, a protocol header, a heartbeat |
+    | "content" | a method with its message, all frames of which passed; in 1.0 the transfer that completes a delivery |
+    | "part" | a transfer of 1.0 behind which more of its delivery is to come |
     | "partial" | a method whose message ended early: aborted, or cut off by damage or the end |
     | "frame" | a content frame whose method wasn't seen, or a frame that means nothing |
     | "unknown" | a method that the protocol doesn't have |
@@ -50,6 +52,9 @@ class Observed(Event):
     `body_size` is what its header announces, in octets, `body_sha256` its digest in hexadecimal where the
     observer makes one. `missing` says how many octets of the body were not captured (0: the body is whole; None: not
     even its header came).
+
+    In 1.0 `properties` is the message (`amqp_1_0.Message`, without its body where that isn't kept), None where the
+    payload isn't one; `body` is what its data sections hold, or the encoded sections of another kind of body.
 
     `offset` is where the unit begins in its sender's stream, `size` the octets of all its frames; frames of other
     channels may lie between. `at_ns` is when its last octet arrived, in nanoseconds. `answers` is the `seq` of the
@@ -97,7 +102,7 @@ class Skipped(Event):
 
     The reasons: "gap" (they never came), "resync" (damage: what follows is proven again), "incomplete" (the
     stream ended, or a gap began, within a frame), "undecoded" (a protocol that this release recognises but doesn't
-    decode), "unrecognised" (no AMQP).
+    decode, or what TLS hides), "unrecognised" (no AMQP).
     """
 
     sender: Side

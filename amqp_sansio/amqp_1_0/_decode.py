@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ._decimals import Decimal32, Decimal64, Decimal128
 from ._encode import encode, encode_items
-from ._fast import read_map
+from ._fast import read_properties, read_symbols
 from ._faults import READ_FAULTS, fault
 from ._types import (
     Array,
@@ -489,7 +489,8 @@ class Map(Mapping[Any, Any]):
         raw = self._raw
         end = len(raw)
         try:
-            values, stop = read_map(raw, 0, end, raw[3 if raw[0] == 0xC1 else 9])
+            read = read_properties if raw[3 if raw[0] == 0xC1 else 9] == 0xA1 else read_symbols
+            values, stop = read(raw, 0, end)
             if stop == end:
                 self._values = values
                 return values

@@ -69,86 +69,109 @@ _FORMS: Final = {
 """A section's number by its first four octets, the format code the last; below 0 where the size has four octets."""
 
 
-def read_map(buf: bytes, pos: int, end: int, keys: int) -> tuple[dict[Any, Any], int]:
-    """A map of short strings (`keys` is 0xa1) or symbols (0xa3) to plain values, and where it ends.
-
-    Raises one of READ_FAULTS.
-    """
-    code = buf[pos]
-    if code == 0xC1:
+def read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], int]:
+    """A map of short strings to plain values, and where it ends. Raises one of READ_FAULTS."""
+    if buf[pos] == 0xD1:
+        size, count = READ_TWO_U32(buf, pos + 1)
+        stop = pos + 5 + size
+        pos += 9
+    elif buf[pos] == 0xC1:
         stop = pos + 2 + buf[pos + 1]
         count = buf[pos + 2]
         pos += 3
-    elif code == 0xD1:
+    else:
+        raise ValueError
+    if stop > end or count > _ENTRIES:
+        raise ValueError
+    values: dict[str, Any] = {}
+    while pos < stop:
+        if buf[pos] != 0xA1:
+            raise ValueError
+        at = pos + 2
+        pos = at + buf[pos + 1]
+        key = buf[at:pos].decode()
+        code = buf[pos]
+        if code == 0xA1:
+            at = pos + 2
+            pos = at + buf[pos + 1]
+            values[key] = buf[at:pos].decode()
+        elif code == 0x55:
+            value = buf[pos + 1]
+            values[key] = value if value < 128 else value - 256
+            pos += 2
+        elif code == 0x41:
+            values[key] = True
+            pos += 1
+        else:
+            values[key], pos = _plain(buf, pos, code)
+    if pos != stop or 2 * len(values) != count:
+        raise ValueError
+    return values, stop
+
+
+def read_symbols(buf: bytes, pos: int, end: int) -> tuple[dict[Any, Any], int]:
+    """A map of short symbols to plain values, and where it ends. Raises one of READ_FAULTS."""
+    if buf[pos] == 0xC1:
+        stop = pos + 2 + buf[pos + 1]
+        count = buf[pos + 2]
+        pos += 3
+    elif buf[pos] == 0xD1:
         size, count = READ_TWO_U32(buf, pos + 1)
         stop = pos + 5 + size
         pos += 9
     else:
         raise ValueError
-    if stop > end or count > _ENTRIES or (keys != 0xA1 and keys != 0xA3):
+    if stop > end or count > _ENTRIES:
         raise ValueError
     values: dict[Any, Any] = {}
-    symbols = keys == 0xA3
-    key: Any
-    value: Any
     while pos < stop:
-        if buf[pos] != keys:
+        if buf[pos] != 0xA3:
             raise ValueError
         at = pos + 2
         pos = at + buf[pos + 1]
-        key = Symbol(buf[at:pos], "ascii") if symbols else buf[at:pos].decode()
-        code = buf[pos]
-        if code == 0xA1:
-            at = pos + 2
-            pos = at + buf[pos + 1]
-            value = buf[at:pos].decode()
-        elif code == 0x55:
-            value = buf[pos + 1]
-            if value > 127:
-                value -= 256
-            pos += 2
-        elif code == 0x41:
-            value = True
-            pos += 1
-        elif code == 0x42:
-            value = False
-            pos += 1
-        elif code == 0x81:
-            value = READ_I64(buf, pos + 1)[0]
-            pos += 9
-        elif code == 0x54:
-            value = buf[pos + 1]
-            value = INT(Int, value - 256 if value > 127 else value)
-            pos += 2
-        elif code == 0x83:
-            value = INT(Timestamp, READ_I64(buf, pos + 1)[0])
-            pos += 9
-        elif code == 0xA3:
-            at = pos + 2
-            pos = at + buf[pos + 1]
-            value = Symbol(buf[at:pos], "ascii")
-        elif code == 0x40:
-            value = None
-            pos += 1
-        elif code == 0x52:
-            value = INT(UInt, buf[pos + 1])
-            pos += 2
-        elif code == 0x53:
-            value = INT(ULong, buf[pos + 1])
-            pos += 2
-        elif code == 0x82:
-            value = READ_F64(buf, pos + 1)[0]
-            pos += 9
-        elif code == 0xA0:
-            at = pos + 2
-            pos = at + buf[pos + 1]
-            value = buf[at:pos]
-        else:
-            raise ValueError
-        values[key] = value
+        key = Symbol(buf[at:pos], "ascii")
+        values[key], pos = _plain(buf, pos, buf[pos])
     if pos != stop or 2 * len(values) != count:
         raise ValueError
     return values, stop
+
+
+def _plain(buf: bytes, pos: int, code: int) -> tuple[Any, int]:
+    if code == 0xA1:
+        at = pos + 2
+        pos = at + buf[pos + 1]
+        return buf[at:pos].decode(), pos
+    if code == 0x55:
+        value = buf[pos + 1]
+        return (value if value < 128 else value - 256), pos + 2
+    if code == 0x41:
+        return True, pos + 1
+    if code == 0x42:
+        return False, pos + 1
+    if code == 0x81:
+        return READ_I64(buf, pos + 1)[0], pos + 9
+    if code == 0x54:
+        value = buf[pos + 1]
+        return INT(Int, value if value < 128 else value - 256), pos + 2
+    if code == 0x83:
+        return INT(Timestamp, READ_I64(buf, pos + 1)[0]), pos + 9
+    if code == 0xA3:
+        at = pos + 2
+        pos = at + buf[pos + 1]
+        return Symbol(buf[at:pos], "ascii"), pos
+    if code == 0x40:
+        return None, pos + 1
+    if code == 0x52:
+        return INT(UInt, buf[pos + 1]), pos + 2
+    if code == 0x53:
+        return INT(ULong, buf[pos + 1]), pos + 2
+    if code == 0x82:
+        return READ_F64(buf, pos + 1)[0], pos + 9
+    if code == 0xA0:
+        at = pos + 2
+        pos = at + buf[pos + 1]
+        return buf[at:pos], pos
+    raise ValueError
 
 
 def write_properties(values: Mapping[str, Any]) -> bytes:
@@ -183,4 +206,4 @@ def write_properties(values: Mapping[str, Any]) -> bytes:
     return bytes((0xC1, len(octets) + 1, 2 * len(values))) + octets
 
 
-__all__ = ["locate", "read_map", "write_properties"]
+__all__ = ["locate", "read_properties", "read_symbols", "write_properties"]

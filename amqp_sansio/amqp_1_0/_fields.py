@@ -81,7 +81,12 @@ PROVIDERS: Final = {
 }
 """The composite types that may be where a field requires something; types of others' own may, too."""
 
+LOOSE: Final = ("error-info", "state-annotations")
+"""Maps that only inform: real peers have strings as keys there, and nothing is worth ending a connection for."""
+
 MAP_KEYS: Final = {
+    "error-info": "transport/fields-keys",
+    "state-annotations": "transport/fields-keys",
     "fields": "transport/fields-keys",
     "node-properties": "transport/fields-keys",
     "filter-set": "filter-set/keys-values",
@@ -145,7 +150,7 @@ def _check(owner: str, name: str, kind: str, value: Any, at: int) -> Any:
     return value
 
 
-_MAPS: Final = ("map", "fields", "node-properties", "filter-set", "unsettled", "annotations")
+_MAPS: Final = (*LOOSE, "map", "fields", "node-properties", "filter-set", "unsettled", "annotations")
 _CLASSES: Final = {
     "boolean": bool,
     "string": str,
@@ -168,7 +173,8 @@ def check_choice(owner: str, name: str, kind: str, value: Any, at: int | None) -
         rule, allowed = CHOICES[kind]
         if value not in allowed:
             raise fault(f"{owner}: {name} can't be {value!r:.60}", at, rule, INVALID)
-    elif kind in SIZES:
+    elif kind in SIZES and at is None:
+        # What was received is judged where it's known what it ends: its link, or its transaction.
         rule, most = SIZES[kind]
         if len(value) > most:
             raise fault(f"{owner}: {name} has {len(value)} octets, above {most}", at, rule, INVALID)
@@ -187,6 +193,8 @@ def check_keys(owner: str, name: str, kind: str, value: Mapping[Any, Any], at: i
     symbols = kind != "unsettled"
     for key, item in value.pairs() if isinstance(value, Map) else value.items():
         if symbols and key.__class__ is not Symbol:
+            if kind in LOOSE and (key.__class__ is str or key.__class__ is ULong):
+                continue
             if at is not None or not isinstance(key, str):
                 raise fault(f"{owner}: {name} has the key {key!r:.60}, no symbol", at, rule)
         elif key is None:
@@ -256,7 +264,9 @@ def _write(owner: str, name: str, kind: str, value: Any) -> bytes:
         values = cast("Mapping[object, Any]", value)
         check_keys(owner, name, kind, values, None)
         if kind in MAP_KEYS and kind != "unsettled" and not isinstance(values, Map):
-            values = {Symbol(cast("str", key)): item for key, item in values.items()}
+            values = {
+                Symbol(key) if isinstance(key, str) else key: item for key, item in values.items()
+            }
         return encode(values)
     if base == "message-id" and isinstance(value, int) and value.__class__ is not bool:
         return encode_ulong(value)

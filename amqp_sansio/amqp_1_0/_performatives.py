@@ -1561,7 +1561,7 @@ class Error(Composite):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("condition", "error-condition", None, True, False),
         ("description", "string", None, False, False),
-        ("info", "fields", None, False, False),
+        ("info", "error-info", None, False, False),
     )
     __match_args__ = ("condition", "description", "info")
 
@@ -1684,7 +1684,7 @@ class Modified(DeliveryState):
     WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = (
         ("delivery_failed", "boolean", None, False, False),
         ("undeliverable_here", "boolean", None, False, False),
-        ("message_annotations", "fields", None, False, False),
+        ("message_annotations", "state-annotations", None, False, False),
     )
     __match_args__ = ("delivery_failed", "undeliverable_here", "message_annotations")
 
@@ -2306,12 +2306,12 @@ class Header(Composite):
                 raise ValueError
             if count > 1:
                 code = buf[pos]
-                if code == 0x40:
-                    found.priority = 4
-                    pos += 1
-                elif code == 0x50:
+                if code == 0x50:
                     found.priority = buf[pos + 1]
                     pos += 2
+                elif code == 0x40:
+                    found.priority = 4
+                    pos += 1
                 else:
                     raise ValueError
                 if count > 2:
@@ -2569,13 +2569,13 @@ class Properties(Composite):
         found = NEW(Properties)
         if count:
             code = buf[pos]
-            if code == 0x40:
-                found.message_id = None
-                pos += 1
-            elif code == 0xA1:
+            if code == 0xA1:
                 at = pos + 2
                 pos = at + buf[pos + 1]
                 found.message_id = buf[at:pos].decode()
+            elif code == 0x40:
+                found.message_id = None
+                pos += 1
             elif code == 0x98:
                 at = pos + 1
                 pos = at + 16
@@ -2609,13 +2609,13 @@ class Properties(Composite):
                     raise ValueError
                 if count > 2:
                     code = buf[pos]
-                    if code == 0x40:
-                        found.to = None
-                        pos += 1
-                    elif code == 0xA1:
+                    if code == 0xA1:
                         at = pos + 2
                         pos = at + buf[pos + 1]
                         found.to = buf[at:pos].decode()
+                    elif code == 0x40:
+                        found.to = None
+                        pos += 1
                     elif code == 0xB1:
                         at = pos + 5
                         pos = at + READ_U32(buf, pos + 1)[0]
@@ -2624,13 +2624,13 @@ class Properties(Composite):
                         raise ValueError
                     if count > 3:
                         code = buf[pos]
-                        if code == 0x40:
-                            found.subject = None
-                            pos += 1
-                        elif code == 0xA1:
+                        if code == 0xA1:
                             at = pos + 2
                             pos = at + buf[pos + 1]
                             found.subject = buf[at:pos].decode()
+                        elif code == 0x40:
+                            found.subject = None
+                            pos += 1
                         elif code == 0xB1:
                             at = pos + 5
                             pos = at + READ_U32(buf, pos + 1)[0]
@@ -2679,14 +2679,14 @@ class Properties(Composite):
                                     raise ValueError
                                 if count > 6:
                                     code = buf[pos]
-                                    if code == 0x40:
-                                        found.content_type = None
-                                        pos += 1
-                                    elif code == 0xA3:
+                                    if code == 0xA3:
                                         at = pos + 2
                                         pos = at + buf[pos + 1]
                                         raw = buf[at:pos]
                                         found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                    elif code == 0x40:
+                                        found.content_type = None
+                                        pos += 1
                                     elif code == 0xB3:
                                         at = pos + 5
                                         pos = at + READ_U32(buf, pos + 1)[0]
@@ -2724,13 +2724,13 @@ class Properties(Composite):
                                                 raise ValueError
                                             if count > 9:
                                                 code = buf[pos]
-                                                if code == 0x40:
-                                                    found.creation_time = None
-                                                    pos += 1
-                                                elif code == 0x83:
+                                                if code == 0x83:
                                                     (moment,) = READ_I64(buf, pos + 1)
                                                     found.creation_time = INT(Timestamp, moment)
                                                     pos += 9
+                                                elif code == 0x40:
+                                                    found.creation_time = None
+                                                    pos += 1
                                                 else:
                                                     raise ValueError
                                                 if count > 10:
@@ -3082,6 +3082,7 @@ COMPOSITES.update(
 
 
 __all__ = [
+    "ACCEPTED",
     "Accepted",
     "Attach",
     "Begin",

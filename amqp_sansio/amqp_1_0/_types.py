@@ -259,6 +259,16 @@ class Same(Sequence[Any]):
         found = range(self._count)[index]
         return self._value if isinstance(found, int) else Same(self._value, len(found))
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Same):
+            return self._count == other._count and bool(not self._count or self._value == other._value)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"[{self._value!r}] * {self._count}"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Same, (self._value, self._count)
 
@@ -327,17 +337,21 @@ class Array(Sequence[Any]):
                 return False
             if self.wire is not None and self.wire == other.wire:
                 return True
-            return len(self._items) == len(other._items) and tuple(self) == tuple(other)
+            mine, others = self._items, other._items
+            if isinstance(mine, Same) and isinstance(others, Same):
+                return mine == others
+            return len(mine) == len(others) and tuple(mine) == tuple(others)
         if isinstance(other, (tuple, list)):
             items = cast("Sequence[Any]", other)
             return len(self._items) == len(items) and tuple(self) == tuple(items)
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(tuple([hashable(item) for item in self._items]))
+        return hash((len(self._items), *[hashable(item) for item in self._items[:1]]))
 
     def __repr__(self) -> str:
-        text = f"Array({list(self._items)!r}"
+        items = self._items
+        text = f"Array({items if isinstance(items, Same) else list(items)!r}"
         if not self._items or self._items[0].__class__ is not self.element:
             text += f", element={self.element.__name__}"
         if self.descriptors:

@@ -6,7 +6,7 @@ numbers are those of RFC 1982 (part 2 section 2.8.10).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ..endpoint import Side
 from . import states
@@ -107,7 +107,7 @@ class LinkBook:
     ends by the receiver's last word, `credit_known` the farthest such limit (both None: not known), `granted` the
     credit of its last flow. `current` is the
     delivery whose transfers have begun and not ended. `unsettled` are the deliveries by tag. `answered` is the side
-    whose attach answered the other's.
+    whose attach answered the other's. `quick` is what an endpoint's shortcut knows of it since the last attach.
     """
 
     __slots__ = (
@@ -121,6 +121,7 @@ class LinkBook:
         "granted",
         "halves",
         "name",
+        "quick",
         "sender",
         "session",
         "unsettled",
@@ -140,6 +141,7 @@ class LinkBook:
         self.available = 0
         self.current: DeliveryBook | None = None
         self.unsettled: dict[bytes, DeliveryBook] = {}
+        self.quick: tuple[int, ...] | None = None
 
     @property
     def source(self) -> object:
@@ -175,6 +177,11 @@ class LinkBook:
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> DeliveryBook:
         """A book for a delivery of this link; endpoints have their own kind."""
         return DeliveryBook(self, delivery_id, delivery_tag)
+
+    def __getstate__(self) -> object:
+        # What the shortcut knows is found again; commands that raise leave everything else as it was.
+        _, values = cast("tuple[None, dict[str, object]]", object.__getstate__(self))
+        return None, {**values, "quick": None}
 
 
 class DeliveryBook:

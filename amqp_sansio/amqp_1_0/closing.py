@@ -15,7 +15,7 @@ from ..errors import (
     Scope,
 )
 from ..events import By, Closed, CloseReport, Failed
-from . import hints, opening, sessions, states
+from . import endings, hints, opening, states
 from ._performatives import Close, Error, Open, decode_frame_body
 from .books import number_of
 from .conditions import DECODE_ERROR, FRAMING_ERROR, INTERNAL_ERROR, RESOURCE_LIMIT_EXCEEDED
@@ -138,7 +138,7 @@ def end_connection(connection: Connection, report: CloseReport, hint: CloseHint)
     if connection._report is not None:
         return
     connection._report = report
-    sessions.connection_ended(connection, report)
+    endings.connection_ended(connection, report)
     connection._stage = Stage.ENDED
     connection._timers.clear_all()
     connection._waiting_for = connection._sasl = None
@@ -157,7 +157,7 @@ def fail(connection: Connection, violation: Violation, hint: str = "") -> None:
         # It is closing anyway; the frame at fault is out of the way, so the peer's close may still be found.
         return
     if violation.scope is not Scope.CONNECTION:
-        sessions.fail(connection, violation)
+        endings.fail(connection, violation)
         return
     closable = _may_close(connection)
     error = RemoteProtocolError(
@@ -198,16 +198,6 @@ def fail_for(connection: Connection, error: Violation | CodecError | LocalProtoc
     fail(connection, error)
 
 
-def silent(connection: Connection, now: float) -> None:
-    """Nothing has come for too long: close with an error, and wait as long again (part 2 section 2.4.5)."""
-    threshold = connection.config.idle_time_out
-    text = f"nothing arrived for {threshold:g} seconds"
-    rule = "transport/connection/idle-close"
-    hint = "the peer or the network is dead, or its process is stopped"
-    fail(connection, Violation(RESOURCE_LIMIT_EXCEEDED, text, rule=rule), hint)
-    connection._timers.set("close", now + threshold)
-
-
 def misplaced(body: Performative | SaslFrame, octets: int) -> Violation:
     """A frame's body that isn't one: only performatives are, and only a transfer has a payload."""
     text = f"{body.NAME} with {octets} octets behind it" if octets else f"{body.NAME} in an AMQP frame"
@@ -241,5 +231,4 @@ __all__ = [
     "peer_closes",
     "receive",
     "send_close",
-    "silent",
 ]

@@ -14,13 +14,13 @@ from ..endpoint import CloseHint, Role, Side
 from ..errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
 from ..events import NEED_DATA, PAUSED, By, CloseReport, SendPaused, SendResumed, Signal
 from ..versions import AMQP_1_0, Version
-from . import closing, opening, sasl_layer, sessions, states
+from . import closing, idle, opening, sasl_layer, sessions, states
 from ._performatives import Close, Open, SaslFrame, Transfer, decode_frame_body
 from .books import number_of
-from .conditions import RESOURCE_LIMIT_EXCEEDED
 from .config import Config, check_config, own_channel_max, own_max_frame_size
-from .frames import AMQP, EMPTY_FRAME, FRAME, HEADER_SIZE, next_frame
+from .frames import AMQP, FRAME, HEADER_SIZE, next_frame
 from .session import make_error
+from .shortcut import fast_event
 from .stages import Stage
 from .violation import Violation, misuse
 
@@ -42,7 +42,6 @@ SCHEMA: Final = 1
 _KEEP: Final = CloseHint.KEEP
 _FRAMES: Final = Stage.FRAMES
 _TIMER_ORDER: Final = ("handshake", "close")
-_OPENING: Final = frozenset({Stage.FIRST, Stage.SASL, Stage.HEADER, Stage.OPENING})
 _frame: Final = FRAME.unpack_from
 _pack: Final = FRAME.pack
 _BEGIN: Final = 0x11
@@ -85,6 +84,7 @@ class Connection:
         "_report",
         "_report_later",
         "_sasl",
+        "_sasl_hostname",
         "_send_within",
         "_serial",
         "_sessions",
@@ -122,6 +122,7 @@ class Connection:
         self._events: deque[Event] = deque()
         self._stage = Stage.FIRST
         self._sasl: Any = None
+        self._sasl_hostname: str | None = None
         self._waiting_for: str | None = None
         self._ending: tuple[str, str] | None = None
         self._close_hint = CloseHint.KEEP
@@ -200,6 +201,10 @@ class Connection:
         if events:
             return events.popleft()
         signal: Signal = NEED_DATA
+        if self._stage is _FRAMES and self._waiting_for is None:
+            event = fast_event(self)
+            if event is not None:
+                return event
         while self._waiting_for is None:
             if self._stage is _FRAMES:
                 self._receive_frames(events)
@@ -221,7 +226,7 @@ class Connection:
         """Octets to write now, in one piece, at most `max_bytes`; what was held back may give a `SendResumed`."""
         self._clock.advance(now)
         if self._was_full:
-            self._count_silence_anew(now)
+            idle.count_anew(self, now)
         out = self._out
         if self._close_hint is CloseHint.CLOSE_NOW:
             return b""
@@ -229,7 +234,7 @@ class Connection:
         if octets:
             self._last_sent = now
         if self._stage is not _FRAMES or self._waiting_for is not None:
-            self._arm_timers(now)
+            idle.arm(self, now)
         if self._paused_sending and out.size <= self.config.limits.backlog_low:
             self._paused_sending = False
             self._events.append(SendResumed(out.size))
@@ -245,16 +250,13 @@ class Connection:
             if name == "close":
                 self._ending = ("close-timeout", "the peer did not answer the close")
             else:
-                text = f"the opening did not finish, next should come {self._stage.value}"
+                wanted = self._stage.value if self._waiting_for is None else f"an answer: {self._waiting_for}"
+                text = f"the opening did not finish, next should come {wanted}"
                 self._ending = ("handshake-timeout", text)
-        due = self._empty_frame_due()
-        if due is not None and due <= now:
-            self._keep_alive(now)
+        idle.keep_alive(self, now)
         if self._was_full:
-            self._count_silence_anew(now)
-        silence = self._silence_deadline()
-        if silence is not None and silence <= now:
-            closing.silent(self, now)
+            idle.count_anew(self, now)
+        idle.watch(self, now)
 
     @property
     def next_deadline(self) -> float | None:
@@ -262,7 +264,7 @@ class Connection:
         if self._ending is not None or self._close_hint is not CloseHint.KEEP:
             return None
         deadline = self._timers.next
-        for other in (self._empty_frame_due(), self._silence_deadline()):
+        for other in (idle.send_deadline(self), idle.silence_deadline(self)):
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
         return deadline
@@ -307,6 +309,13 @@ class Connection:
     def report(self) -> CloseReport | None:
         """Why the connection ended, once it has."""
         return self._report
+
+    @property
+    def hostname(self) -> str | None:
+        """The host, or virtual host, that the client wants: as its open says, before that as its sasl-init does."""
+        if self.role is Side.CLIENT:
+            return self.config.hostname
+        return self._sasl_hostname if self.peer_open is None else self.peer_open.hostname
 
     @property
     def max_frame_size(self) -> int:
@@ -544,45 +553,6 @@ class Connection:
             what = "closing" if self._report is None and not self._lost else "closed"
             raise EndpointClosed(f"the connection is {what}: {report}", report)
         raise LocalProtocolError(f"the connection is not open yet ({self.state}); wait for Opened")
-
-    def _arm_timers(self, now: float) -> None:
-        """The opening is timed from the first turn of the loop on, a close from when it has left."""
-        timers = self._timers
-        if self._stage in _OPENING or self._waiting_for == opening.OPEN:
-            if "handshake" not in timers.deadlines:
-                timers.set("handshake", now + self.config.handshake_timeout)
-        elif self._stage is Stage.CLOSING and (self._out.size or "close" not in timers.deadlines):
-            timers.set("close", now + self.config.close_timeout)
-
-    def _empty_frame_due(self) -> float | None:
-        if not self._send_within or self._out.size or self._last_sent is None:
-            return None
-        if self._half.state is not states.Connection.OPEN:
-            return None
-        return self._last_sent + self._send_within / 2
-
-    def _keep_alive(self, now: float) -> None:
-        """Send an empty frame, or say that it comes too late (1.0 part 2 section 2.4.5)."""
-        late = 2 * self._send_within
-        if self._last_sent is not None and now > self._last_sent + late:
-            text = f"this end sent nothing for {now - self._last_sent:g} seconds, the peer bears {late:g}"
-            report = CloseReport(By.LOCAL, 0, text, condition=RESOURCE_LIMIT_EXCEEDED)
-            closing.send_close(self, report, make_error(RESOURCE_LIMIT_EXCEEDED, text))
-            return
-        self._joint.step_empty(self._side)
-        self._out.append(EMPTY_FRAME)
-
-    def _silence_deadline(self) -> float | None:
-        threshold = self.config.idle_time_out
-        if not threshold or self._last_received is None or not self.is_open:
-            return None
-        return self._last_received + threshold if self.receive_budget else None
-
-    def _count_silence_anew(self, now: float) -> None:
-        """While the budget was 0 nobody read, so that the peer's silence said nothing."""
-        if self.receive_budget:
-            self._was_full = False
-            self._last_received = now
 
     def _end_later(self, now: float, kind: str, reason: str) -> None:
         self._clock.advance(now)

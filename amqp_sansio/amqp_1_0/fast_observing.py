@@ -17,13 +17,13 @@ from ._performatives import Accepted, Disposition, Transfer
 from .books import DeliveryBook
 from .frames import MIN_MAX_FRAME_SIZE
 from .message import Message, check_message
+from .observing_sections import body_of
 
 if TYPE_CHECKING:
     from .observing import OneZeroMachine
     from .observing_damage import Direction
 
 _FRAME: Final = Struct(">IHHI").unpack_from
-_SIZE: Final = Struct(">I").unpack_from
 _PLAIN: Final = 0x0200
 """A data offset of 2, and the type of AMQP frames."""
 _TRANSFER: Final = 0x0053_14C0
@@ -39,8 +39,6 @@ _SECOND: Final = 1
 _TAG_SIZE: Final = 32
 _MASK: Final = 0xFFFF_FFFF
 _HALF: Final = 0x8000_0000
-
-_DATA: Final = 0x75
 
 
 def fast_observed(machine: OneZeroMachine, direction: Direction) -> Observed | None:
@@ -130,23 +128,27 @@ def _transfer(
     ):
         return None
     payload = data[start:end]
-    at, begin, size = _data(payload)
+    at, begin, size = body_of(payload)
     if begin + size != octets:
         return None
     head = payload[:at]
-    if head != direction.good:
-        check_message(payload)
-        direction.good = head
     content: bytes | None = payload[begin:]
     digest = None
     treatment = machine.body
-    message = Message.from_wire(payload)
-    if treatment != "keep":
+    if treatment == "keep":
+        message = Message.from_wire(payload)
+    else:
         if treatment != "size":
             digest = sha256(content or b"").hexdigest()
         if treatment != "all":
             content = None
-            message = Message.from_wire(head)
+        message = Message.from_wire(head if content is None else payload)
+    if at == begin:
+        check_message(payload)
+    elif head != direction.good:
+        # What is read now needn't be read again.
+        message.check()
+        direction.good = head
     own.next_outgoing_id = (next_id + 1) & _MASK
     link.delivery_count = (link.delivery_count + 1) & _MASK
     if link.available:
@@ -166,35 +168,6 @@ def _transfer(
         seq, direction.side, channel, "content", "transfer", frame, message, content, size, digest, offset,
         end - pos, direction.at_ns if stop <= direction.mark_end else direction.when(stop),
     )  # fmt: skip
-
-
-def _data(payload: bytes) -> tuple[int, int, int]:
-    """Where the data section of a message begins, where its octets do, and how many these are.
-
-    Raises IndexError or struct.error, or gives sizes that don't fit, for a message of another kind.
-    """
-    pos = 0
-    while True:
-        code = payload[pos + 3]
-        if payload[pos + 1] != 0x53:
-            return 0, 0, -1
-        if payload[pos + 2] == _DATA:
-            break
-        if code == 0xC0 or code == 0xC1:
-            pos += 5 + payload[pos + 4]
-        elif code == 0xD0 or code == 0xD1:
-            pos += 8 + _SIZE(payload, pos + 4)[0]
-        elif code == 0x45:
-            pos += 4
-        else:
-            return 0, 0, -1
-    if payload[pos]:
-        return 0, 0, -1
-    if code == 0xA0:
-        return pos, pos + 5, payload[pos + 4]
-    if code == 0xB0:
-        return pos, pos + 8, _SIZE(payload, pos + 4)[0]
-    return 0, 0, -1
 
 
 def _disposition(

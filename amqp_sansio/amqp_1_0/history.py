@@ -140,7 +140,8 @@ class OneZeroHistory:
         transactions = self.transactions
         if len(transactions) >= self.limits.calls:
             oldest = transactions.pop(next(iter(transactions)))
-            for delivery in list(oldest.members.values()):
+            oldest.undeclare()
+            for delivery in oldest.members.values():
                 delivery.transaction = None
         found = transactions[controller, key] = Transaction(key, controller, link)
         return found
@@ -154,6 +155,7 @@ class OneZeroHistory:
 
     def _abandon(self, transaction: Transaction) -> list[MessageRecord]:
         """Nobody knows how a transaction ended; what a side has settled in it is open for good."""
+        transaction.undeclare()
         done: list[MessageRecord] = []
         for delivery in list(transaction.members.values()):
             if delivery.gone:
@@ -385,9 +387,9 @@ def _detach(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
     done: list[MessageRecord] = []
     if link.coordinator and side != link.sender:
         # The coordinator rolls back what isn't discharged (1.0 part 4 section 4.1).
-        for key, transaction in list(history.transactions.items()):
-            if transaction.link is link and (frame.error is not None or not transaction.ending):
-                del history.transactions[key]
+        for key, transaction in list(link.declared.items()):
+            if frame.error is not None or not transaction.ending:
+                history.transactions.pop((link.sender, key), None)
                 done += discharge(history, transaction, False, event)
     if link.places == [None, None] and (any(link.closed) or not link.open):
         done += history.close_link(link)

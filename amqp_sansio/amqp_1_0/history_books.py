@@ -122,15 +122,16 @@ class LinkBooks:
 
     `halves` are the last attaches of both sides, `places` where these hold: session and handle. `anew` says who has
     attached since both were. `open` are the deliveries that aren't settled, by tag. `closed` says who closed it for
-    good. `coordinator` says that it leads to a coordinator of transactions (1.0 part 4 section 4.1).
+    good. `coordinator` says that it leads to a coordinator of transactions (1.0 part 4 section 4.1), `declared` are
+    those that were declared on it and not discharged.
 
     `address` is the node at the server: the target of what a client sends, the source of what it receives; None
     also where each message says where it goes (`anonymous`).
     """
 
     __slots__ = (
-        "address", "anew", "anonymous", "closed", "coordinator", "halves", "name", "open", "places", "sender",
-        "under_way",
+        "address", "anew", "anonymous", "closed", "coordinator", "declared", "halves", "name", "open", "places",
+        "sender", "under_way",
     )  # fmt: skip
 
     def __init__(self, name: str | None, sender: int) -> None:
@@ -143,6 +144,7 @@ class LinkBooks:
         self.open: dict[bytes | int, Delivery] = {}
         self.under_way: UnderWay | None = None
         self.coordinator = False
+        self.declared: dict[object, Transaction] = {}
         self.address: str | None = None
         self.anonymous = False
 
@@ -248,6 +250,13 @@ class Transaction:
         self.link = link
         self.ending = False
         self.members: dict[int, Delivery] = {}
+        if link is not None:
+            link.declared[key] = self
+
+    def undeclare(self) -> None:
+        """It's over: the link knows it no more."""
+        if self.link is not None and self.link.declared.get(self.id) is self:
+            del self.link.declared[self.id]
 
 
 def outcome_name(state: Any) -> str | None:

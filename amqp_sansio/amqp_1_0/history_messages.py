@@ -5,7 +5,7 @@ part 3 section 3.4, part 4 section 4.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import CodecError
 from ..lifecycle import MessageRecord
@@ -24,6 +24,8 @@ from .history_books import (
 if TYPE_CHECKING:
     from ..observer import Observed
     from .history import OneZeroHistory
+
+T = TypeVar("T")
 
 Messages = Sequence[MessageRecord]
 _NONE: Final[Messages] = ()
@@ -188,23 +190,27 @@ def disposition(history: OneZeroHistory, event: Observed, frame: Any) -> Message
     deliveries = session.deliveries[sender]
     first = frame.first
     span = 0 if frame.last is None else (frame.last - first) % _SERIALS
-    for number, way in session.under_way[sender].items():
-        if (number - first) % _SERIALS <= span:
-            way.words[side] = (event, frame.state, frame.settled)
+    for way in _within(session.under_way[sender], first, span):
+        way.words[side] = (event, frame.state, frame.settled)
     if not span:
         one = deliveries.get(first)
         return (
             _NONE if one is None else _update(history, event, one, frame.state, frame.settled, side)
         )
-    if span < len(deliveries):
-        numbers = [(first + step) % _SERIALS for step in range(span + 1)]
-        found = [deliveries[number] for number in numbers if number in deliveries]
-    else:
-        found = [each for number, each in deliveries.items() if (number - first) % _SERIALS <= span]
     done: list[MessageRecord] = []
-    for delivery in found:
+    for delivery in _within(deliveries, first, span):
         done += _update(history, event, delivery, frame.state, frame.settled, side)
     return done
+
+
+def _within(numbered: dict[int, T], first: int, span: int) -> list[T]:
+    """What has a delivery-id from `first` to `span` more, which are serial numbers (RFC 1982)."""
+    if not numbered:
+        return []
+    if span < len(numbered):
+        numbers = [(first + step) % _SERIALS for step in range(span + 1)]
+        return [numbered[number] for number in numbers if number in numbered]
+    return [each for number, each in numbered.items() if (number - first) % _SERIALS <= span]
 
 
 def _update(
@@ -285,19 +291,19 @@ def resuming(history: OneZeroHistory, event: Observed, link: LinkBooks) -> Messa
     sender, receiver = link.halves[link.sender], link.halves[1 - link.sender]
     if not link.open or sender is None or receiver is None:
         return _NONE
-    done: list[MessageRecord] = []
     theirs, own = _states(receiver), _states(sender)
+    for states, final in ((theirs, False), (own, True)):
+        for tag, state in (states or {}).items():
+            delivery, name = link.open.get(tag), outcome_name(state)
+            if delivery is None or delivery.transaction is not None or name is None:
+                continue
+            if final or not delivery.final:
+                delivery.told, delivery.final = name, final
+    if own is None or sender.incomplete_unsettled:
+        return _NONE
+    done: list[MessageRecord] = []
     for delivery in list(link.open.values()):
-        tag = delivery.tag
-        if delivery.transaction is not None or tag is None:
-            continue
-        name = outcome_name(theirs.get(tag)) if theirs is not None else None
-        if name is not None and not delivery.final:
-            delivery.told = name
-        name = outcome_name(own.get(tag)) if own is not None else None
-        if name is not None:
-            delivery.told, delivery.final = name, True
-        if own is not None and tag not in own and not sender.incomplete_unsettled:
+        if delivery.transaction is None and delivery.tag is not None and delivery.tag not in own:
             # The sender has forgotten it, which is what settling is.
             delivery.forget()
             outcome = delivery.told or link.default_outcome or "settled"
@@ -305,7 +311,7 @@ def resuming(history: OneZeroHistory, event: Observed, link: LinkBooks) -> Messa
     return done
 
 
-def _states(attach: Any) -> dict[object, Any] | None:
+def _states(attach: Any) -> dict[bytes, Any] | None:
     """An attach's unsettled map, None without one that can be read."""
     if attach.unsettled is None:
         return None
@@ -381,6 +387,7 @@ def discharge(
     history: OneZeroHistory, transaction: Transaction, committed: bool, event: Observed
 ) -> list[MessageRecord]:
     """A transaction is over (1.0 part 4 section 4.4): `event` says so."""
+    transaction.undeclare()
     done: list[MessageRecord] = []
     for delivery in list(transaction.members.values()):
         outcome = delivery.promised

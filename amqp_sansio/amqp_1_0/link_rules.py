@@ -101,6 +101,7 @@ def attach(
         link.answered = side
     half.handle = frame.handle
     half.attach = frame
+    link.quick = None
     own.handles[frame.handle] = link
     if side == sender:
         count = frame.initial_delivery_count or 0
@@ -142,6 +143,7 @@ def detach(
     else:
         given = states.LinkInput.DETACH if frame.error is None else states.LinkInput.FAIL
     half.state = states.LINK[half.state][given]
+    link.quick = None
     own.handles.pop(frame.handle, None)
     key = (link.name, link.sender)
     if half.state is states.Link.FAILED:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from ..errors import CodecError
 from . import _sections
 from ._bodies import AmqpSequence, AmqpValue, Body, BodyKind, Data
 from ._decode import ENTRIES, NESTING, Map, read_value
 from ._encode import encode
 from ._fast import locate as fast_locate
-from ._fast import read_map, write_properties
+from ._fast import read_properties, read_symbols, write_properties
 from ._faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
 from ._octets import BINARY, READ_U32
 from ._performatives import Header, Properties
+from ._positions import position_octets, section_position
 from ._sections import Section, check_map, locate
 from ._types import Symbol
 from .performative import Composite
@@ -143,8 +143,11 @@ class Message:
         if self._bare is not None:
             parts.append(self._bare)
         else:
-            if self._properties is not None:
-                parts.append(self._properties.encode())
+            properties = self._properties
+            if properties is not None:
+                if properties.content_encoding is not None:
+                    _check_encoding(properties.content_encoding, self._body)
+                parts.append(properties.encode())
             values = self._application_properties
             if values is not _EMPTY and values:
                 try:
@@ -169,10 +172,34 @@ class Message:
         values: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
         values["body"] = self.typed_body
         message = Message(**{**values, **changes})
-        if not changes.keys() & {"body", "properties", "application_properties"}:
+        if "body" not in changes:
+            # A message from the wire may have none.
             message._body = values["body"]
+        if not changes.keys() & {"body", "properties", "application_properties"}:
             message._bare = self.bare
         return message
+
+    def check(self) -> None:
+        """Read every section now, so that nothing raises later. Raises CodecError for whatever is wrong in any.
+
+        >>> Message.from_wire(b"\\x00Sw\\xa1\\x02hi").check()
+        """
+        index = self._located()
+        for number in index:
+            if number == _HEADER:
+                _ = self.header
+            elif number == _PROPERTIES:
+                _ = self.properties
+            elif number == _APPLICATION_PROPERTIES:
+                _ = self.application_properties
+            elif number == _sections.FOOTER:
+                _ = self.footer
+            elif number == _sections.MESSAGE_ANNOTATIONS:
+                _ = self.message_annotations
+            elif number == _sections.DELIVERY_ANNOTATIONS:
+                _ = self.delivery_annotations
+            elif number != _DATA:
+                _ = self.typed_body
 
     @property
     def sections(self) -> tuple[tuple[str, int, int], ...]:
@@ -277,7 +304,7 @@ class Message:
         payload = self._payload
         found = _new(Map)
         try:
-            found._values, stop = read_map(payload, start + 3, len(payload), 0xA1)
+            found._values, stop = read_properties(payload, start + 3, len(payload))
             found._raw = payload[start + 3 : stop]
         except READ_FAULTS:
             found = self._read_map(_APPLICATION_PROPERTIES)
@@ -300,7 +327,7 @@ class Message:
         _, _, at, stop = section
         if number != _APPLICATION_PROPERTIES:
             try:
-                return Map.of_values(payload[at:stop], read_map(payload, at, stop, 0xA3)[0])
+                return Map.of_values(payload[at:stop], read_symbols(payload, at, stop)[0])
             except READ_FAULTS:
                 pass
         check_map(payload, at, stop, number)
@@ -466,6 +493,15 @@ _NAMES: Final = (
 )
 
 
+def _check_encoding(name: str, body: Body | None) -> None:
+    if not isinstance(body, Data):
+        rule = "properties.content-encoding/non-data"
+        raise fault("content-encoding is for bodies of data sections", None, rule, INVALID)
+    if name == "identity":
+        rule = "properties.content-encoding/identity"
+        raise fault("the content-encoding identity is never named", None, rule, INVALID)
+
+
 def _locate(payload: bytes) -> dict[int, Any]:
     try:
         return fast_locate(payload)
@@ -506,70 +542,7 @@ def check_message(payload: bytes) -> None:
 
     >>> check_message(Message("hi").encode())
     """
-    for number, start, at, stop in _listed(_locate(payload), len(payload)):
-        if number in (_HEADER, _PROPERTIES):
-            kind = Header if number == _HEADER else Properties
-            try:
-                end = kind.fast(payload, at, stop, start)[1]
-            except READ_FAULTS:
-                end = kind.read(payload, at, stop, NESTING - 1, ENTRIES, start)[1]
-            if end != stop:
-                raise fault("octets are left behind a section", end, "message/section-order")
-        elif number == _sections.AMQP_SEQUENCE or number == _sections.AMQP_VALUE:
-            read_value(payload, at, stop, NESTING, ENTRIES)
-        elif number != _DATA:
-            try:
-                read_map(payload, at, stop, 0xA1 if number == _APPLICATION_PROPERTIES else 0xA3)
-            except READ_FAULTS:
-                read_value(payload, at, stop, NESTING, ENTRIES)
-                check_map(payload, at, stop, number)
-
-
-def section_position(payload: bytes, octets: int) -> tuple[int, int]:
-    """Where in its sections a message is after its first `octets` octets: section-number and section-offset.
-
-    That is the position to name in a `Received` (1.0 part 3 section 3.4.1). `payload` need not have more than
-    these octets.
-
-    >>> section_position(Message(b"abc", header=Header(durable=True)).encode(), 9)
-    (1, 2)
-    """
-    end = len(payload)
-    if not 0 <= octets <= end:
-        raise ValueError(f"the payload has {end} octets, not {octets}")
-    number = pos = 0
-    while pos < octets:
-        try:
-            stop = _sections.next_section(payload, pos, end)[3]
-        except CodecError:
-            break
-        if stop > octets:
-            break
-        pos = stop
-        number += 1
-    return number, octets - pos
-
-
-def position_octets(payload: bytes, section_number: int, section_offset: int) -> int:
-    """How many octets of a message lie before a position of `Received`, the reverse of `section_position`.
-
-    Raises CodecError when the payload doesn't reach that far.
-
-    >>> position_octets(Message(b"abc", header=Header(durable=True)).encode(), 1, 2)
-    9
-    """
-    end = len(payload)
-    pos = 0
-    for _ in range(section_number):
-        pos = _sections.next_section(payload, pos, end)[3]
-    if pos + section_offset > end:
-        raise fault(
-            f"section {section_number} has no offset {section_offset}",
-            end,
-            "received/offset-meaning",
-            INVALID,
-        )
-    return pos + section_offset
+    Message.from_wire(payload).check()
 
 
 __all__ = [

@@ -16,7 +16,19 @@ from ..observer import Identified, Observed, Skipped
 from ..observer import Violation as Reported
 from ..versions import AMQP_1_0
 from . import states
-from ._performatives import Attach, Begin, Close, Detach, End, Flow, Open, SaslOutcome, Transfer
+from ._performatives import (
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    End,
+    Flow,
+    Open,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    Transfer,
+)
 from .fast_observing import fast_observed
 from .frames import (
     AMQP,
@@ -62,11 +74,15 @@ _CLOSES: Final = (Detach, End, Close, Begin, Attach)
 
 
 class OneZeroMachine:
-    """The machine for 1.0. `faults` are the broken rules of the unit at hand, `outcome` how the login ended."""
+    """The machine for 1.0.
+
+    `faults` are the broken rules of the unit at hand, `offered` the mechanisms of the server, `outcome` how the login
+    ended. `sasl`, `opened` and `closed` are the last units of each side that may be answered.
+    """
 
     __slots__ = (
-        "bodies", "body", "closed", "current", "directions", "events", "faults", "joint", "limits", "opened",
-        "outcome", "sasl", "seq", "setting",
+        "bodies", "body", "closed", "current", "directions", "events", "faults", "joint", "limits", "offered",
+        "opened", "outcome", "sasl", "seq", "setting",
     )  # fmt: skip
 
     def __init__(self, setting: Setting) -> None:
@@ -84,10 +100,10 @@ class OneZeroMachine:
         self.faults: list[Fault] = []
         self.seq = 0
         self.bodies = 0
-        # The last units of each side that may be answered.
         self.sasl: list[int | None] = [None, None]
         self.opened: list[int | None] = [None, None]
         self.closed: list[int | None] = [None, None]
+        self.offered: tuple[str, ...] = ()
         self.outcome: int | None = None
         self.events.append(
             Identified(AMQP_1_0, "", setting.client, setting.server, setting.by, setting.at_ns)
@@ -189,9 +205,9 @@ class OneZeroMachine:
             if direction.client or headers:
                 text = f"protocol header {header!r} on a connection of 1.0"
                 self.blame("transport/version/data-match", text, offset)
-        elif AMQP_HEADER in headers or header in headers or (headers and header == TLS_HEADER):
+        elif AMQP_HEADER in headers or header in headers:
             text = f"protocol header {header!r} behind {headers[-1]!r}"
-            self.blame("security/layer/nested", text, offset)
+            self.blame("transport/version/data-match", text, offset)
         elif header == SASL_HEADER:
             direction.layer = SASL
         if header == TLS_HEADER:
@@ -370,8 +386,13 @@ class OneZeroMachine:
                 if broken is not None:
                     self._fault(broken, offset)
                 direction.layer = SASL
-            if frame.NAME != "sasl-mechanisms":
+            if isinstance(frame, SaslMechanisms):
+                self.offered = frame.sasl_server_mechanisms
+            else:
                 answers, self.sasl[1 - number] = self.sasl[1 - number], None
+            if isinstance(frame, SaslInit) and self.offered and frame.mechanism not in self.offered:
+                text = f"sasl-init chooses {frame.mechanism}, which the server hasn't offered"
+                self.blame("security/sasl/mechanisms-first", text, offset)
             if isinstance(frame, SaslOutcome):
                 self.outcome = frame.code
             else:
@@ -395,7 +416,9 @@ class OneZeroMachine:
         octets = len(payload) + max(lost, 0)
         _, broken = self.joint.take(direction.number, number, frame, octets, self.seq)
         if broken is not None:
-            self._fault(broken, offset)
+            self._fault(broken, offset, frame)
+        if self.joint.tolerated:
+            self._take_tolerated(offset)
         receive_transfer(self, direction, number, frame, payload, offset, size, at_ns, lost)
 
     def _method(

@@ -8,10 +8,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from ..errors import CodecError
+from ._faults import READ_FAULTS
 from ._performatives import Declare, Discharge, Received
 from ._sections import AMQP_VALUE
 from .message import Message, check_message
-from .observing_sections import Sections
+from .observing_sections import Sections, body_of
 
 if TYPE_CHECKING:
     from ._performatives import Transfer
@@ -175,25 +176,33 @@ def _message(
 def read_message(
     machine: OneZeroMachine, payload: bytes, offset: int
 ) -> tuple[Message | None, bytes | None, int, str | None]:
-    """What a whole payload holds: as much as the machine is told to keep."""
-    pieces: list[bytes] = []
-    sections = Sections(len(payload))
-    sections.feed(payload, pieces)
+    """What a whole payload holds: as much as the machine is told to keep. Without octets there's no message."""
+    if not payload:
+        return (None, *_treat(machine, payload))
+    at = begin = 0
+    size = -1
     try:
         check_message(payload)
+        at, begin, size = body_of(payload)
     except CodecError as error:
         rule = (error.rule or "message/section-order").removeprefix("1.0/")
         machine.blame(rule, f"the message can't be read: {error}", offset)
-    body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    except READ_FAULTS:
+        # It's a message of a rarer kind, which the general way reads.
+        size = -1
+    if size >= 0 and begin + size == len(payload):
+        head, body, request = payload[:at], payload[begin:], False
+    else:
+        pieces: list[bytes] = []
+        sections = Sections(len(payload))
+        sections.feed(payload, pieces)
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        head = bytes(sections.head or b"")
+        request = sections.kind == "value" and body.startswith(_REQUESTS)
     kept, size, digest = _treat(machine, body)
-    if kept is not None or _is_request(sections, body):
-        return Message.from_wire(payload), kept, size, digest
-    return Message.from_wire(bytes(sections.head or b"")), None, size, digest
-
-
-def _is_request(sections: Sections, body: bytes) -> bool:
-    """Whether a body is a declare or a discharge: no application's octets, so it's always kept (part 4 section 4.2)."""
-    return sections.kind == "value" and body.startswith(_REQUESTS)
+    # A declare or a discharge is no application's: it's always kept (part 4 section 4.2).
+    whole = kept is not None or request
+    return Message.from_wire(payload if whole else head), kept, size, digest
 
 
 def _treat(machine: OneZeroMachine, body: bytes) -> tuple[bytes | None, int, str | None]:

@@ -191,6 +191,9 @@ class ObservingJoint(Joint):
             if broken is not None:
                 broken = self._told(side, broken)
         finally:
+            if len(half.channels) > self.bounds.channels:
+                del half.channels[next(iter(half.channels))]
+                self.missed()
             half.assumed = self.assumed
             if doubt and self.tolerated:
                 self.tolerated = [each for each in self.tolerated if each.rule in _EVER_WRONG]
@@ -224,10 +227,6 @@ class ObservingJoint(Joint):
     def bound(self, side: int, session: SessionBook) -> None:
         """Forget the oldest of what is above its limit; not everything is known from then on."""
         bounds = self.bounds
-        channels = self.halves[side].channels
-        if len(channels) > bounds.channels:
-            del channels[next(iter(channels))]
-            self.missed()
         own = session.halves[side]
         if len(own.handles) > bounds.consumers:
             del own.handles[next(iter(own.handles))]

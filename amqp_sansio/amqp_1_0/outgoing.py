@@ -23,19 +23,20 @@ _UNSETTLED: Final = 0
 
 
 class OutgoingDelivery(DeliveryBook):
-    """A delivery of a sender: its handle, and the message as long as it may have to be sent again.
+    """A delivery of a sender: its handle, and the whole `message` as long as it may have to be sent again.
 
-    `rest` is where the octets begin that aren't sent yet, None when all are; `last` says that they end the delivery,
-    `whole` that `payload` is the whole message.
+    `payload` are the octets that are being sent, `rest` where those begin that aren't sent yet (both None when none
+    are); `last` says that they end the delivery, `whole` that it was given as a whole message.
     """
 
-    __slots__ = ("frame", "handle", "last", "payload", "rest", "whole")
+    __slots__ = ("frame", "handle", "last", "message", "payload", "rest", "whole")
 
     link: Sender
 
     def __init__(self, link: Sender, delivery_id: int, delivery_tag: bytes) -> None:
         DeliveryBook.__init__(self, link, delivery_id, delivery_tag)
         self.handle: Handle[Any] = Handle((link.name, "out", delivery_tag))
+        self.message: bytes | None = None
         self.payload: bytes | None = None
         self.rest: int | None = None
         self.last = True
@@ -116,9 +117,9 @@ class Resending:
         self.link.session.connection._events.append(Settled((self.handle,), state))
 
 
-def applied(remote: State | None) -> State | None:
-    """The outcome that the receiver told, which the source takes over; None when it told none."""
-    return remote if is_outcome(remote) else None
+def decided(state: State | None) -> State | None:
+    """An outcome; None for what says only how far the data has come, or nothing."""
+    return state if is_outcome(state) else None
 
 
 def told(saved: SavedDelivery) -> State | None:
@@ -129,4 +130,4 @@ def told(saved: SavedDelivery) -> State | None:
     return local if isinstance(local, Received) else None
 
 
-__all__ = ["OutgoingDelivery", "Resending", "applied", "told"]
+__all__ = ["OutgoingDelivery", "Resending", "decided", "told"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .._serial import distance
 from ..errors import CodecError, LocalProtocolError
 from ..events import Handle, Settled
-from . import conditions, states
+from . import conditions, shortcut_commands, states
 from ._performatives import (
     Accepted,
     Coordinator,
@@ -120,6 +120,10 @@ class Receiver(Link):
 
     def accept(self, *deliveries: Delivery | int) -> tuple[Handle[Any], ...]:
         """The deliveries are taken over. See `update`."""
+        if len(deliveries) == 1:
+            handle = shortcut_commands.accept(self, deliveries[0])
+            if handle is not None:
+                return (handle,)
         return self.update(deliveries, _ACCEPTED)
 
     def reject(

@@ -175,6 +175,7 @@ _BEARER: Final = ("OAUTHBEARER", "XOAUTH2")
 def _init(connection: Connection, init: Any) -> None:
     name = str(init.mechanism)
     connection.mechanism = name
+    connection._sasl_hostname = init.hostname
     offered = offered_mechanisms(connection.config)
     if name not in offered:
         # The close code that the specification names here is defined nowhere; the outcome says it.

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from .._serial import distance
 from ..errors import LimitExceeded, LocalProtocolError
 from ..events import Handle, Settled
-from . import states
+from . import shortcut_commands, states
 from ._performatives import Coordinator, TransactionalState, Transfer
 from .events import CreditChanged, Resumed
 from .link import Link
 from .message import Message
-from .outgoing import OutgoingDelivery, Resending, applied, told
+from .outgoing import OutgoingDelivery, Resending, decided, told
 from .resume import LinkState, Resend, SavedDelivery, resume_action
+from .sending import NoCredit, check_mode, check_sendable, delivery_tag_of, settledness
 from .violation import Violation, misuse
 
 if TYPE_CHECKING:
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
     from .books import State
     from .session import Session
 
-_SETTLED: Final = 1
-_UNSETTLED: Final = 0
-_TAG_SIZE: Final = 32
 _SENDING: Final = states.Delivery.SENDING
-
-
-class NoCredit(LocalProtocolError):
-    """The receiver takes nothing at the moment; `CreditChanged` says when it does again."""
 
 
 class Sender(Link):
@@ -40,7 +34,7 @@ class Sender(Link):
 
     ROLE = False
 
-    __slots__ = ("_tags", "auto_settle", "kept_octets", "resending", "waiting")
+    __slots__ = ("_tags", "auto_settle", "begun", "kept_octets", "resending", "waiting")
 
     unsettled: dict[bytes, OutgoingDelivery]  # type: ignore[assignment]
 
@@ -50,6 +44,8 @@ class Sender(Link):
         self.kept_octets = 0
         self._tags = 0
         self.waiting: OutgoingDelivery | None = None
+        # The last one that was begun in parts and settled: nothing else knows it once the link has ended.
+        self.begun: OutgoingDelivery | None = None
         self.resending: deque[tuple[SavedDelivery, Resend, State | None, Handle[Any]]] = deque()
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> OutgoingDelivery:
@@ -99,6 +95,16 @@ class Sender(Link):
         message above the peer's max-message-size.
         """
         octets = message if isinstance(message, bytes) else message.encode()
+        if (
+            delivery_tag is None
+            and settled is None
+            and state is None
+            and rcv_settle_mode is None
+            and not (message_format or batchable)
+        ):
+            handle = shortcut_commands.send(self, octets)
+            if handle is not None:
+                return handle
         delivery = self._start(
             octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, True
         )
@@ -257,20 +263,21 @@ class Sender(Link):
                 break
             frame = Transfer(self.number, settled=frame.settled, state=_repeated(frame.state))
         delivery.rest = None
-        delivery.frame = None
-        if not delivery.whole:
-            delivery.payload = None
+        delivery.frame = delivery.payload = None
         if delivery.settled and delivery.last:
-            if not delivery.handle.done:
-                delivery.handle._complete(None)
-            self.forget(delivery)
+            if not delivery.whole:
+                self._settle([delivery], None)
+            else:
+                if not delivery.handle.done:
+                    delivery.handle._complete(None)
+                self.forget(delivery)
         self._no_longer_waiting(delivery)
 
     def forget(self, delivery: OutgoingDelivery) -> None:
         """A delivery is settled: its message isn't needed any more."""
-        if delivery.payload is not None and delivery.rest is None:
-            self.kept_octets -= len(delivery.payload)
-            delivery.payload = None
+        if delivery.message is not None:
+            self.kept_octets -= len(delivery.message)
+            delivery.message = None
 
     def next_tag(self) -> int:
         return self._tags
@@ -281,8 +288,8 @@ class Sender(Link):
             yield SavedDelivery(
                 tag,
                 delivery.message_format,
-                delivery.payload,
-                delivery.states[side] or applied(delivery.states[1 - side]),
+                delivery.message,
+                decided(delivery.states[side]) or decided(delivery.states[1 - side]),
                 delivery.states[1 - side],
             )
         for entry in self.resending:
@@ -350,6 +357,8 @@ class Sender(Link):
     def ended(self) -> list[Handle[Any]]:
         self.waiting = None
         handles = [each.handle for each in self.unsettled.values() if not each.handle.done]
+        if self.begun is not None and not self.begun.handle.done:
+            handles.append(self.begun.handle)
         return handles + [each[3] for each in self.resending]
 
     # Inside.
@@ -373,9 +382,9 @@ class Sender(Link):
         batchable: bool,
         whole: bool,
     ) -> OutgoingDelivery:
-        self._check_sendable(len(octets))
-        tag = self._tag(delivery_tag)
-        settled = self._settledness(settled)
+        check_sendable(self, len(octets))
+        tag = delivery_tag_of(self, delivery_tag)
+        settled = settledness(self, settled)
         session = self.session
         limits = session.connection.config.limits
         own = session.own
@@ -403,7 +412,7 @@ class Sender(Link):
             state,
             batchable=batchable,
         )
-        self._check_mode(rcv_settle_mode, settled)
+        check_mode(self, rcv_settle_mode, settled)
         if isinstance(state, TransactionalState) and isinstance(self.target, Coordinator):
             raise LocalProtocolError(
                 f"link {self.name!r} goes to the coordinator, transactional work goes over others",
@@ -428,11 +437,11 @@ class Sender(Link):
         delivery.whole = whole
         if not delivery.settled:
             if whole:
-                kept = octets if keep is None else keep
-                if delivery.rest is None:
-                    delivery.payload = kept
-                self.kept_octets += len(kept)
-        elif whole and not delivery.handle.done:
+                delivery.message = octets if keep is None else keep
+                self.kept_octets += len(delivery.message)
+        elif not whole:
+            self.begun = delivery
+        elif not delivery.handle.done:
             delivery.handle._complete(None)
         return delivery
 
@@ -486,91 +495,8 @@ class Sender(Link):
         self._step(frame, len(payload))
         session.connection._queue(session.channel, frame.encode(), payload)
 
-    def _check_sendable(self, size: int) -> None:
-        self._check()
-        if not self.credit:
-            if self.current is not None and self.waiting is None:
-                raise LocalProtocolError(
-                    f"a delivery on link {self.name!r} is under way; deliveries of one link don't mix",
-                    rule="1.0/transport/transfer/no-interleave",
-                )
-            why = "the session's window is full" if self._credit_alone() else "the receiver gave none"
-            if self.waiting is not None or self.resending:
-                why = "an earlier delivery isn't sent yet"
-            if not self.is_open:
-                why = "it isn't attached by the peer"
-            raise NoCredit(
-                f"link {self.name!r} has no credit, {why}; wait for CreditChanged",
-                rule="1.0/transport/flow/no-credit",
-            )
-        limit = self.max_message_size
-        if limit and size > limit:
-            raise LocalProtocolError(
-                f"a message of {size} octets, the peer takes {limit} on link {self.name!r}",
-                rule="1.0/transport/attach/max-message-size",
-            )
-        remote = self.remote
-        if remote is not None and remote.incomplete_unsettled:
-            raise LocalProtocolError(
-                f"the receiver's unsettled map of link {self.name!r} was incomplete: settle what it names, "
-                "detach and resume the link before sending anything new",
-                rule="1.0/transport/attach/incomplete-no-new",
-            )
-
-    def _credit_alone(self) -> bool:
-        limit = self.credit_limit
-        return limit is not None and distance(self.delivery_count, limit) > 0
-
     def _check_backlog(self, octets: bytes) -> None:
         self.session.connection._check_backlog(len(octets))
-
-    def _check_mode(self, rcv_settle_mode: int | None, settled: bool) -> None:
-        if rcv_settle_mode == 1 and not settled and self.rcv_settle_mode == 0:
-            raise LocalProtocolError(
-                f"link {self.name!r} has rcv-settle-mode first, a delivery can't have second",
-                rule="1.0/transport/transfer/rcv-illegal",
-            )
-
-    def _tag(self, delivery_tag: bytes | None) -> bytes:
-        if delivery_tag is None:
-            number = self._tags
-            delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
-            while delivery_tag in self.unsettled:
-                number += 1
-                delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
-            return delivery_tag
-        if len(delivery_tag) > _TAG_SIZE:
-            raise LocalProtocolError(
-                f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most",
-                rule="1.0/transport/delivery/tag-size",
-            )
-        if delivery_tag in self.unsettled:
-            raise LocalProtocolError(
-                f"delivery-tag {delivery_tag!r} belongs to an unsettled delivery of link {self.name!r}",
-                rule="1.0/transport/delivery/tag-unique",
-            )
-        return delivery_tag
-
-    def _settledness(self, settled: bool | None) -> bool:
-        mode = self.snd_settle_mode
-        if isinstance(self.target, Coordinator) and (settled or mode == _SETTLED):
-            raise LocalProtocolError(
-                "what goes to a coordinator isn't sent settled: its outcome is the answer",
-                rule="1.0/transactions/declare/unsettled",
-            )
-        if settled is None:
-            return mode == _SETTLED
-        if settled and mode == _UNSETTLED:
-            raise LocalProtocolError(
-                f"link {self.name!r} was attached with snd-settle-mode unsettled",
-                rule="1.0/transport/transfer/settled-mode-unsettled",
-            )
-        if not settled and mode == _SETTLED:
-            raise LocalProtocolError(
-                f"link {self.name!r} was attached with snd-settle-mode settled",
-                rule="1.0/transport/transfer/settled-mode-settled",
-            )
-        return settled
 
     def _begun(self) -> OutgoingDelivery:
         self._check()

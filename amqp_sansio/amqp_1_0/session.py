@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MAPPED: Final = states.Session.MAPPED
 _OUTGOING_WINDOW: Final = 0x7FFF_FFFF
 """Nothing but the peer's window holds transfers back."""
+_HANDLES: Final = 0xFFFF_FFFF
 
 
 class Session(SessionBook):
@@ -322,7 +323,7 @@ class Session(SessionBook):
         key = (name, sender)
         for session in self.connection._sessions.values():
             known = session.names.get(key)
-            if known is not None and known.halves[self.side].state is not states.Link.CLOSED:
+            if known is not None and not _name_is_free(known, self.side):
                 raise LocalProtocolError(
                     f"a link called {name!r} lives on session {session.channel}; "
                     "wait for its LinkClosed, or answer its LinkRequested",
@@ -352,15 +353,18 @@ class Session(SessionBook):
                 self.names[key] = before
             raise
 
-    def free_handle(self) -> int:
-        """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded."""
+    def free_handle(self, *, answering: bool = False) -> int:
+        """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded.
+
+        What the peer attaches is bounded by the handle-max that it was told, not by the links that this end opened.
+        """
         taken = self.own.handles
         number = 0
         # The handle of a link whose end the application hasn't heard of would be taken for that one.
         while number in taken or number in self.asked or number in self.leaving:
             number += 1
         begin = self.peer.begin
-        top = self.connection.config.limits.consumers - 1
+        top = _HANDLES if answering else self.connection.config.limits.consumers - 1
         if begin is not None:
             top = min(top, begin.handle_max)
         if number > top:
@@ -477,6 +481,13 @@ def _source(source: str | Source | None) -> Source | None:
 
 def _target(target: str | Target | Coordinator | None) -> Target | Coordinator | None:
     return Target(address=target) if isinstance(target, str) else target
+
+
+def _name_is_free(link: LinkBook, side: int) -> bool:
+    """Whether this end closed the link and the peer has detached too, if only without closing, as RabbitMQ answers."""
+    own, peer = link.halves[side], link.halves[1 - side]
+    closed = own.state is states.Link.CLOSED and peer.state is not states.Link.ATTACHED
+    return closed and own.attaches == peer.attaches
 
 
 def _knows_count(link: LinkBook, side: int) -> bool:

@@ -7,44 +7,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import EndpointClosed, LimitExceeded, RemoteProtocolError, Scope
-from ..events import Abandoned, By, Closed, CloseReport, Failed, Handle, Opened, Settled
-from . import conditions, states
+from ..events import By, Handle, Opened
+from . import conditions, settling, states
 from ._performatives import (
     Attach,
     Begin,
     Detach,
     Disposition,
     End,
-    Error,
     Flow,
     Transfer,
 )
-from .books import SessionBook, is_outcome
+from .books import SessionBook
+from .endings import abandon, close_link, end_session, remote_error, report_of
 from .events import (
     AvailableChanged,
-    DeliveryUpdated,
     Drained,
     LinkClosed,
     LinkFailed,
     LinkOpened,
     LinkRequested,
     SessionRequested,
-    Updated,
 )
 from .joint import Joint
 from .link import Link
-from .outgoing import OutgoingDelivery
 from .receiver import IncomingDelivery, Receiver
 from .sender import Sender
 from .session import Session
-from .values import Symbol
 from .violation import Violation, session_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ..limits import Limits
-    from .books import State
     from .connection import Connection
 
 _MAPPED: Final = states.Session.MAPPED
@@ -183,90 +178,15 @@ def _end(connection: Connection, channel: int, frame: End) -> None:
         by = By.LOCAL if answers else By.REMOTE
         if frame.error is not None:
             by = By.REMOTE
-            error = _remote_error(Scope.SESSION, session.channel, frame.error)
+            error = remote_error(Scope.SESSION, session.channel, frame.error)
         elif by is By.REMOTE and session.opening is not None and not session.opening.done:
             error = RemoteProtocolError(
                 "the peer ended the session at once, without an error",
                 scope=Scope.SESSION,
                 channel=session.channel,
             )
-        report = _report(by, frame.error)
-    _end_session(connection, session, report, error)
-
-
-def _end_session(
-    connection: Connection, session: Session, report: CloseReport, error: RemoteProtocolError | None
-) -> None:
-    """Both ends have left the session."""
-    handles = _close_books(session, report)
-    events = connection._events
-    if error is not None:
-        for handle in handles:
-            handle._fail(error)
-        events.append(Failed(Scope.SESSION, session.channel, error, report.by, tuple(handles)))
-    elif handles:
-        _abandon(connection, handles, report)
-    _announce_end(connection, session, report)
-    connection._sessions.pop(session.channel, None)
-
-
-def _close_books(session: Session, report: CloseReport) -> list[Handle[Any]]:
-    """Nothing more happens on the session; the handles that nothing has ended."""
-    handles: list[Handle[Any]] = []
-    if session.report is None:
-        session.report = report
-        if session.opening is not None and not session.opening.done:
-            handles.append(session.opening)
-    for link in _links(session):
-        if link.report is None:
-            handles += _close_link(link, report)
-    return handles
-
-
-def _close_link(link: Link, report: CloseReport) -> list[Handle[Any]]:
-    """Nothing more happens on the link; the handles that nothing has ended."""
-    link.report = report
-    handles = link.ended()
-    if link.opening is not None and not link.opening.done:
-        handles.insert(0, link.opening)
-    return handles
-
-
-def _links(session: Session) -> list[Link]:
-    """Every link of which an application may know, and whose end it hasn't been told."""
-    found: dict[int, Any] = {}
-    books: tuple[Any, ...] = (
-        *session.own.handles.values(),
-        *session.asked.values(),
-        *session.leaving.values(),
-        *session.names.values(),
-    )
-    for each in books:
-        if each.number not in found or each.halves[session.side].state is _ATTACHED:
-            found[each.number] = each
-    return list(found.values())
-
-
-def _announce_end(connection: Connection, session: Session, report: CloseReport) -> None:
-    events = connection._events
-    for link in _links(session):
-        if not link.told:
-            link.told = True
-            events.append(
-                LinkClosed(
-                    Scope.LINK, session.channel, link.report or report, link.number, link.name, True
-                )
-            )
-    events.append(Closed(Scope.SESSION, session.channel, session.report or report))
-
-
-def _abandon(
-    connection: Connection, handles: list[Handle[Any]], report: CloseReport, resumable: bool = True
-) -> None:
-    error = EndpointClosed(f"no answer will come: {report}", report)
-    for handle in handles:
-        handle._fail(error)
-    connection._events.append(Abandoned(tuple(handles), report, resumable))
+        report = report_of(by, frame.error)
+    end_session(connection, session, report, error)
 
 
 def _attach(connection: Connection, channel: int, frame: Attach) -> None:
@@ -289,7 +209,18 @@ def _attach(connection: Connection, channel: int, frame: Attach) -> None:
             )
             link.compare()
     elif link.halves[side].state is states.Link.DETACHED:
-        link.ask(session.free_handle(), frame)
+        try:
+            number = session.free_handle(answering=True)
+        except LimitExceeded as error:
+            # Without a handle there's no way to say no to this link alone.
+            raise session_error(
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                str(error),
+                "transport/session/handle-max",
+                channel,
+                session,
+            ) from None
+        link.ask(number, frame)
         connection._events.append(LinkRequested(session.channel, link.number, frame))
     # Else this end has closed the link, and the peer attached it to close it too (section 2.6.6).
 
@@ -318,7 +249,12 @@ def _detach(connection: Connection, channel: int, frame: Detach) -> None:
     session: Session = link.session
     crossed = frame.closed and link.halves[session.side].state is states.Link.DETACHED
     if session.own.state is _MAPPED:
-        if link.requested is not None:
+        if link.requested is not None and _refuses(link.requested):
+            # The end of an earlier link of that name: an answer would be taken for a new one, and so on for ever.
+            link.requested = None
+            session.names.pop((link.name, link.sender), None)
+            answers = False
+        elif link.requested is not None:
             link.answer_refusing()
             connection._send(session.channel, Detach(link.number, frame.closed))
             answers = False
@@ -328,10 +264,16 @@ def _detach(connection: Connection, channel: int, frame: Detach) -> None:
             # This end detached while the peer closed: attach once more, to close too (section 2.6.6).
             connection._send(session.channel, link.local)
             connection._send(session.channel, Detach(link.local.handle, True))
-    session.asked.pop(link.number, None)
-    if session.leaving.get(link.number) is link:
-        del session.leaving[link.number]
+    number: int = link.number
+    session.asked.pop(number, None)
+    if session.leaving.get(number) is link:
+        del session.leaving[number]
     _end_link(connection, link, frame, answers)
+
+
+def _refuses(attach: Attach) -> bool:
+    """Whether an attach has no terminus at its own end, as it's sent by who doesn't want the link (section 2.6.3)."""
+    return (attach.target if attach.role else attach.source) is None
 
 
 def _end_link(connection: Connection, link: Link, frame: Detach, answers: bool) -> None:
@@ -343,13 +285,13 @@ def _end_link(connection: Connection, link: Link, frame: Detach, answers: bool) 
     )
     if link.report is None:
         by = By.LOCAL if answers and frame.error is None else By.REMOTE
-        report = _report(by, frame.error if by is By.REMOTE else link.closing)
+        report = report_of(by, frame.error if by is By.REMOTE else link.closing)
         refused = by is By.REMOTE and link.opening is not None and not link.opening.done
-        handles = _close_link(link, report)
+        handles = close_link(link, report)
         if frame.error is not None or refused:
             error = _refusal(link) if frame.error is None else None
             if error is None and frame.error is not None:
-                error = _remote_error(Scope.LINK, session.channel, frame.error)
+                error = remote_error(Scope.LINK, session.channel, frame.error)
             assert error is not None
             for handle in handles:
                 handle._fail(error)
@@ -359,7 +301,7 @@ def _end_link(connection: Connection, link: Link, frame: Detach, answers: bool) 
                 )
             )
         elif handles:
-            _abandon(connection, handles, report, not closed)
+            abandon(connection, handles, report, not closed)
     if not link.told:
         link.told = True
         assert link.report is not None
@@ -442,74 +384,9 @@ def _disposition(connection: Connection, channel: int, frame: Disposition) -> No
     if not deliveries:
         return
     if frame.role:
-        _receiver_said(connection, session, deliveries, frame)
+        settling.receiver_said(connection, session, deliveries, frame)
     else:
-        _sender_said(connection, session, deliveries, frame)
-
-
-def _receiver_said(
-    connection: Connection, session: Any, deliveries: list[Any], frame: Disposition
-) -> None:
-    """The peer received what this end sent."""
-    state = frame.state
-    if frame.settled:
-        _settle(connection, deliveries, state)
-        return
-    if state is None:
-        return
-    settling: list[OutgoingDelivery] = []
-    told: list[OutgoingDelivery] = []
-    can = session.own.state is _MAPPED and is_outcome(state)
-    for delivery in deliveries:
-        mine = can and delivery.link.auto_settle and delivery.rest is None
-        (settling if mine else told).append(delivery)
-    if told:
-        connection._events.append(Updated(tuple([each.handle for each in told]), state))
-    if settling:
-        session.disposition(False, [each.delivery_id for each in settling], state, True)
-        _settle(connection, settling, state)
-
-
-def _settle(
-    connection: Connection, deliveries: list[Any], state: State | None
-) -> None:
-    """Deliveries of this end are settled, with the state told now or before."""
-    peer = 1 - connection._side
-    groups: list[tuple[State | None, list[Handle[Any]]]] = []
-    for delivery in deliveries:
-        final = delivery.states[peer] if state is None else state
-        delivery.link.forget(delivery)
-        handle = delivery.handle
-        if handle.done:
-            continue
-        handle._complete(final)
-        if groups and groups[-1][0] == final:
-            groups[-1][1].append(handle)
-        else:
-            groups.append((final, [handle]))
-    for final, handles in groups:
-        connection._events.append(Settled(tuple(handles), final))
-
-
-def _sender_said(
-    connection: Connection, session: Any, deliveries: list[Any], frame: Disposition
-) -> None:
-    """The peer sent what this end received."""
-    handles: list[Handle[Any]] = []
-    others: list[int] = []
-    for delivery in deliveries:
-        handle = delivery.handle
-        if frame.settled and handle is not None and not handle.done:
-            handle._complete(frame.state or delivery.states[connection._side])
-            handles.append(handle)
-        else:
-            others.append(delivery.delivery_id)
-    if handles:
-        connection._events.append(Settled(tuple(handles), handles[0].result if frame.state is None else frame.state))
-    if others:
-        connection._events.append(
-            DeliveryUpdated(session.channel, tuple(others), frame.state, frame.settled)
-        )
+        settling.sender_said(connection, session, deliveries, frame)
 
 
 _RECEIVE: Final[dict[type[Any], Callable[[Connection, int, Any], None]]] = {
@@ -522,89 +399,4 @@ _RECEIVE: Final[dict[type[Any], Callable[[Connection, int, Any], None]]] = {
 }
 
 
-# Errors, and the end of everything.
-
-
-def fail(connection: Connection, violation: Violation) -> None:
-    """The peer broke a rule of a link or session: end that one, and tell it why."""
-    error = violation.error(connection._unit_offset)
-    session: Any = violation.session
-    link: Any = violation.link
-    report = CloseReport(
-        By.LOCAL, 0, str(violation), condition=violation.condition, rule=error.rule
-    )
-    told = Error(Symbol(violation.condition), _short(str(violation)))
-    error.channel = session.channel
-    if violation.scope is Scope.LINK:
-        link.drop()
-        own = link.halves[session.side]
-        if session.own.state is _MAPPED and (own.state is _ATTACHED or link.requested is not None):
-            if link.requested is not None:
-                link.answer_refusing()
-            connection._send(session.channel, Detach(link.number, True, told))
-            session.leaving[link.number] = link
-        if link.report is not None:
-            return
-        handles = _close_link(link, report)
-        for handle in handles:
-            handle._fail(error)
-        connection._events.append(
-            LinkFailed(
-                Scope.LINK, session.channel, error, By.LOCAL, tuple(handles), link.number, link.name
-            )
-        )
-        return
-    if session.own.state is _UNMAPPED:
-        if session.requested is None:
-            session.ask(_spare(connection, session), session.peer.begin)
-        session.answer_begin()
-    if session.own.state is _MAPPED:
-        connection._send(session.channel, End(told))
-    if session.report is not None:
-        return
-    handles = _close_books(session, report)
-    for handle in handles:
-        handle._fail(error)
-    connection._events.append(
-        Failed(Scope.SESSION, session.channel, error, By.LOCAL, tuple(handles))
-    )
-
-
-def _spare(connection: Connection, session: Session) -> int:
-    """A channel to refuse a session on that has none."""
-    number = 0
-    while number in connection._sessions:
-        number += 1
-    connection._sessions[number] = session
-    return number
-
-
-def connection_ended(connection: Connection, report: CloseReport) -> None:
-    """The connection is over: end what is open, links and sessions before the connection."""
-    handles: list[Handle[Any]] = []
-    for session in connection._sessions.values():
-        handles += _close_books(session, report)
-    if handles:
-        _abandon(connection, handles, report)
-    for session in connection._sessions.values():
-        _announce_end(connection, session, report)
-    connection._sessions.clear()
-
-
-def _report(by: By, error: Error | None) -> CloseReport:
-    if error is None:
-        return CloseReport(by)
-    return CloseReport(by, 0, error.description or "", condition=str(error.condition))
-
-
-def _remote_error(scope: Scope, channel: int, error: Error) -> RemoteProtocolError:
-    text = f"{error.condition}: {error.description}" if error.description else str(error.condition)
-    return RemoteProtocolError(text, scope=scope, channel=channel, condition=str(error.condition))
-
-
-def _short(text: str) -> str:
-    """A description that fits any frame."""
-    return text if len(text) <= 200 else f"{text[:197]}..."
-
-
-__all__ = ["EndpointJoint", "connection_ended", "fail", "find", "open_session", "receive"]
+__all__ = ["EndpointJoint", "find", "open_session", "receive"]

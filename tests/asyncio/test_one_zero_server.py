@@ -29,6 +29,7 @@ from amqp_sansio.errors import EndpointClosed, LinkEnded
 from amqp_sansio.events import Closed
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
+from amqp_sansio.uri import parse
 from amqp_sansio_asyncio import (
     OneZeroServerConnection,
     Recorder,
@@ -348,7 +349,12 @@ def test_a_full_stream_stops_the_reading_but_nobody_who_waits() -> None:
     run(main())
 
 
+@pytest.mark.rule("1.0/security/tls/validate")
+@pytest.mark.rule("1.0/security/tls/pure")
+@pytest.mark.rule("1.0/transport/port-tls")
 def test_tls(tmp_path: Path) -> None:
+    """amqps is port 5671 and TLS from the first octet, the certificate checked."""
+    assert parse("amqps://localhost").port == 5671
     certificates = make_certificates(tmp_path)
 
     async def main() -> None:

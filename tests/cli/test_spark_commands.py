@@ -27,12 +27,12 @@ def test_the_demo_shows_the_tables_and_answers(cli: Run, tmp_path: Path) -> None
     lines = done.stdout.splitlines()
     titles = [line[3:] for line in lines if line.startswith("== ")]
     assert titles[:4] == [
-        "connections: 8 rows",
-        "events: 526 rows, the first 12",
-        "messages: 246 rows, 2 of each kind and outcome",
+        "connections: 11 rows",
+        "events: 601 rows, the first 12",
+        "messages: 256 rows, 2 of each kind and outcome",
         "violations: 2 rows",
     ]
-    assert len(titles) == 9
+    assert len(titles) == 10
     assert "nothing" not in lines
     shown = [line for line in lines if not line.startswith("  ")]
     assert max(map(len, shown)) <= 100

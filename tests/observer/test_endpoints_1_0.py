@@ -22,7 +22,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0.config import Config
 from amqp_sansio.amqp_1_0.events import Delivery
-from amqp_sansio.observer import Observed, Observer, Skipped, Violation
+from amqp_sansio.observer import Identified, Observed, Observer, Skipped, Violation
 from amqp_sansio.sasl import Plain
 from tests.support.observing import CLIENT, accounted, take, watch
 from tests.support.pair_1_0 import SIDES, Accepting, Pair, client_config, server_config
@@ -282,6 +282,46 @@ def test_a_late_observer_sees_no_broken_rule_either(steps: list[Step], lost: int
     for body in ("all", "size"):
         events = watch(Observer(body=body), recorder.arrivals[lost:])
         assert not [event for event in events if isinstance(event, Violation)]
+
+
+_GAPS: Final = st.lists(
+    st.tuples(st.integers(0, 500), st.integers(0, 5000), st.sampled_from((1, 5, 30, 200, 5000))),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(_STEPS, _GAPS, st.booleans())
+def test_gaps_make_no_broken_rule_and_no_unit(
+    steps: list[Step], gaps: list[tuple[int, int, int]], told: bool
+) -> None:
+    recorder = _Recorder()
+    play = _Play(recorder)
+    for step in steps:
+        play.do(step)
+    play.finish()
+    sent = {_key(event) for event in watch(Observer(client=CLIENT), recorder.arrivals)}
+    arrivals = list(recorder.arrivals)
+    for which, where, size in gaps:
+        index = which % len(arrivals)
+        sender, what, at_ns = arrivals[index]
+        if isinstance(what, bytes):
+            begin = where % len(what)
+            end = min(len(what), begin + size)
+            parts: list[bytes | int] = [what[:begin], end - begin, what[end:]]
+            arrivals[index : index + 1] = [(sender, part, at_ns) for part in parts if part]
+    events = watch(Observer(client=CLIENT if told else None), arrivals)
+    assert not [event for event in events if isinstance(event, Violation)]
+    named = [event for event in events if isinstance(event, Identified)][-1]
+    if named.client in (CLIENT, None):
+        assert {_key(event) for event in events} <= sent | {None}
+
+
+def _key(event: object) -> tuple[object, ...] | None:
+    """What a unit is, whatever was kept of its message."""
+    if not isinstance(event, Observed):
+        return None
+    return event.sender, event.channel, event.event, event.offset, repr(event.content)
 
 
 class _Recorder:

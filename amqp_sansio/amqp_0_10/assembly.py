@@ -1,0 +1,82 @@
+"""Assembly: which segments and frames of one control or command have come, by the flags of its frames.
+
+One is under way at most on each channel and track (part 1 section 4.4.1).
+"""
+
+from __future__ import annotations
+
+from .frames import (
+    BEGINS,
+    FIRST_FRAME,
+    FIRST_SEGMENT,
+    LAST_FRAME,
+    LAST_SEGMENT,
+    SEGMENTS,
+)
+
+
+class Assembly:
+    """`kind` is the type of the segment under way or ended last, -1 before the first one.
+
+    `ended` says that this segment has ended, `whole` that the assembly has.
+
+    >>> assembly = Assembly()
+    >>> assembly.step(0x0B, 1), assembly.whole
+    ('', False)
+    >>> assembly.step(0x07, 3), assembly.whole
+    ('', True)
+    """
+
+    __slots__ = ("ended", "kind", "place", "whole")
+
+    def __init__(self) -> None:
+        self.kind = -1
+        self.place = 0
+        self.ended = True
+        self.whole = False
+
+    def step(self, flags: int, kind: int) -> str:
+        """Take the next frame; "", or what its flags contradict, with nothing changed."""
+        place = flags & (FIRST_SEGMENT | LAST_SEGMENT)
+        fault = self._begin(flags, kind) if flags & FIRST_FRAME else self._go_on(place, kind)
+        if fault:
+            return fault
+        self.kind = kind
+        self.place = place
+        self.ended = flags & LAST_FRAME != 0
+        self.whole = self.ended and place & LAST_SEGMENT != 0
+        return ""
+
+    def _begin(self, flags: int, kind: int) -> str:
+        name = SEGMENTS[kind]
+        if not self.ended:
+            return f"a {name} segment begins, the {SEGMENTS[self.kind]} segment before it has no last frame"
+        if self.kind < 0:
+            return (
+                ""
+                if flags & FIRST_SEGMENT
+                else f"a {name} segment that isn't the first comes first"
+            )
+        if flags & FIRST_SEGMENT:
+            return f"a {name} segment is the first one behind another"
+        if kind <= self.kind:
+            return f"a {name} segment behind a {SEGMENTS[self.kind]} segment"
+        return ""
+
+    def _go_on(self, place: int, kind: int) -> str:
+        name = SEGMENTS[kind]
+        if self.ended:
+            return f"a {name} segment goes on that hasn't begun"
+        if kind != self.kind:
+            return f"a {name} segment goes on, a {SEGMENTS[self.kind]} segment is under way"
+        if place != self.place:
+            return f"the frames of a {name} segment disagree about its place"
+        return ""
+
+
+def begins(flags: int) -> bool:
+    """Whether a frame with these flags is the first one of an assembly."""
+    return flags & BEGINS == BEGINS
+
+
+__all__ = ["Assembly", "begins"]

@@ -1,0 +1,272 @@
+"""What units mean to the messages of a session of 0-10: transfers, and what settles them (part 1 sections 3 and 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from .._serial import MASK
+from ..endpoint import Side
+from ..errors import CodecError
+from ..lifecycle import MessageRecord
+from .history_books import SessionBooks, Transaction
+from .observing_ids import covered
+
+if TYPE_CHECKING:
+    from ..observer import Observed
+    from .history import ZeroTenHistory
+
+Messages = Sequence[MessageRecord]
+_NONE: Final[Messages] = ()
+
+_ACCEPT_NONE: Final = 1
+
+
+def _transfer(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    books = history.session(event.channel)
+    if event.sender is Side.CLIENT:
+        return _publish(history, event, command, books)
+    return _deliver(history, event, command, books)
+
+
+def _publish(
+    history: ZeroTenHistory, event: Observed, command: Any, books: SessionBooks
+) -> Messages:
+    delivery = _delivery_properties(event)
+    number: int | None = getattr(event, "command_id", None)
+    message = MessageRecord(
+        event,
+        history.version,
+        "publish",
+        exchange=command.destination,
+        routing_key=getattr(delivery, "routing_key", None),
+        tag=number,
+        link=books.label,
+    )
+    if number is None:
+        return (message,)
+    done: list[MessageRecord] = []
+    _put(books.publishes, number, message, history.limits.unconfirmed, done)
+    if books.transacted:
+        published = books.transaction.published
+        published.append(message)
+        if len(published) > history.limits.unconfirmed:
+            oldest = published.pop(0)
+            if oldest.outcome is None and oldest not in done:
+                done.append(oldest)
+    return done
+
+
+def _deliver(
+    history: ZeroTenHistory, event: Observed, command: Any, books: SessionBooks
+) -> Messages:
+    delivery = _delivery_properties(event)
+    number: int | None = getattr(event, "command_id", None)
+    destination = command.destination
+    queue, mode = books.subscriptions.get(destination or "", (None, 0))
+    if command.accept_mode is not None:
+        mode = command.accept_mode
+    message = MessageRecord(
+        event,
+        history.version,
+        "deliver",
+        exchange=getattr(delivery, "exchange", None),
+        routing_key=getattr(delivery, "routing_key", None),
+        address=queue,
+        tag=number,
+        redelivered=bool(getattr(delivery, "redelivered", False)),
+        queue=queue,
+        consumer_tag=destination,
+        link=books.label,
+    )
+    if number is None:
+        if mode == _ACCEPT_NONE:
+            message.settle("settled")
+        return (message,)
+    done: list[MessageRecord] = []
+    waiting = books.given if mode == _ACCEPT_NONE else books.deliveries
+    _put(waiting, number, message, history.limits.unsettled, done)
+    return done
+
+
+def _put(
+    waiting: dict[int, MessageRecord],
+    number: int,
+    message: MessageRecord,
+    most: int,
+    done: list[MessageRecord],
+) -> None:
+    """A message is open; at most `most` are."""
+    before = waiting.pop(number, None)
+    if before is not None:
+        done.append(before)
+    waiting[number] = message
+    if len(waiting) > most:
+        done.append(waiting.pop(next(iter(waiting))))
+
+
+def _delivery_properties(event: Observed) -> Any:
+    """The struct of that name; None without one, or when the header segment can't be read."""
+    try:
+        return getattr(event.properties, "delivery_properties", None)
+    except CodecError:
+        return None
+
+
+def _subscribe(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    subscriptions = history.session(event.channel).subscriptions
+    subscriptions[command.destination or ""] = (command.queue, command.accept_mode or 0)
+    if len(subscriptions) > history.limits.consumers:
+        del subscriptions[next(iter(subscriptions))]
+    return _NONE
+
+
+def _unsubscribe(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    history.session(event.channel).subscriptions.pop(command.destination or "", None)
+    return _NONE
+
+
+# Settlement.
+
+
+def _take(
+    history: ZeroTenHistory, event: Observed, command: Any
+) -> list[tuple[int, MessageRecord]]:
+    """The open messages of the other side that a command names; they aren't open any more."""
+    books = history.session(event.channel)
+    waiting = books.deliveries if event.sender is Side.CLIENT else books.publishes
+    if not command.transfers or not waiting:
+        return []
+    return [(number, waiting.pop(number)) for number in covered(waiting, command.transfers)]
+
+
+def _accept(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    books = history.session(event.channel)
+    taken = _take(history, event, command)
+    if books.transacted:
+        if event.sender is Side.CLIENT:
+            books.transaction.accepted.update(taken)
+        return _NONE
+    return _settled(taken, "accepted", event)
+
+
+def _release(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    return _settled(_take(history, event, command), "released", event)
+
+
+def _reject(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    taken = _take(history, event, command)
+    for _, message in taken:
+        message.code, message.text = command.code, command.text
+    return _settled(taken, "rejected", event)
+
+
+def _settled(taken: list[tuple[int, MessageRecord]], outcome: str, event: Observed) -> Messages:
+    for _, message in taken:
+        message.settle(outcome, event)
+    return [message for _, message in taken]
+
+
+def _exception(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    """A command has failed: when it's a message's, that's its end (part 1 section 3.4.1.3)."""
+    books = history.session(event.channel)
+    if event.sender is Side.CLIENT or command.command_id is None:
+        return _NONE
+    message = books.publishes.pop(command.command_id, None)
+    if message is None:
+        return _NONE
+    message.code, message.text = command.error_code, command.description
+    message.settle("rejected", event)
+    return (message,)
+
+
+def _completed(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
+    """The commands of the other side that are done (part 1 section 3.2.3)."""
+    books = history.session(event.channel)
+    commands = control.commands
+    if not commands:
+        return _NONE
+    done: list[MessageRecord] = []
+    if event.sender is Side.CLIENT:
+        for number in covered(books.given, commands):
+            message = books.given.pop(number)
+            message.settle("settled", event)
+            done.append(message)
+        return done
+    held = {id(message) for message in _held_back(books)} if books.transacted else ()
+    for number in covered(books.publishes, commands):
+        message = books.publishes.pop(number)
+        if id(message) not in held:
+            message.settle("accepted", event)
+            done.append(message)
+    for number in covered(books.ending, commands):
+        committed, transaction = books.ending.pop(number)
+        done += _end(books, transaction, committed, event)
+    return done
+
+
+def _held_back(books: SessionBooks) -> list[MessageRecord]:
+    """The client's messages whose transaction isn't over."""
+    found = list(books.transaction.published)
+    for _, transaction in books.ending.values():
+        found += transaction.published
+    return found
+
+
+def _end(
+    books: SessionBooks, transaction: Transaction, committed: bool, event: Observed
+) -> list[MessageRecord]:
+    """A transaction is over; after a rollback its deliveries are open again (part 1 section 10, tx)."""
+    done = [message for message in transaction.published if message.outcome is None]
+    for message in done:
+        message.settle("accepted" if committed else "released", event)
+        if message.tag is not None and books.publishes.get(message.tag) is message:
+            del books.publishes[message.tag]
+    if committed:
+        for message in transaction.accepted.values():
+            message.settle("accepted", event)
+            done.append(message)
+    elif transaction.accepted:
+        books.deliveries.update(transaction.accepted)
+        first = min(books.deliveries.values(), key=lambda message: message.seq).tag or 0
+        ordered = sorted(books.deliveries.items(), key=lambda item: (item[0] - first) & MASK)
+        books.deliveries = dict(ordered)
+    return done
+
+
+# Transactions.
+
+
+def _select(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    history.session(event.channel).transacted = True
+    return _NONE
+
+
+def _tx_end(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
+    """Commit or rollback is asked for; what follows belongs to the next transaction."""
+    books = history.session(event.channel)
+    books.transacted = True
+    number: int | None = getattr(event, "command_id", None)
+    if number is None:
+        return books.end_transactions()
+    books.ending[number] = (event.event == "tx.commit", books.transaction)
+    books.transaction = Transaction()
+    return _NONE
+
+
+MESSAGE_HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Messages]]] = {
+    "message.transfer": _transfer,
+    "message.subscribe": _subscribe,
+    "message.cancel": _unsubscribe,
+    "message.accept": _accept,
+    "message.release": _release,
+    "message.reject": _reject,
+    "execution.exception": _exception,
+    "session.completed": _completed,
+    "tx.select": _select,
+    "tx.commit": _tx_end,
+    "tx.rollback": _tx_end,
+}
+"""What a unit means to messages, by its name."""
+
+__all__ = ["MESSAGE_HANDLERS", "Messages"]

@@ -1,0 +1,223 @@
+"""Credit of links: granting, counting, draining (1.0 part 2 section 2.6.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio import LocalProtocolError, Side
+from amqp_sansio.amqp_1_0 import (
+    AvailableChanged,
+    CreditChanged,
+    Delivery,
+    Drained,
+    Flow,
+    Message,
+    NoCredit,
+    Transfer,
+)
+from tests.support.facing_1_0 import BOTH_SIDES
+from tests.support.links_1_0 import BODY, Mapped, transfer
+from tests.support.links_1_0 import flow as session_flow
+
+BIG = 0xFFFF_FFFF
+
+
+def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
+    """The peer's flow for the link with handle 0, as its receiver."""
+    return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
+
+
+@pytest.mark.rule("1.0/transport/flow/initial")
+@pytest.mark.rule("1.0/transport/flow/no-credit")
+@pytest.mark.rule("1.0/transport/flow/credit-decrease")
+@pytest.mark.rule("1.0/transport/flow/delivery-count")
+@BOTH_SIDES
+def test_credit_is_zero_at_first_and_goes_down_with_each_delivery(side: Side) -> None:
+    facing = Mapped.begun(side)
+    link = facing.sender(credit=0)
+    assert link.credit == 0
+    with pytest.raises(NoCredit, match="no credit"):
+        link.send(Message("m"))
+    facing.get(flow(2))
+    assert [event.credit for event in facing.of(CreditChanged)] == [2]
+    link.send(Message("m"))
+    assert link.credit == 1
+    link.send(Message("m"))
+    with pytest.raises(NoCredit):
+        link.send(Message("m"))
+    assert len([each for each in facing.frames() if isinstance(each, Transfer)]) == 2
+
+
+@pytest.mark.rule("1.0/transport/flow/link-credit")
+@pytest.mark.rule("1.0/transport/flow/link-credit-owner")
+def test_the_senders_credit_follows_from_both_counts() -> None:
+    facing = Mapped.begun()
+    link = facing.sender(credit=0)
+    facing.get(flow(5))
+    for _ in range(3):
+        link.send(Message("m"), settled=True)
+    # Sent before the first of them had come: count 0 of the receiver, so 3 are on their way.
+    facing.get(flow(5, 0))
+    assert link.credit == 2
+    facing.get(flow(5, 3))
+    assert link.credit == 5
+    facing.get(flow(0, 3))
+    assert link.credit == 0
+
+
+@pytest.mark.rule("1.0/transport/flow/credit-unknown-count")
+def test_credit_without_a_count_means_the_initial_one() -> None:
+    """The receiver attached first and sent its flow before it had seen the sender's attach."""
+    facing = Mapped.begun()
+    link: Any = facing.session.open_sender("target", name="out")
+    facing.settle()
+    from tests.support.links_1_0 import attach
+
+    facing.get(attach("out", 0, True))
+    facing.get(flow(4, None))
+    assert link.credit == 4
+
+
+@pytest.mark.rule("1.0/transport/sequence-no")
+def test_counts_and_ids_wrap_around() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(credit=0, theirs={"initial_delivery_count": BIG})
+    link.flow(3)
+    (told,) = facing.frames()
+    assert (told.delivery_count, told.link_credit) == (BIG, 3)
+    for number in (BIG, 0, 1):
+        facing.get(transfer(number & 0xFF, delivery_id=number, settled=True), BODY)
+    assert link.credit == 0
+    assert [event.delivery_id for event in facing.of(Delivery)] == [BIG, 0, 1]
+
+
+@pytest.mark.rule("1.0/transport/error/transfer-limit")
+def test_deliveries_far_beyond_the_credit_detach_the_link() -> None:
+    """As much again as the last flow granted is taken: RabbitMQ 3 adds up flows that cross its transfers."""
+    facing = Mapped.begun()
+    link = facing.receiver(credit=3)
+    for number in range(6):
+        facing.get(transfer(number, settled=True), BODY)
+    assert len(facing.of(Delivery)) == 6
+    assert link.credit == 0
+    facing.get(transfer(9, settled=True), BODY)
+    facing.fails_link("amqp:link:transfer-limit-exceeded", "transport/error/transfer-limit")
+
+
+@pytest.mark.rule("1.0/transport/error/transfer-limit")
+@pytest.mark.rule("1.0/transport/flow/credit-cut")
+def test_credit_that_is_lowered_is_not_held_against_what_was_on_its_way() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(credit=5)
+    link.flow(0)
+    facing.get(transfer(0, settled=True), BODY)
+    assert len(facing.of(Delivery)) == 1
+    assert link.credit == 0
+
+
+@pytest.mark.rule("1.0/transport/flow/delivery-count-sender")
+def test_a_senders_flow_without_count_detaches_the_link() -> None:
+    facing = Mapped.begun()
+    facing.receiver()
+    facing.get(session_flow(handle=0, link_credit=1))
+    facing.fails_link("amqp:invalid-field", "transport/flow/delivery-count-sender")
+
+
+@pytest.mark.rule("1.0/transport/flow/delivery-count-sender")
+@pytest.mark.rule("1.0/transport/flow/echo")
+def test_the_own_senders_flow_has_its_count() -> None:
+    facing = Mapped.begun()
+    link = facing.sender()
+    link.send(Message("m"), settled=True)
+    facing.forget()
+    facing.get(flow(9, 1, echo=True))
+    (told,) = facing.frames()
+    assert (told.handle, told.delivery_count, told.link_credit, told.echo) == (0, 1, 9, False)
+    facing.forget()
+    link.set_available(7)
+    (told,) = facing.frames()
+    assert (told.available, told.delivery_count) == (7, 1)
+
+
+@pytest.mark.rule("1.0/transport/flow/delivery-count-receiver")
+def test_the_own_receivers_flow_has_the_senders_count_once_it_is_known() -> None:
+    facing = Mapped.begun()
+    link = facing.session.open_receiver("source", name="in", credit=3)
+    first, told = facing.frames()
+    assert (first.NAME, told.delivery_count, told.link_credit) == ("attach", None, 3)
+    facing.forget()
+    from tests.support.links_1_0 import attach
+
+    facing.get(attach("in", 0, False, initial_delivery_count=100))
+    assert link.credit == 3
+    facing.get(transfer(0, settled=True), BODY)
+    link.flow(5)
+    assert facing.frames()[-1].delivery_count == 101
+
+
+@pytest.mark.rule("1.0/transport/flow/delivery-count-receiver")
+def test_a_receivers_flow_without_count_is_taken_as_rabbitmq_means_it() -> None:
+    facing = Mapped.begun()
+    link = facing.sender(credit=0)
+    facing.get(flow(6, None))
+    assert link.credit == 6
+    assert link.is_open
+
+
+@pytest.mark.rule("1.0/transport/flow/available")
+def test_available_is_a_hint_with_a_floor_of_zero() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver()
+    facing.get(session_flow(handle=0, delivery_count=0, available=1))
+    assert [event.available for event in facing.of(AvailableChanged)] == [1]
+    for number in range(3):
+        facing.get(transfer(number, settled=True), BODY)
+    assert link.available == 0
+    assert len(facing.of(Delivery)) == 3
+
+
+@pytest.mark.rule("1.0/transport/flow/drain")
+@pytest.mark.rule("1.0/transport/flow/drain-meaning")
+def test_a_sender_that_drains_gives_its_credit_up() -> None:
+    facing = Mapped.begun()
+    link = facing.sender(credit=0)
+    facing.get(flow(5, drain=True))
+    assert [event.drain for event in facing.of(CreditChanged)] == [True]
+    link.send(Message("last"), settled=True)
+    facing.forget()
+    link.drained()
+    (told,) = facing.frames()
+    assert (told.delivery_count, told.link_credit, told.drain) == (5, 0, True)
+    assert link.credit == 0
+
+
+@pytest.mark.rule("1.0/transport/flow/drain")
+def test_a_receiver_hears_that_its_credit_is_used_or_given_up() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(credit=3)
+    link.drain()
+    assert [(each.drain, each.link_credit) for each in facing.frames()] == [(True, 3)]
+    facing.get(transfer(0, settled=True), BODY)
+    assert not facing.of(Drained)
+    facing.get(session_flow(handle=0, delivery_count=3, link_credit=0, drain=True))
+    assert len(facing.of(Drained)) == 1
+    assert link.credit == 0
+    link.flow(1)
+    link.drain()
+    facing.get(transfer(1, settled=True), BODY)
+    assert len(facing.of(Drained)) == 2
+
+
+def test_top_up_waits_until_half_is_used() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(credit=4)
+    assert not link.top_up(4)
+    facing.get(transfer(0, settled=True), BODY)
+    assert not link.top_up(4)
+    facing.get(transfer(1, settled=True), BODY)
+    assert link.top_up(4)
+    assert link.credit == 4
+    with pytest.raises(LocalProtocolError, match="credit -1"):
+        link.flow(-1)
