@@ -95,7 +95,7 @@ class NotAccepted(AmqpError):
 
 
 class TransactionFailed(AmqpError):
-    """A transaction could not be declared, or not be committed; `error` is the coordinator's error record, if it gave one."""
+    """A transaction could not be declared or committed; `error` is the coordinator's error record, if it gave one."""
 
     def __init__(self, text: str, error: object = None) -> None:
         super().__init__(text)

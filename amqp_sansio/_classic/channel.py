@@ -260,7 +260,7 @@ class Channel(ChannelState):
             if method.NAME == "basic.deliver" and self.last_tag not in self.unsettled:
                 handle._complete(None)
         frames = method_frame(self.number, payload) + header_frame(self.number, method.CLASS_ID, size, raw)
-        connection._queue(frames)
+        connection._queue_octets(frames)
         if not size:
             self._content_sent(method, 0, 0)
         return handle
@@ -274,7 +274,7 @@ class Channel(ChannelState):
             return
         _check_backlog(connection, len(octets))
         content: ContentState = _locally(connection, connection._joint.body, connection.role, self.number, len(octets))
-        connection._queue(b"".join(body_frames(self.number, octets, connection._frame_max)))
+        connection._queue_octets(b"".join(body_frames(self.number, octets, connection._frame_max)))
         content.crc = crc32(octets, content.crc)
         if content.received == content.size:
             self._content_sent(content.method, content.size, content.crc)
@@ -331,7 +331,7 @@ class Channel(ChannelState):
             and not connection._lost
         ):
             del self.unconfirmed[number]
-            connection._queue(_ACK(1, self.number, 13, _ACK_ID, number, 0, 0xCE))
+            connection._queue_octets(_ACK(1, self.number, 13, _ACK_ID, number, 0, 0xCE))
             return
         name = "basic.ack" if accepted else "basic.nack"
         if name not in connection.dialect.named:
@@ -504,7 +504,7 @@ def send_frames(
     _check_backlog(connection, len(payload))
     step: Step = _locally(connection, connection._joint.step, connection.role, number, method, token, True, size)
     frame = method_frame(number, payload)
-    connection._queue(frame + content if content is not None else frame)
+    connection._queue_octets(frame + content if content is not None else frame)
     closing.settle_deliveries(connection, step)
 
 

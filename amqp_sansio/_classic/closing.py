@@ -62,7 +62,7 @@ def send_close(connection: Connection, report: CloseReport) -> None:
     """Queue connection.close; what the peer still sends is dropped until it answers. Raises LocalProtocolError."""
     payload, close = _encode_close(connection, "connection.close", report)
     connection._joint.step(connection.role, 0, close)
-    connection._queue(method_frame(0, payload))
+    connection._queue_octets(method_frame(0, payload))
     connection._waiting_for = None
     connection._timers.clear("handshake")
     connection._report_later = report
@@ -82,7 +82,7 @@ def _send_channel_close(channel: Channel, report: CloseReport) -> None:
     payload, close = _encode_close(connection, "channel.close", report)
     connection._joint.step(connection.role, channel.number, close)
     connection._joint.drop_contents(channel)
-    connection._queue(method_frame(channel.number, payload))
+    connection._queue_octets(method_frame(channel.number, payload))
     channel.report = report
 
 
@@ -128,7 +128,7 @@ def answer_anyway(connection: Connection, number: int, method: Method) -> None:
     """Queue what this end sends by itself, whatever waits already."""
     payload = method.encode(connection._tables)
     connection._joint.step(connection.role, number, method)
-    connection._queue(method_frame(number, payload))
+    connection._queue_octets(method_frame(number, payload))
 
 
 def peer_closes_channel(connection: Connection, channel: Channel, close: Any) -> None:

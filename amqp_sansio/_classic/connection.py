@@ -4,12 +4,9 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from .._receive import ReceiveBuffer
-from .._send import SendBuffer
-from .._timers import Clock, Timers
+from .._edge import Edge
 from ..endpoint import CloseHint, Role, Side
 from ..errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ..events import (
@@ -18,8 +15,6 @@ from ..events import (
     By,
     CloseReport,
     Handle,
-    SendPaused,
-    SendResumed,
     Signal,
 )
 from ..versions import AMQP_0_9_1, Version
@@ -38,18 +33,11 @@ from .violation import misuse
 if TYPE_CHECKING:
     from typing import Self
 
-    from typing_extensions import Buffer
-
     from ..events import Event
     from ..sasl import ScramKeys
     from .dialect import Dialect
     from .method import Method
 
-SCHEMA: Final = 1
-"""The layout of a pickled connection; a snapshot of another layout is refused."""
-
-_KEEP: Final = CloseHint.KEEP
-_TIMER_ORDER: Final = ("handshake", "close")
 
 
 class _EndpointJoint(Joint):
@@ -63,7 +51,7 @@ class _EndpointJoint(Joint):
         return Channel(self.connection, number)
 
 
-class Connection:
+class Connection(Edge["Config"]):
     """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
 
     The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
@@ -71,59 +59,40 @@ class Connection:
     """
 
     VERSION: ClassVar[Version] = AMQP_0_9_1
+    SCHEMA: ClassVar[int] = 2
 
     __slots__ = (
         "_begins",
         "_body_max",
-        "_buffer",
         "_calls",
         "_channels",
-        "_clock",
-        "_close_hint",
-        "_ending",
-        "_events",
         "_frame_max",
         "_free_from",
         "_full_channel",
         "_heartbeat",
         "_insisted",
         "_joint",
-        "_last_received",
-        "_last_sent",
-        "_lost",
         "_offered",
         "_other_max",
-        "_out",
-        "_paused_sending",
         "_publish_cache",
         "_quick",
-        "_report",
-        "_report_later",
         "_routes",
         "_sasl",
         "_started",
         "_tables",
-        "_timers",
         "_unit_channel",
         "_unit_method",
-        "_unit_offset",
-        "_unparsed",
         "_unusual",
         "_validate",
-        "_waiting_for",
-        "_was_full",
         "_zero",
-        "config",
         "dialect",
         "mechanism",
         "peer_properties",
-        "role",
         "vhost",
     )
 
     def __init__(self, role: Role, config: Config) -> None:
-        self.role = role
-        self.config = config
+        super().__init__(role, config)
         self.dialect: Dialect = config.dialect or default_dialect(self.VERSION)
         check_config(config, role, self.dialect)
         self.peer_properties = Table.from_wire(b"", self.dialect.tables)
@@ -135,35 +104,22 @@ class Connection:
         self._joint: Joint = joint
         self._channels = cast("dict[int, Channel]", joint.channels)
         self._free_from = 1
-        self._buffer = ReceiveBuffer()
-        self._out = SendBuffer()
-        self._clock = Clock()
-        self._timers = Timers(_TIMER_ORDER)
-        self._events: deque[Event] = deque()
         self._calls = 0
         self._frame_max = 0
         self._body_max = self._other_max = min(
             joint.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD
         )
         self._heartbeat = 0.0
-        self._last_received: float | None = None
-        self._last_sent: float | None = None
-        self._ending: tuple[str, str] | None = None
-        self._close_hint = CloseHint.KEEP
-        self._report: CloseReport | None = None
-        self._waiting_for: str | None = None
         self._sasl: Any = None
         self._tables = self.dialect.tables.limited(config.limits.nesting, config.limits.entries)
         self._validate = config.validate_content
         if self._validate is None:
             self._validate = role is Side.SERVER
-        self._paused_sending = False
-        self._unparsed = config.limits.unparsed
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
         self._begins: dict[bytes, tuple[int, int, str]] = {}
         self._routes: dict[bytes, tuple[str, str]] = {}
-        self._unit_offset = self._unit_channel = self._unit_method = 0
-        self._started = self._was_full = self._lost = self._insisted = False
+        self._unit_channel = self._unit_method = 0
+        self._started = self._insisted = False
         limits = config.limits
         self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
         self._unusual |= (role is Side.CLIENT and self._validate) or self.dialect.strict
@@ -171,7 +127,6 @@ class Connection:
         # Whether whole deliveries take the shortcut.
         self._quick = role is Side.CLIENT and not self._unusual
         self._offered: tuple[int, int] = (0, 0)
-        self._report_later: CloseReport | None = None
         self._full_channel: ChannelState | None = None
         if role is Side.CLIENT:
             self._out.append(self.dialect.header)
@@ -188,41 +143,6 @@ class Connection:
         return cls(Side.SERVER, config or Config())
 
     # The edge: what adapters call.
-
-    def receive_data(self, data: Buffer, now: float) -> None:
-        """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`.
-
-        No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence
-        counts anew.
-        """
-        octets = data if type(data) is bytes else bytes(data)
-        buffer = self._buffer
-        after = len(buffer.data) - buffer.pos + buffer.held + len(octets)
-        ended = self._close_hint is not _KEEP or self._ending is not None
-        if after > self._unparsed and not ended and octets:
-            raise LimitExceeded(
-                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; "
-                "take events first"
-            )
-        self._clock.advance(now)
-        if ended:
-            return
-        self._last_received = now
-        if octets:
-            buffer.append(octets)
-            if after == self._unparsed:
-                self._was_full = True
-
-    def receive_eof(self, now: float) -> None:
-        """The peer ended its stream; takes effect behind the octets still queued."""
-        self._end_later(now, "eof", "the peer ended the stream")
-
-    def connection_lost(self, reason: str, now: float) -> None:
-        """The transport is gone; takes effect behind the octets still queued."""
-        self._end_later(now, "lost", reason)
-        self._lost = True
-        self._out.clear()
-        self._close_hint = CloseHint.CLOSE_NOW
 
     def next_event(self) -> Event | Signal:
         """One step: the next event, NEED_DATA, or PAUSED while a request of the peer waits for its answer."""
@@ -250,24 +170,6 @@ class Connection:
                 return events.popleft()
         return signal
 
-    def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
-        """Octets to write now, in one piece, at most `max_bytes`; what was held back may give a `SendResumed`."""
-        self._clock.advance(now)
-        if self._was_full:
-            self._count_silence_anew(now)
-        out = self._out
-        if self._close_hint is CloseHint.CLOSE_NOW:
-            return b""
-        octets = out.take(max_bytes) if out.size else b""
-        if octets:
-            self._last_sent = now
-        if self._joint.state is not State.OPEN:
-            self._arm_timers(now)
-        if self._paused_sending and out.size <= self.config.limits.backlog_low:
-            self._paused_sending = False
-            self._events.append(SendResumed(out.size))
-        return octets
-
     def handle_timeout(self, now: float) -> None:
         """Send the heartbeat that is due, or give up on a peer that is silent, stuck in the opening, or
         doesn't answer a close."""
@@ -280,7 +182,7 @@ class Connection:
             else:
                 state = self._joint.state.value
                 self._ending = ("handshake-timeout", f"the opening did not finish, it is {state}")
-        due = self._heartbeat_due()
+        due = self._send_deadline()
         if due is not None and due <= now:
             self._out.append(HEARTBEAT_FRAME)
         if self._was_full:
@@ -288,34 +190,6 @@ class Connection:
         silence = self._silence_deadline()
         if silence is not None and silence <= now:
             self._ending = ("silent", f"nothing arrived for {2 * self._heartbeat:g} seconds, twice the heartbeat")
-
-    @property
-    def next_deadline(self) -> float | None:
-        """When `handle_timeout` is wanted, in seconds on the caller's clock; None: never."""
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
-            return None
-        deadline = self._timers.next
-        for other in (self._heartbeat_due(), self._silence_deadline()):
-            if other is not None and (deadline is None or other < deadline):
-                deadline = other
-        return deadline
-
-    @property
-    def receive_budget(self) -> int:
-        """Octets that `receive_data` still takes; 0 means: stop reading."""
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
-            return 0
-        return max(0, self.config.limits.unparsed - len(self._buffer))
-
-    @property
-    def close_hint(self) -> CloseHint:
-        """What to do with the transport after writing `data_to_send`."""
-        return self._close_hint
-
-    @property
-    def send_backlog(self) -> int:
-        """Octets queued for `data_to_send`."""
-        return self._out.size
 
     # State.
 
@@ -328,11 +202,6 @@ class Connection:
     def is_open(self) -> bool:
         """Whether channels can be opened and used."""
         return self._joint.state is State.OPEN and self._close_hint is CloseHint.KEEP
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why the connection ended, once it has."""
-        return self._report
 
     @property
     def frame_max(self) -> int:
@@ -466,18 +335,10 @@ class Connection:
                 return number
         raise LimitExceeded(f"all {self.channel_max} channels of the agreed channel-max are open")
 
-    def _queue(self, octets: bytes) -> None:
-        """Queue octets, and say so when the backlog has become high."""
-        self._out.append(octets)
-        if self._out.size > self.config.limits.backlog_high and not self._paused_sending:
-            self._pause_sending()
-
-    def _pause_sending(self) -> None:
-        self._paused_sending = True
-        self._events.append(SendPaused(self._out.size))
-
     def _arm_timers(self, now: float) -> None:
         """The opening is timed from the first turn of the loop on, a close from when it has left."""
+        if self._joint.state is State.OPEN:
+            return
         timers = self._timers
         if self._joint.state in BEFORE_OPEN:
             if "handshake" not in timers.deadlines:
@@ -489,7 +350,7 @@ class Connection:
         ):
             timers.set("close", now + self.config.close_timeout)
 
-    def _heartbeat_due(self) -> float | None:
+    def _send_deadline(self) -> float | None:
         if not self._heartbeat or self._out.size or self._last_sent is None:
             return None
         return self._last_sent + self._heartbeat / 2
@@ -499,32 +360,14 @@ class Connection:
             return None
         return self._last_received + 2 * self._heartbeat
 
-    def _count_silence_anew(self, now: float) -> None:
-        """While the budget was 0 nobody read, so that the peer's silence said nothing."""
-        if self.receive_budget:
-            self._was_full = False
-            self._last_received = now
-
-    def _end_later(self, now: float, kind: str, reason: str) -> None:
-        self._clock.advance(now)
-        if self._ending is None and self._report is None:
-            self._ending = (kind, reason)
-
-    def __getstate__(self) -> tuple[int, dict[str, object]]:
-        state = {name: getattr(self, name) for name in Connection.__slots__}
+    def _kept(self) -> dict[str, object]:
+        # What the caches hold is made anew, and what the unit at hand was is of no use any more.
+        state = super()._kept()
         state["_publish_cache"] = {}
         state["_begins"] = {}
         state["_routes"] = {}
-        state["_unit_offset"] = state["_unit_channel"] = state["_unit_method"] = 0
-        return SCHEMA, state
-
-    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
-        schema, values = state
-        if schema != SCHEMA:
-            text = f"this snapshot has layout {schema}, this release reads {SCHEMA}"
-            raise ValueError(f"{text}; replay the recording instead")
-        for name, value in values.items():
-            setattr(self, name, value)
+        state["_unit_channel"] = state["_unit_method"] = 0
+        return state
 
     def __repr__(self) -> str:
         return f"<{self.dialect.name} {self.role.value} connection, {self._joint.state.value}>"

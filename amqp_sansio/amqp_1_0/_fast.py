@@ -23,7 +23,8 @@ from ._octets import (
 )
 from ._types import Int, Symbol, Timestamp, UInt, ULong
 
-_read_start: Final = Struct(">IB").unpack_from
+read_start: Final = Struct(">IB").unpack_from
+"""A section's first four octets - 00 53, its code, its value's format code - and the octet behind them."""
 _ENTRIES: Final = 65_536
 
 
@@ -33,40 +34,66 @@ def locate(buf: bytes) -> dict[int, Any]:
     A body of several sections is out of the ordinary. Raises one of READ_FAULTS.
     """
     found: dict[int, Any] = {}
-    pos = last = 0
+    pos = 0
     end = len(buf)
+    after = _FIRST
     while pos < end:
-        word, size = _read_start(buf, pos)
-        number = _FORMS[word]
-        if number <= last or (number > 0x75 and last > 0x74 and number != 0x78):
-            if number > 0:
-                raise ValueError
-            # Four octets of size.
-            number = -number
-            if number <= last or (number > 0x75 and last > 0x74 and number != 0x78):
-                raise ValueError
-            found[number] = pos
-            pos += 8 + READ_U32(buf, pos + 4)[0]
-        else:
-            found[number] = pos
+        word, size = read_start(buf, pos)
+        number, short, after = after[word]
+        found[number] = pos
+        if short:
             pos += 5 + size
-        last = number
+        else:
+            pos += 8 + READ_U32(buf, pos + 4)[0]
     if pos != end:
         raise ValueError
     return found
 
 
-_FORMS: Final = {
-    0x0053_0000 | number << 8 | code: number if code < 0xD0 and code != 0xB0 else -number
-    for codes, numbers in (
-        ((0xC0, 0xD0), (0x70, 0x73, 0x76, 0x77)),
-        ((0xC1, 0xD1), (0x71, 0x72, 0x74, 0x77, 0x78)),
-        ((0xA0, 0xB0), (0x75, 0x77)),
-    )
-    for number in numbers
-    for code in codes
-}
-"""A section's number by its first four octets, the format code the last; below 0 where the size has four octets."""
+def pass_annotations(buf: bytes, pos: int) -> int:
+    """Where the sections behind the annotations at `pos` begin. Raises one of READ_FAULTS."""
+    last = 0x5370FF
+    while True:
+        word, size = read_start(buf, pos)
+        if word >= 0x537300:
+            return pos
+        if word <= last:
+            raise ValueError
+        last = word | 0xFF
+        code = word & 0xFF
+        if code == 0xC1:
+            pos += 5 + size
+        elif code == 0xD1:
+            pos += 8 + READ_U32(buf, pos + 4)[0]
+        else:
+            raise ValueError
+
+
+_Following = dict[int, tuple[int, bool, Any]]
+"""What may come next, by its first four octets: a section's number, whether its size has one octet, and what may follow
+on it."""
+
+
+def _following() -> _Following:
+    forms = {
+        **dict.fromkeys((0x70, 0x73, 0x76), (0xC0, 0xD0)),
+        **dict.fromkeys((0x71, 0x72, 0x74, 0x78), (0xC1, 0xD1)),
+        0x75: (0xA0, 0xB0),
+        0x77: (0xA0, 0xB0, 0xA1, 0xB1, 0xA3, 0xB3, 0xC0, 0xD0, 0xC1, 0xD1, 0xE0, 0xF0),
+    }
+    after: dict[int, _Following] = {}
+    for last in (*range(0x78, 0x6F, -1), 0):
+        # Only a footer comes behind a body.
+        numbers = [number for number in forms if number > last and (last < 0x75 or number == 0x78)]
+        after[last] = {
+            0x0053_0000 | number << 8 | code: (number, code & 0x10 == 0, after[number])
+            for number in numbers
+            for code in forms[number]
+        }
+    return after[0]
+
+
+_FIRST: Final = _following()
 
 
 def read_properties(buf: bytes, pos: int, end: int) -> tuple[dict[str, Any], int]:
@@ -206,4 +233,11 @@ def write_properties(values: Mapping[str, Any]) -> bytes:
     return bytes((0xC1, len(octets) + 1, 2 * len(values))) + octets
 
 
-__all__ = ["locate", "read_properties", "read_symbols", "write_properties"]
+__all__ = [
+    "locate",
+    "pass_annotations",
+    "read_properties",
+    "read_start",
+    "read_symbols",
+    "write_properties",
+]

@@ -15,6 +15,9 @@ JOIN: Final = b"".join
 READ_U16: Final = Struct(">H").unpack_from
 READ_U32: Final = Struct(">I").unpack_from
 READ_TWO_U32: Final = Struct(">II").unpack_from
+READ_U16_U8: Final = Struct(">HB").unpack_from
+READ_U16_TWO_U8: Final = Struct(">HBB").unpack_from
+READ_U16_U8_I64: Final = Struct(">HBq").unpack_from
 READ_U64: Final = Struct(">Q").unpack_from
 READ_I64: Final = Struct(">q").unpack_from
 READ_F64: Final = Struct(">d").unpack_from
@@ -67,6 +70,9 @@ __all__ = [
     "READ_I64",
     "READ_TWO_U32",
     "READ_U16",
+    "READ_U16_TWO_U8",
+    "READ_U16_U8",
+    "READ_U16_U8_I64",
     "READ_U32",
     "READ_U64",
     "STR",

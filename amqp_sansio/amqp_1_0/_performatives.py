@@ -30,6 +30,9 @@ from ._octets import (
     PACK_U32,
     READ_I64,
     READ_TWO_U32,
+    READ_U16_TWO_U8,
+    READ_U16_U8,
+    READ_U16_U8_I64,
     READ_U32,
     READ_U64,
     STRING,
@@ -2593,51 +2596,69 @@ class Properties(Composite):
             else:
                 raise ValueError
             if count > 1:
-                code = buf[pos]
-                if code == 0x40:
+                word, size = READ_U16_U8(buf, pos)
+                if word == 0x40A1 and count > 2:
+                    at = pos + 3
+                    pos = at + size
                     found.user_id = None
-                    pos += 1
-                elif code == 0xA0:
-                    at = pos + 2
-                    pos = at + buf[pos + 1]
-                    found.user_id = buf[at:pos]
-                elif code == 0xB0:
-                    at = pos + 5
-                    pos = at + READ_U32(buf, pos + 1)[0]
-                    found.user_id = buf[at:pos]
+                    found.to = buf[at:pos].decode()
                 else:
-                    raise ValueError
-                if count > 2:
                     code = buf[pos]
-                    if code == 0xA1:
+                    if code == 0x40:
+                        found.user_id = None
+                        pos += 1
+                    elif code == 0xA0:
                         at = pos + 2
                         pos = at + buf[pos + 1]
-                        found.to = buf[at:pos].decode()
-                    elif code == 0x40:
-                        found.to = None
-                        pos += 1
-                    elif code == 0xB1:
+                        found.user_id = buf[at:pos]
+                    elif code == 0xB0:
                         at = pos + 5
                         pos = at + READ_U32(buf, pos + 1)[0]
-                        found.to = buf[at:pos].decode()
+                        found.user_id = buf[at:pos]
                     else:
                         raise ValueError
-                    if count > 3:
+                    if count > 2:
                         code = buf[pos]
                         if code == 0xA1:
                             at = pos + 2
                             pos = at + buf[pos + 1]
-                            found.subject = buf[at:pos].decode()
+                            found.to = buf[at:pos].decode()
                         elif code == 0x40:
-                            found.subject = None
+                            found.to = None
                             pos += 1
                         elif code == 0xB1:
                             at = pos + 5
                             pos = at + READ_U32(buf, pos + 1)[0]
-                            found.subject = buf[at:pos].decode()
+                            found.to = buf[at:pos].decode()
                         else:
                             raise ValueError
-                        if count > 4:
+                    else:
+                        found.to = None
+                if count > 3:
+                    code = buf[pos]
+                    if code == 0xA1:
+                        at = pos + 2
+                        pos = at + buf[pos + 1]
+                        found.subject = buf[at:pos].decode()
+                    elif code == 0x40:
+                        found.subject = None
+                        pos += 1
+                    elif code == 0xB1:
+                        at = pos + 5
+                        pos = at + READ_U32(buf, pos + 1)[0]
+                        found.subject = buf[at:pos].decode()
+                    else:
+                        raise ValueError
+                    if count > 4:
+                        word, code, size = READ_U16_TWO_U8(buf, pos)
+                        if word == 0x4040 and code == 0xA3 and count > 6:
+                            at = pos + 4
+                            pos = at + size
+                            found.reply_to = None
+                            found.correlation_id = None
+                            raw = buf[at:pos]
+                            found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                        else:
                             code = buf[pos]
                             if code == 0x40:
                                 found.reply_to = None
@@ -2677,156 +2698,133 @@ class Properties(Composite):
                                     found.correlation_id = buf[at:pos]
                                 else:
                                     raise ValueError
-                                if count > 6:
+                            else:
+                                found.correlation_id = None
+                            if count > 6:
+                                code = buf[pos]
+                                if code == 0xA3:
+                                    at = pos + 2
+                                    pos = at + buf[pos + 1]
+                                    raw = buf[at:pos]
+                                    found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                elif code == 0x40:
+                                    found.content_type = None
+                                    pos += 1
+                                elif code == 0xB3:
+                                    at = pos + 5
+                                    pos = at + READ_U32(buf, pos + 1)[0]
+                                    raw = buf[at:pos]
+                                    found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                else:
+                                    raise ValueError
+                            else:
+                                found.content_type = None
+                        if count > 7:
+                            word, code, moment = READ_U16_U8_I64(buf, pos)
+                            if word == 0x4040 and code == 0x83 and count > 9:
+                                found.content_encoding = None
+                                found.absolute_expiry_time = None
+                                found.creation_time = INT(Timestamp, moment)
+                                pos += 11
+                            else:
+                                code = buf[pos]
+                                if code == 0x40:
+                                    found.content_encoding = None
+                                    pos += 1
+                                elif code == 0xA3:
+                                    at = pos + 2
+                                    pos = at + buf[pos + 1]
+                                    raw = buf[at:pos]
+                                    found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                elif code == 0xB3:
+                                    at = pos + 5
+                                    pos = at + READ_U32(buf, pos + 1)[0]
+                                    raw = buf[at:pos]
+                                    found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                else:
+                                    raise ValueError
+                                if count > 8:
                                     code = buf[pos]
-                                    if code == 0xA3:
-                                        at = pos + 2
-                                        pos = at + buf[pos + 1]
-                                        raw = buf[at:pos]
-                                        found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
-                                    elif code == 0x40:
-                                        found.content_type = None
+                                    if code == 0x40:
+                                        found.absolute_expiry_time = None
                                         pos += 1
-                                    elif code == 0xB3:
-                                        at = pos + 5
-                                        pos = at + READ_U32(buf, pos + 1)[0]
-                                        raw = buf[at:pos]
-                                        found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                    elif code == 0x83:
+                                        (moment,) = READ_I64(buf, pos + 1)
+                                        found.absolute_expiry_time = INT(Timestamp, moment)
+                                        pos += 9
                                     else:
                                         raise ValueError
-                                    if count > 7:
+                                else:
+                                    found.absolute_expiry_time = None
+                                if count > 9:
+                                    code = buf[pos]
+                                    if code == 0x83:
+                                        (moment,) = READ_I64(buf, pos + 1)
+                                        found.creation_time = INT(Timestamp, moment)
+                                        pos += 9
+                                    elif code == 0x40:
+                                        found.creation_time = None
+                                        pos += 1
+                                    else:
+                                        raise ValueError
+                                else:
+                                    found.creation_time = None
+                            if count > 10:
+                                code = buf[pos]
+                                if code == 0x40:
+                                    found.group_id = None
+                                    pos += 1
+                                elif code == 0xA1:
+                                    at = pos + 2
+                                    pos = at + buf[pos + 1]
+                                    found.group_id = buf[at:pos].decode()
+                                elif code == 0xB1:
+                                    at = pos + 5
+                                    pos = at + READ_U32(buf, pos + 1)[0]
+                                    found.group_id = buf[at:pos].decode()
+                                else:
+                                    raise ValueError
+                                if count > 11:
+                                    code = buf[pos]
+                                    if code == 0x40:
+                                        found.group_sequence = None
+                                        pos += 1
+                                    elif code == 0x52:
+                                        found.group_sequence = buf[pos + 1]
+                                        pos += 2
+                                    elif code == 0x70:
+                                        found.group_sequence = READ_U32(buf, pos + 1)[0]
+                                        pos += 5
+                                    elif code == 0x43:
+                                        found.group_sequence = 0
+                                        pos += 1
+                                    else:
+                                        raise ValueError
+                                    if count > 12:
                                         code = buf[pos]
                                         if code == 0x40:
-                                            found.content_encoding = None
+                                            found.reply_to_group_id = None
                                             pos += 1
-                                        elif code == 0xA3:
+                                        elif code == 0xA1:
                                             at = pos + 2
                                             pos = at + buf[pos + 1]
-                                            raw = buf[at:pos]
-                                            found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
-                                        elif code == 0xB3:
+                                            found.reply_to_group_id = buf[at:pos].decode()
+                                        elif code == 0xB1:
                                             at = pos + 5
                                             pos = at + READ_U32(buf, pos + 1)[0]
-                                            raw = buf[at:pos]
-                                            found.content_encoding = SYMBOLS.get(raw) or Symbol(raw, "ascii")
+                                            found.reply_to_group_id = buf[at:pos].decode()
                                         else:
                                             raise ValueError
-                                        if count > 8:
-                                            code = buf[pos]
-                                            if code == 0x40:
-                                                found.absolute_expiry_time = None
-                                                pos += 1
-                                            elif code == 0x83:
-                                                (moment,) = READ_I64(buf, pos + 1)
-                                                found.absolute_expiry_time = INT(Timestamp, moment)
-                                                pos += 9
-                                            else:
-                                                raise ValueError
-                                            if count > 9:
-                                                code = buf[pos]
-                                                if code == 0x83:
-                                                    (moment,) = READ_I64(buf, pos + 1)
-                                                    found.creation_time = INT(Timestamp, moment)
-                                                    pos += 9
-                                                elif code == 0x40:
-                                                    found.creation_time = None
-                                                    pos += 1
-                                                else:
-                                                    raise ValueError
-                                                if count > 10:
-                                                    code = buf[pos]
-                                                    if code == 0x40:
-                                                        found.group_id = None
-                                                        pos += 1
-                                                    elif code == 0xA1:
-                                                        at = pos + 2
-                                                        pos = at + buf[pos + 1]
-                                                        found.group_id = buf[at:pos].decode()
-                                                    elif code == 0xB1:
-                                                        at = pos + 5
-                                                        pos = at + READ_U32(buf, pos + 1)[0]
-                                                        found.group_id = buf[at:pos].decode()
-                                                    else:
-                                                        raise ValueError
-                                                    if count > 11:
-                                                        code = buf[pos]
-                                                        if code == 0x40:
-                                                            found.group_sequence = None
-                                                            pos += 1
-                                                        elif code == 0x52:
-                                                            found.group_sequence = buf[pos + 1]
-                                                            pos += 2
-                                                        elif code == 0x70:
-                                                            found.group_sequence = READ_U32(buf, pos + 1)[0]
-                                                            pos += 5
-                                                        elif code == 0x43:
-                                                            found.group_sequence = 0
-                                                            pos += 1
-                                                        else:
-                                                            raise ValueError
-                                                        if count > 12:
-                                                            code = buf[pos]
-                                                            if code == 0x40:
-                                                                found.reply_to_group_id = None
-                                                                pos += 1
-                                                            elif code == 0xA1:
-                                                                at = pos + 2
-                                                                pos = at + buf[pos + 1]
-                                                                found.reply_to_group_id = buf[at:pos].decode()
-                                                            elif code == 0xB1:
-                                                                at = pos + 5
-                                                                pos = at + READ_U32(buf, pos + 1)[0]
-                                                                found.reply_to_group_id = buf[at:pos].decode()
-                                                            else:
-                                                                raise ValueError
-                                                        else:
-                                                            found.reply_to_group_id = None
-                                                    else:
-                                                        found.group_sequence = None
-                                                        found.reply_to_group_id = None
-                                                else:
-                                                    found.group_id = None
-                                                    found.group_sequence = None
-                                                    found.reply_to_group_id = None
-                                            else:
-                                                found.creation_time = None
-                                                found.group_id = None
-                                                found.group_sequence = None
-                                                found.reply_to_group_id = None
-                                        else:
-                                            found.absolute_expiry_time = None
-                                            found.creation_time = None
-                                            found.group_id = None
-                                            found.group_sequence = None
-                                            found.reply_to_group_id = None
                                     else:
-                                        found.content_encoding = None
-                                        found.absolute_expiry_time = None
-                                        found.creation_time = None
-                                        found.group_id = None
-                                        found.group_sequence = None
                                         found.reply_to_group_id = None
                                 else:
-                                    found.content_type = None
-                                    found.content_encoding = None
-                                    found.absolute_expiry_time = None
-                                    found.creation_time = None
-                                    found.group_id = None
                                     found.group_sequence = None
                                     found.reply_to_group_id = None
                             else:
-                                found.correlation_id = None
-                                found.content_type = None
-                                found.content_encoding = None
-                                found.absolute_expiry_time = None
-                                found.creation_time = None
                                 found.group_id = None
                                 found.group_sequence = None
                                 found.reply_to_group_id = None
                         else:
-                            found.reply_to = None
-                            found.correlation_id = None
-                            found.content_type = None
                             found.content_encoding = None
                             found.absolute_expiry_time = None
                             found.creation_time = None
@@ -2834,7 +2832,6 @@ class Properties(Composite):
                             found.group_sequence = None
                             found.reply_to_group_id = None
                     else:
-                        found.subject = None
                         found.reply_to = None
                         found.correlation_id = None
                         found.content_type = None
@@ -2845,7 +2842,6 @@ class Properties(Composite):
                         found.group_sequence = None
                         found.reply_to_group_id = None
                 else:
-                    found.to = None
                     found.subject = None
                     found.reply_to = None
                     found.correlation_id = None

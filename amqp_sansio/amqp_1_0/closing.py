@@ -64,7 +64,7 @@ def send_close(connection: Connection, report: CloseReport, error: Error | None)
         close = Close(Error(error.condition, _shorten(error.description or "")))
         octets = close.encode()
     connection._joint.step(connection.role, 0, close)
-    connection._append(amqp_frame(0, octets))
+    connection._queue_octets(amqp_frame(0, octets))
     connection._stage = Stage.CLOSING
     connection._waiting_for = None
     connection._timers.clear("handshake")
@@ -157,7 +157,11 @@ def fail(connection: Connection, violation: Violation, hint: str = "") -> None:
         # It is closing anyway; the frame at fault is out of the way, so the peer's close may still be found.
         return
     if violation.scope is not Scope.CONNECTION:
-        endings.fail(connection, violation)
+        try:
+            endings.fail(connection, violation)
+        except LocalProtocolError as misfit:
+            # The answer doesn't fit; without it the peer would go on with what has ended here.
+            fail_for(connection, misfit)
         return
     closable = _may_close(connection)
     error = RemoteProtocolError(

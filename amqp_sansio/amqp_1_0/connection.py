@@ -7,12 +7,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from .._receive import ReceiveBuffer
-from .._send import SendBuffer
-from .._timers import Clock, Timers
+from .._edge import Edge
 from ..endpoint import CloseHint, Role, Side
 from ..errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
-from ..events import NEED_DATA, PAUSED, By, CloseReport, SendPaused, SendResumed, Signal
+from ..events import NEED_DATA, PAUSED, By, CloseReport, Signal
 from ..versions import AMQP_1_0, Version
 from . import closing, idle, opening, sasl_layer, sessions, states
 from ._performatives import Close, Open, SaslFrame, Transfer, decode_frame_body
@@ -28,20 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
-    from typing_extensions import Buffer
-
     from ..events import Event
     from ..sasl import ScramKeys
     from ._performatives import Performative
     from .joint import Half
     from .session import Session
 
-SCHEMA: Final = 1
-"""The layout of a pickled connection; a snapshot of another layout is refused."""
-
-_KEEP: Final = CloseHint.KEEP
 _FRAMES: Final = Stage.FRAMES
-_TIMER_ORDER: Final = ("handshake", "close")
 _frame: Final = FRAME.unpack_from
 _pack: Final = FRAME.pack
 _BEGIN: Final = 0x11
@@ -49,7 +40,7 @@ _END: Final = 0x17
 """The performatives of sessions, all but open and close."""
 
 
-class Connection:
+class Connection(Edge["Config"]):
     """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
 
     The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
@@ -63,26 +54,14 @@ class Connection:
     """
 
     VERSION: ClassVar[Version] = AMQP_1_0
+    SCHEMA: ClassVar[int] = 1
 
     __slots__ = (
-        "_backlog_high",
         "_bodies",
-        "_buffer",
-        "_clock",
-        "_close_hint",
-        "_ending",
-        "_events",
         "_half",
         "_incoming_max",
         "_joint",
-        "_last_received",
-        "_last_sent",
-        "_lost",
         "_max_frame",
-        "_out",
-        "_paused_sending",
-        "_report",
-        "_report_later",
         "_sasl",
         "_sasl_hostname",
         "_send_within",
@@ -90,23 +69,15 @@ class Connection:
         "_sessions",
         "_side",
         "_stage",
-        "_timers",
-        "_unit_offset",
-        "_unparsed",
-        "_waiting_for",
-        "_was_full",
-        "config",
         "mechanism",
         "own_open",
         "peer_close",
         "peer_open",
-        "role",
     )
 
     def __init__(self, role: Role, config: Config) -> None:
         check_config(config, role)
-        self.role = role
-        self.config = config
+        super().__init__(role, config)
         self.mechanism = ""
         self.own_open: Open | None = None
         self.peer_open: Open | None = None
@@ -115,28 +86,13 @@ class Connection:
         self._joint = sessions.EndpointJoint(self, config.limits)
         self._half: Half = self._joint.halves[self._side]
         self._sessions: dict[int, Session] = {}
-        self._buffer = ReceiveBuffer()
-        self._out = SendBuffer()
-        self._clock = Clock()
-        self._timers = Timers(_TIMER_ORDER)
-        self._events: deque[Event] = deque()
         self._stage = Stage.FIRST
         self._sasl: Any = None
         self._sasl_hostname: str | None = None
-        self._waiting_for: str | None = None
-        self._ending: tuple[str, str] | None = None
-        self._close_hint = CloseHint.KEEP
-        self._report: CloseReport | None = None
-        self._report_later: CloseReport | None = None
-        self._last_received: float | None = None
-        self._last_sent: float | None = None
         self._max_frame = config.initial_frame_size
         self._incoming_max = config.initial_frame_size
         self._send_within = 0.0
-        self._unparsed = config.limits.unparsed
-        self._backlog_high = config.limits.backlog_high
-        self._unit_offset = self._bodies = self._serial = 0
-        self._paused_sending = self._was_full = self._lost = False
+        self._bodies = self._serial = 0
         if role is Side.CLIENT:
             self._incoming_max = own_max_frame_size(config)
             opening.start(self)
@@ -159,41 +115,6 @@ class Connection:
         return cls(Side.SERVER, config or Config())
 
     # The edge: what adapters call.
-
-    def receive_data(self, data: Buffer, now: float) -> None:
-        """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`.
-
-        No octets at all are fine: an adapter that stopped reading by itself says so that the peer's silence
-        counts anew.
-        """
-        octets = data if type(data) is bytes else bytes(data)
-        buffer = self._buffer
-        after = len(buffer.data) - buffer.pos + buffer.held + len(octets)
-        ended = self._close_hint is not _KEEP or self._ending is not None
-        if after > self._unparsed and not ended and octets:
-            raise LimitExceeded(
-                f"receive_data with {len(octets)} octets, receive_budget is {self.receive_budget}; "
-                "take events first"
-            )
-        self._clock.advance(now)
-        if ended:
-            return
-        self._last_received = now
-        if octets:
-            buffer.append(octets)
-            if after == self._unparsed:
-                self._was_full = True
-
-    def receive_eof(self, now: float) -> None:
-        """The peer ended its stream; takes effect behind the octets still queued."""
-        self._end_later(now, "eof", "the peer ended the stream")
-
-    def connection_lost(self, reason: str, now: float) -> None:
-        """The transport is gone; takes effect behind the octets still queued."""
-        self._end_later(now, "lost", reason)
-        self._lost = True
-        self._out.clear()
-        self._close_hint = CloseHint.CLOSE_NOW
 
     def next_event(self) -> Event | Signal:
         """One step: the next event, NEED_DATA, or PAUSED while a request of the peer waits for its answer."""
@@ -222,24 +143,6 @@ class Connection:
                 return events.popleft()
         return signal
 
-    def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
-        """Octets to write now, in one piece, at most `max_bytes`; what was held back may give a `SendResumed`."""
-        self._clock.advance(now)
-        if self._was_full:
-            idle.count_anew(self, now)
-        out = self._out
-        if self._close_hint is CloseHint.CLOSE_NOW:
-            return b""
-        octets = out.take(max_bytes) if out.size else b""
-        if octets:
-            self._last_sent = now
-        if self._stage is not _FRAMES or self._waiting_for is not None:
-            idle.arm(self, now)
-        if self._paused_sending and out.size <= self.config.limits.backlog_low:
-            self._paused_sending = False
-            self._events.append(SendResumed(out.size))
-        return octets
-
     def handle_timeout(self, now: float) -> None:
         """Send the empty frame that is due, or give up on a peer that is silent, stuck in the opening, or
         doesn't answer a close."""
@@ -255,36 +158,8 @@ class Connection:
                 self._ending = ("handshake-timeout", text)
         idle.keep_alive(self, now)
         if self._was_full:
-            idle.count_anew(self, now)
+            self._count_silence_anew(now)
         idle.watch(self, now)
-
-    @property
-    def next_deadline(self) -> float | None:
-        """When `handle_timeout` is wanted, in seconds on the caller's clock; None: never."""
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
-            return None
-        deadline = self._timers.next
-        for other in (idle.send_deadline(self), idle.silence_deadline(self)):
-            if other is not None and (deadline is None or other < deadline):
-                deadline = other
-        return deadline
-
-    @property
-    def receive_budget(self) -> int:
-        """Octets that `receive_data` still takes; 0 means: stop reading."""
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
-            return 0
-        return max(0, self._unparsed - len(self._buffer))
-
-    @property
-    def close_hint(self) -> CloseHint:
-        """What to do with the transport after writing `data_to_send`."""
-        return self._close_hint
-
-    @property
-    def send_backlog(self) -> int:
-        """Octets queued for `data_to_send`."""
-        return self._out.size
 
     # State.
 
@@ -304,11 +179,6 @@ class Connection:
         """Whether sessions can be opened and used."""
         opened = self._stage is Stage.FRAMES and self._waiting_for != opening.OPEN
         return opened and self._close_hint is CloseHint.KEEP
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why the connection ended, once it has."""
-        return self._report
 
     @property
     def hostname(self) -> str | None:
@@ -506,7 +376,7 @@ class Connection:
             self._joint.step(self._side, channel, performative, payload)
         except Violation as violation:
             raise misuse(violation) from None
-        self._append(_pack(size, 2, AMQP, channel) + body + payload)
+        self._queue_octets(_pack(size, 2, AMQP, channel) + body + payload)
 
     def _queue(self, channel: int, body: bytes, payload: bytes = b"") -> None:
         """Queue an AMQP frame that the books have seen and the peer takes."""
@@ -517,11 +387,15 @@ class Connection:
         if out.size > self._backlog_high and not self._paused_sending:
             self._pause_sending()
 
-    def _append(self, octets: bytes) -> None:
-        """Queue octets, and say so when the backlog has become high."""
-        self._out.append(octets)
-        if self._out.size > self._backlog_high and not self._paused_sending:
-            self._pause_sending()
+    def _send_deadline(self) -> float | None:
+        return idle.send_deadline(self)
+
+    def _silence_deadline(self) -> float | None:
+        return idle.silence_deadline(self)
+
+    def _arm_timers(self, now: float) -> None:
+        if self._stage is not _FRAMES or self._waiting_for is not None:
+            idle.arm(self, now)
 
     def _check_backlog(self, octets: int) -> None:
         """Raises LimitExceeded when so many octets more are more than `Limits.backlog_hard`."""
@@ -538,10 +412,6 @@ class Connection:
         self._serial += 1
         return self._serial
 
-    def _pause_sending(self) -> None:
-        self._paused_sending = True
-        self._events.append(SendPaused(self._out.size))
-
     def _check_open(self) -> None:
         """Raises EndpointClosed, and LocalProtocolError before the connection is open."""
         if self._stage is _FRAMES and not self._lost and self._waiting_for != opening.OPEN:
@@ -553,24 +423,6 @@ class Connection:
             what = "closing" if self._report is None and not self._lost else "closed"
             raise EndpointClosed(f"the connection is {what}: {report}", report)
         raise LocalProtocolError(f"the connection is not open yet ({self.state}); wait for Opened")
-
-    def _end_later(self, now: float, kind: str, reason: str) -> None:
-        self._clock.advance(now)
-        if self._ending is None and self._report is None:
-            self._ending = (kind, reason)
-
-    def __getstate__(self) -> tuple[int, dict[str, object]]:
-        state = {name: getattr(self, name) for name in Connection.__slots__}
-        state["_unit_offset"] = 0
-        return SCHEMA, state
-
-    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
-        schema, values = state
-        if schema != SCHEMA:
-            text = f"this snapshot has layout {schema}, this release reads {SCHEMA}"
-            raise ValueError(f"{text}; replay the recording instead")
-        for name, value in values.items():
-            setattr(self, name, value)
 
     def __repr__(self) -> str:
         return f"<AMQP 1.0 {self.role.value} connection, {self.state}>"

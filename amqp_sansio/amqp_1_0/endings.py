@@ -182,7 +182,9 @@ def remote_error(scope: Scope, channel: int, error: Error) -> RemoteProtocolErro
 
 def _short(text: str) -> str:
     """A description that fits any frame."""
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    octets = text.encode("utf-8", "backslashreplace")
+    short = octets if len(octets) <= 255 else octets[:252] + b"..."
+    return short.decode("utf-8", "ignore")
 
 
 __all__ = [

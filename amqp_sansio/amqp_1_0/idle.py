@@ -67,13 +67,6 @@ def silence_deadline(connection: Connection) -> float | None:
     return connection._last_received + threshold if connection.receive_budget else None
 
 
-def count_anew(connection: Connection, now: float) -> None:
-    """While the budget was 0 nobody read, so that the peer's silence said nothing."""
-    if connection.receive_budget:
-        connection._was_full = False
-        connection._last_received = now
-
-
 def watch(connection: Connection, now: float) -> None:
     """Close with an error when the peer has been silent for too long, and wait as long again for its close."""
     deadline = silence_deadline(connection)
@@ -86,4 +79,4 @@ def watch(connection: Connection, now: float) -> None:
     connection._timers.set("close", now + threshold)
 
 
-__all__ = ["arm", "count_anew", "keep_alive", "send_deadline", "silence_deadline", "watch"]
+__all__ = ["arm", "keep_alive", "send_deadline", "silence_deadline", "watch"]

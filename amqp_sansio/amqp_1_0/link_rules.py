@@ -78,7 +78,10 @@ def attach(
                 session,
             )
         del session.failed[key]
-    if len(own.handles) >= joint.limits.consumers:
+    link = session.names.get(key)
+    # Answers aren't counted: what they answer is.
+    answering = link is not None and link.halves[1 - side].attaches > link.halves[side].attaches
+    if not answering and len(own.handles) >= joint.limits.consumers:
         raise session_error(
             conditions.RESOURCE_LIMIT_EXCEEDED,
             f"more than {joint.limits.consumers} links in a session",
@@ -86,7 +89,6 @@ def attach(
             channel,
             session,
         )
-    link = session.names.get(key)
     given = states.LinkInput.ATTACH if frame.unsettled is None else states.LinkInput.RESUME
     if link is None or given not in states.LINK[link.halves[side].state]:
         # The same name once more while it is attached: the link is stolen (part 2 section 2.6.1).
@@ -158,11 +160,12 @@ def detach(
     waits = half.attaches != link.halves[1 - side].attaches and ends != {states.Link.CLOSED}
     if session.names.get(key) is link and ends != _CROSSED and not waits:
         del session.names[key]
-    if states.Link.CLOSED in ends or states.Link.FAILED in ends:
-        deliveries = session.halves[link.sender].deliveries
-        for delivery in link.unsettled.values():
+    gone = states.Link.CLOSED in ends or states.Link.FAILED in ends
+    deliveries = session.halves[link.sender].deliveries
+    for delivery in link.unsettled.values():
+        # Else its deliveries are still known by their ids (part 2 section 2.6.4), but those that were cut.
+        if gone or delivery.progress is states.Delivery.SENDING:
             deliveries.pop(delivery.delivery_id, None)
-    # Else its deliveries are still known by their ids (part 2 section 2.6.4).
     return link, True
 
 

@@ -10,7 +10,7 @@ from ._bodies import AmqpSequence, AmqpValue, Body, BodyKind, Data
 from ._decode import ENTRIES, NESTING, Map, read_value
 from ._encode import encode
 from ._fast import locate as fast_locate
-from ._fast import read_properties, read_symbols, write_properties
+from ._fast import pass_annotations, read_properties, read_start, read_symbols, write_properties
 from ._faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
 from ._octets import BINARY, READ_U32
 from ._performatives import Header, Properties
@@ -28,12 +28,21 @@ C = TypeVar("C", bound=Composite)
 
 _UNREAD: Final[Any] = NotImplemented
 _EMPTY: Final = Map()
-_NOTHING: Final[dict[int, Any]] = {}
+_NOTHING: Final = (0, 0, 0, False)
 _HEADER: Final = _sections.HEADER
 _PROPERTIES: Final = _sections.PROPERTIES
 _APPLICATION_PROPERTIES: Final = _sections.APPLICATION_PROPERTIES
 _DATA: Final = _sections.DATA
 _DEFAULTS: Final = Header()
+_HEADERS: Final = {
+    octets: Header.fast(octets, 3, len(octets), 0)[0]
+    for durable in (b"\x41", b"\x42")
+    for priority in (b"", b"\x40", *[bytes((0x50, level)) for level in range(10)])
+    for rest in ((b"", b"\x40\x42\x43") if priority else (b"",))
+    for fields in (durable + priority + rest,)
+    for octets in (bytes((0, 0x53, 0x70, 0xC0, len(fields) + 1, 1 + bool(priority) + len(rest))) + fields,)
+}
+"""Headers by their octets: those that tell of durability and priority only, without the other fields or with all."""
 _new: Final[Any] = object.__new__
 
 
@@ -65,6 +74,7 @@ class Message:
         "_index",
         "_message_annotations",
         "_payload",
+        "_places",
         "_properties",
     )
 
@@ -72,6 +82,9 @@ class Message:
     _payload: bytes
     # Of each section where it begins, or all that is known of it when its descriptor isn't of the short form.
     _index: dict[int, Any]
+    # Where the values of properties, application properties and data begin: 0 without, -1 when it needs care. Then
+    # whether the message has nothing but these and a header.
+    _places: tuple[int, int, int, bool]
     _bare: bytes | None
     _content: Any
     _body: Body | None
@@ -111,7 +124,7 @@ class Message:
             _EMPTY if application_properties is None else application_properties
         )
         self._footer = _EMPTY if footer is None else footer
-        self._payload = self._index = self._content = _UNREAD
+        self._payload = self._index = self._places = self._content = _UNREAD
         self._bare = None
 
     @staticmethod
@@ -123,7 +136,7 @@ class Message:
         """
         message: Message = _new(Message)
         message._payload = payload
-        message._index = message._content = message._body = message._header = _UNREAD
+        message._places = message._index = message._content = message._body = message._header = _UNREAD
         message._delivery_annotations = message._message_annotations = _UNREAD
         message._properties = message._application_properties = message._footer = _UNREAD
         return message
@@ -184,22 +197,20 @@ class Message:
 
         >>> Message.from_wire(b"\\x00Sw\\xa1\\x02hi").check()
         """
-        index = self._located()
-        for number in index:
-            if number == _HEADER:
-                _ = self.header
-            elif number == _PROPERTIES:
-                _ = self.properties
-            elif number == _APPLICATION_PROPERTIES:
-                _ = self.application_properties
-            elif number == _sections.FOOTER:
-                _ = self.footer
-            elif number == _sections.MESSAGE_ANNOTATIONS:
-                _ = self.message_annotations
-            elif number == _sections.DELIVERY_ANNOTATIONS:
-                _ = self.delivery_annotations
-            elif number != _DATA:
-                _ = self.typed_body
+        _ = self.header
+        _ = self.properties
+        _ = self.application_properties
+        places = self._places
+        if places is _UNREAD or not places[3]:
+            for number in self._located():
+                if number == _sections.FOOTER:
+                    _ = self.footer
+                elif number == _sections.MESSAGE_ANNOTATIONS:
+                    _ = self.message_annotations
+                elif number == _sections.DELIVERY_ANNOTATIONS:
+                    _ = self.delivery_annotations
+                elif number >= _sections.AMQP_SEQUENCE:
+                    _ = self.typed_body
 
     @property
     def sections(self) -> tuple[tuple[str, int, int], ...]:
@@ -223,7 +234,11 @@ class Message:
             octets = self._payload
             if octets is _UNREAD:
                 octets = self.encode()
-            index = self._index = _locate(octets)
+            try:
+                index = fast_locate(octets)
+            except READ_FAULTS:
+                index = locate(octets)
+            self._index = index
         return index
 
     def _located_sections(self) -> list[Section]:
@@ -233,20 +248,71 @@ class Message:
     def _find(self, number: int) -> Section | None:
         return next((section for section in self._located_sections() if section[0] == number), None)
 
+    def _open(self) -> tuple[int, int, int, bool]:
+        payload = self._payload
+        header: Header | None = None
+        pos = properties = application_properties = 0
+        plain = True
+        try:
+            word, size = read_start(payload, 0)
+            if word == 0x5370C0:
+                pos = 5 + size
+                header = _HEADERS.get(payload[:pos], _UNREAD)
+                word, size = read_start(payload, pos)
+            if word < 0x537300:
+                pos = pass_annotations(payload, pos)
+                word, size = read_start(payload, pos)
+                plain = False
+            if word == 0x5373C0:
+                properties = pos + 3
+                pos += 5 + size
+                word, size = read_start(payload, pos)
+            if word == 0x5374D1:
+                application_properties = pos + 3
+                pos += 8 + READ_U32(payload, pos + 4)[0]
+                word, size = read_start(payload, pos)
+            elif word == 0x5374C1:
+                application_properties = pos + 3
+                pos += 5 + size
+                word, size = read_start(payload, pos)
+            if word == 0x5375A0:
+                end = pos + 5 + size
+            elif word == 0x5375B0:
+                end = pos + 8 + READ_U32(payload, pos + 4)[0]
+            else:
+                return self._open_carefully()
+            if end != len(payload):
+                return self._open_carefully()
+        except READ_FAULTS:
+            return self._open_carefully()
+        self._header = header
+        places = self._places = (properties, application_properties, pos + 3, plain)
+        return places
+
+    def _open_carefully(self) -> tuple[int, int, int, bool]:
+        index = self._located()
+        if _HEADER not in index:
+            self._header = None
+        starts = [index.get(number, -3) for number in (_PROPERTIES, _APPLICATION_PROPERTIES, _DATA)]
+        properties, application_properties, data = [start + 3 if start.__class__ is int else -1 for start in starts]
+        places = self._places = (properties, application_properties, data, False)
+        return places
+
     @property
     def header(self) -> Header | None:
         """The header, or None when there is none: then its defaults hold."""
         known = self._header
         if known is not _UNREAD:
             return known
-        index = self._index
-        start = (self._located() if index is _UNREAD else index).get(_HEADER)
-        if start is None:
-            self._header = None
-            return None
+        if self._places is _UNREAD:
+            self._open()
+            known = self._header
+            if known is not _UNREAD:
+                return known
         payload = self._payload
         try:
-            found, _ = Header.fast(payload, start + 3, len(payload), start)
+            # Nothing is in front of a header.
+            found, _ = Header.fast(payload, 3, len(payload), 0)
         except READ_FAULTS:
             found = self._read_record(Header, _HEADER)
         self._header = found
@@ -258,14 +324,14 @@ class Message:
         known = self._properties
         if known is not _UNREAD:
             return known
-        index = self._index
-        start = (self._located() if index is _UNREAD else index).get(_PROPERTIES)
-        if start is None:
+        places = self._places
+        at = (self._open() if places is _UNREAD else places)[0]
+        if not at:
             self._properties = None
             return None
         payload = self._payload
         try:
-            found, _ = Properties.fast(payload, start + 3, len(payload), start)
+            found, _ = Properties.fast(payload, at, len(payload), at - 3)
         except READ_FAULTS:
             found = self._read_record(Properties, _PROPERTIES)
         self._properties = found
@@ -297,19 +363,19 @@ class Message:
         known = self._application_properties
         if known is not _UNREAD:
             return known
-        index = self._index
-        start = (self._located() if index is _UNREAD else index).get(_APPLICATION_PROPERTIES)
-        if start is None:
+        places = self._places
+        at = (self._open() if places is _UNREAD else places)[1]
+        if not at:
             return _EMPTY
         payload = self._payload
         found = _new(Map)
         try:
-            found._values, stop = read_properties(payload, start + 3, len(payload))
-            found._raw = payload[start + 3 : stop]
+            found._values, stop = read_properties(payload, at, len(payload))
+            found._raw = payload[at:stop]
         except READ_FAULTS:
             found = self._read_map(_APPLICATION_PROPERTIES)
         self._application_properties = found
-        return self._application_properties
+        return found
 
     @property
     def footer(self) -> Mapping[Any, Any]:
@@ -367,16 +433,16 @@ class Message:
         content = self._content
         if content is not _UNREAD:
             return content
-        index = self._index
-        if index is _UNREAD:
-            index = self._located() if self._body is _UNREAD else _NOTHING
-        start: Any = index.get(_DATA)
-        if start.__class__ is int:
+        places = self._places
+        if places is _UNREAD:
+            places = self._open() if self._body is _UNREAD else _NOTHING
+        at = places[2]
+        if at > 0:
             payload = self._payload
-            if payload[start + 3] == 0xA0:
-                content = payload[start + 5 : start + 5 + payload[start + 4]]
+            if payload[at] == 0xA0:
+                content = payload[at + 2 : at + 2 + payload[at + 1]]
             else:
-                content = payload[start + 8 : start + 8 + READ_U32(payload, start + 4)[0]]
+                content = payload[at + 5 : at + 5 + READ_U32(payload, at + 1)[0]]
         else:
             found = self.typed_body
             content = None if found is None else found.content
@@ -500,13 +566,6 @@ def _check_encoding(name: str, body: Body | None) -> None:
     if name == "identity":
         rule = "properties.content-encoding/identity"
         raise fault("the content-encoding identity is never named", None, rule, INVALID)
-
-
-def _locate(payload: bytes) -> dict[int, Any]:
-    try:
-        return fast_locate(payload)
-    except READ_FAULTS:
-        return locate(payload)
 
 
 def _listed(index: dict[int, Any], end: int) -> list[Section]:

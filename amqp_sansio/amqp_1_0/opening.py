@@ -203,7 +203,7 @@ def send_open(connection: Connection, open_: Open) -> None:
         )
     connection._joint.step(connection.role, 0, open_)
     connection.own_open = open_
-    connection._append(octets)
+    connection._queue_octets(octets)
 
 
 def receive_open(connection: Connection, open_: Open) -> None:

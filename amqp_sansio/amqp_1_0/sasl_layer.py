@@ -91,7 +91,7 @@ def _send(connection: Connection, body: SaslFrame) -> None:
             rule="security/sasl/frame-max",
         )
     connection._joint.step_sasl(connection.role, body)
-    connection._append(sasl_frame(octets))
+    connection._queue_octets(sasl_frame(octets))
 
 
 # Client.

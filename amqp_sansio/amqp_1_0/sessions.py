@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import EndpointClosed, LimitExceeded, RemoteProtocolError, Scope
-from ..events import By, Handle, Opened
+from ..events import By, CloseReport, Handle, Opened
 from . import conditions, settling, states
 from ._performatives import (
     Attach,
@@ -193,13 +193,30 @@ def _attach(connection: Connection, channel: int, frame: Attach) -> None:
     if _discards(connection, channel):
         return
     side = connection._side
-    old = _attached_elsewhere(connection, frame)
+    olds = _attached_already(connection, frame)
+    for old in olds:
+        # The name is the new link's afterwards, so that one that waits for an answer has to be refused before.
+        if old.requested is None:
+            continue
+        if old.session.own.state is _UNMAPPED and old.session.peer.channel == channel:
+            raise session_error(
+                conditions.NOT_ALLOWED,
+                f"attach of {frame.name!r}, which is attached in the same session, unanswered",
+                "transport/link/name-unique",
+                channel,
+                old.session,
+            )
+        _steal(old)
     found, answers = connection._joint.attach(1 - side, channel, frame)
     link: Any = found
     session: Session = link.session
-    if old is not None and old is not link:
+    for old in olds:
         _steal(old)
     if session.own.state is _ENDED:
+        # Nobody will answer it; the peer knows it by its handle, until its end.
+        if not link.halves[side].attaches:
+            link.report, link.told = CloseReport(By.LOCAL), True
+        session.names.pop((link.name, link.sender), None)
         return
     if answers:
         if link.halves[side].state is _ATTACHED and not link.is_refused:
@@ -225,30 +242,34 @@ def _attach(connection: Connection, channel: int, frame: Attach) -> None:
     # Else this end has closed the link, and the peer attached it to close it too (section 2.6.6).
 
 
-def _attached_elsewhere(connection: Connection, frame: Attach) -> Link | None:
-    """The link of that name and direction that the peer has attached already (section 2.6.1)."""
+def _attached_already(connection: Connection, frame: Attach) -> list[Link]:
+    """The links of that name and direction that the peer has attached already (section 2.6.1)."""
     side = connection._side
-    sender = side if frame.role else 1 - side
-    for session in connection._sessions.values():
-        link: Any = session.names.get((frame.name, sender))
-        if link is not None and link.halves[1 - side].state is _ATTACHED:
-            return link  # type: ignore[no-any-return]
-    return None
+    key = frame.name, side if frame.role else 1 - side
+    known: list[Any] = [each.names.get(key) for each in connection._sessions.values()]
+    return [each for each in known if each is not None and each.halves[1 - side].state is _ATTACHED]
 
 
 def _steal(link: Link) -> None:
-    if link.halves[link.session.side].state is _ATTACHED:
+    """Leave a link whose peer is elsewhere; in a session that has ended there's nothing to say."""
+    session = link.session
+    if session.own.state is _MAPPED and session.report is None:
         link.close(conditions.STOLEN, "the link was attached elsewhere")
 
 
 def _detach(connection: Connection, channel: int, frame: Detach) -> None:
     if _discards(connection, channel):
         return
+    _drop_current(connection, channel, frame.handle)
     found, answers = connection._joint.detach(1 - connection._side, channel, frame)
     link: Any = found
     session: Session = link.session
     crossed = frame.closed and link.halves[session.side].state is states.Link.DETACHED
-    if session.own.state is _MAPPED:
+    if link.requested is not None and session.own.state is _UNMAPPED:
+        # It is gone before anything could be answered.
+        link.requested = None
+        session.names.pop((link.name, link.sender), None)
+    elif session.own.state is _MAPPED:
         if link.requested is not None and _refuses(link.requested):
             # The end of an earlier link of that name: an answer would be taken for a new one, and so on for ever.
             link.requested = None
@@ -265,10 +286,19 @@ def _detach(connection: Connection, channel: int, frame: Detach) -> None:
             connection._send(session.channel, link.local)
             connection._send(session.channel, Detach(link.local.handle, True))
     number: int = link.number
-    session.asked.pop(number, None)
+    if session.asked.get(number) is link:
+        del session.asked[number]
     if session.leaving.get(number) is link:
         del session.leaving[number]
     _end_link(connection, link, frame, answers)
+
+
+def _drop_current(connection: Connection, channel: int, handle: int) -> None:
+    """What came of a delivery under way isn't counted any more when its link is detached."""
+    session = connection._joint.halves[1 - connection._side].channels.get(channel)
+    link: Any = None if session is None else session.halves[1 - connection._side].handles.get(handle)
+    if link is not None:
+        link.drop()
 
 
 def _refuses(attach: Attach) -> bool:

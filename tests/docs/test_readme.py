@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from amqp_sansio_asyncio import serve
+from amqp_sansio_asyncio import ServerConnection, serve
 from examples.server import Broker
 from tests.support import server_1_0
 
@@ -88,8 +89,9 @@ def test_the_server(capsys: pytest.CaptureFixture[str]) -> None:
         from amqp_sansio.amqp_0_9_1 import QueueDeclare
         from amqp_sansio_asyncio import connect
 
+        handle = cast("Callable[[ServerConnection], Awaitable[object]]", namespace["handle"])
         async with (
-            serve(namespace["handle"], authenticate={"guest": "guest"}) as server,  # type: ignore[arg-type]
+            serve(handle, authenticate={"guest": "guest"}) as server,
             connect(f"amqp://guest:guest@127.0.0.1:{server.port}/") as connection,
         ):
             channel = await connection.open_channel()

@@ -13,6 +13,38 @@ FAST = ("flow", "transfer", "disposition", "header", "properties")
 SPLIT = {"transfer": 6}
 """How many fields come before those that are seldom there."""
 
+LIKELY = ("message_id", "to", "subject", "content_type", "creation_time", "priority")
+"""Fields that are there more often than not."""
+
+GROUPS = {
+    "user_id": (
+        2,
+        "word, size = READ_U16_U8(buf, pos)",
+        "word == 0x40A1",
+        ["at = pos + 3", "pos = at + size", "found.user_id = None", "found.to = buf[at:pos].decode()"],
+    ),
+    "reply_to": (
+        3,
+        "word, code, size = READ_U16_TWO_U8(buf, pos)",
+        "word == 0x4040 and code == 0xA3",
+        [
+            *("at = pos + 4", "pos = at + size", "found.reply_to = None", "found.correlation_id = None"),
+            *("raw = buf[at:pos]", 'found.content_type = SYMBOLS.get(raw) or Symbol(raw, "ascii")'),
+        ],
+    ),
+    "content_encoding": (
+        3,
+        "word, code, moment = READ_U16_U8_I64(buf, pos)",
+        "word == 0x4040 and code == 0x83",
+        [
+            *("found.content_encoding = None", "found.absolute_expiry_time = None"),
+            *("found.creation_time = INT(Timestamp, moment)", "pos += 11"),
+        ],
+    ),
+}
+"""Fields in a row, some of them null in most messages, that are read at once: the first of them, how many they are,
+how they are read, how most are, and what they are then."""
+
 INTEGERS = {
     "handle": "uint",
     "seconds": "uint",
@@ -65,12 +97,23 @@ def emit_reader(found: Type) -> list[str]:
 
 def _read(items: tuple[Item, ...], index: int) -> list[str]:
     item = items[index]
-    lines = ["code = buf[pos]", *_value(item)]
-    if index + 1 < len(items):
-        lines += [f"if count > {index + 1}:"]
-        lines += ["    " + line for line in _read(items, index + 1)]
+    size = 1
+    if item.name in GROUPS:
+        size, reading, test, body = GROUPS[item.name]
+        lines = [reading, f"if {test} and count > {index + size - 1}:", *["    " + line for line in body], "else:"]
+        for place in range(index, index + size):
+            member = ["code = buf[pos]", *_value(items[place])]
+            if place > index:
+                member = [f"if count > {place}:", *["    " + line for line in member], "else:"]
+                member += [f"    found.{items[place].name} = {items[place].default}"]
+            lines += ["    " + line for line in member]
+    else:
+        lines = ["code = buf[pos]", *_value(item)]
+    if index + size < len(items):
+        lines += [f"if count > {index + size}:"]
+        lines += ["    " + line for line in _read(items, index + size)]
         lines += ["else:"]
-        rest = items[index + 1 :]
+        rest = items[index + size :]
         if any(later.mandatory for later in rest):
             lines += ["    raise ValueError"]
         else:
@@ -94,7 +137,8 @@ def _value(item: Item) -> list[str]:
             cases[place] = (alike[0][0] + " or code == 0x40", null)
         else:
             first = item.kind not in BOOLEANS and item.owner != "transfer"
-            cases.insert(0 if first else min(2, len(cases)), ("0x40", null))
+            place = 1 if item.name in LIKELY else 0 if first else min(2, len(cases))
+            cases.insert(place, ("0x40", null))
     lines: list[str] = []
     for number, (code, body) in enumerate(cases):
         lines += [f"{'el' if number else ''}if code == {code}:", *["    " + line for line in body]]

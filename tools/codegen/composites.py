@@ -91,8 +91,8 @@ BASE_NAMES = (
 )
 OCTET_NAMES = (
     *("ACCEPTED_OCTETS", "BINARY", "BOOLEANS", "INT", "JOIN", "MODES", "NEW", "NULL", "PACK_I64"),
-    *("PACK_U32", "READ_I64", "READ_TWO_U32", "READ_U32", "READ_U64", "STR", "STRING", "SYMBOL"),
-    *("SYMBOLS", "TAG", "UBYTES", "UINTS"),
+    *("PACK_U32", "READ_I64", "READ_TWO_U32", "READ_U16_TWO_U8", "READ_U16_U8", "READ_U16_U8_I64", "READ_U32"),
+    *("READ_U64", "STR", "STRING", "SYMBOL", "SYMBOLS", "TAG", "UBYTES", "UINTS"),
 )
 EXPORTED = ("ACCEPTED", "Composite", "DeliveryState", "Performative", "SaslFrame", "decode_frame_body")
 BASES = {"frame": "Performative", "sasl-frame": "SaslFrame", "delivery-state": "DeliveryState"}
