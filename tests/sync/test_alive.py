@@ -15,7 +15,7 @@ import pytest
 
 from amqp_sansio import By, EndpointClosed, Limits
 from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, Published, QueueDeclare
-from amqp_sansio_sync import Connection, connect, feed, link
+from amqp_sansio_sync import Connection, connect, feed, wire
 from amqp_sansio_sync.transport import Transport, ready_by_poll, ready_by_select
 from tests.support.sync_server import WAIT, Item, Server, running, wait_until
 
@@ -136,7 +136,7 @@ def test_a_connection_lost_in_the_middle_of_calls_ends_all_of_them(
 def test_a_close_of_the_server_is_answered_while_nobody_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(link, "IDLE", 0.05)
+    monkeypatch.setattr(wire, "IDLE", 0.05)
     with running() as server:
         connection = connect(server.url)
         session = server.session()
@@ -158,7 +158,7 @@ def test_what_the_server_said_last_is_read_when_nothing_can_be_sent_any_more(
     session.do(lambda: session.core.close(320, "CONNECTION_FORCED - now"))
     wait_until(lambda: session.sent > before)
     session.drop(reset=False)
-    connection.link.look_at = monotonic() + WAIT  # no look before the write that fails
+    connection.wire.look_at = monotonic() + WAIT  # no look before the write that fails
     with pytest.raises(EndpointClosed, match="320 CONNECTION_FORCED - now"):
         for _ in range(100):
             channel.publish(b"x")
@@ -180,7 +180,7 @@ def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
         channel = connection.open_channel()
         deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
         assert next(deliveries).body[:6] == b"000000"
-        wait_until(lambda: connection.link.full == 1)
+        wait_until(lambda: connection.wire.full == 1)
         session = server.session()
         wait_until(lambda: session.core.send_backlog > 0)
         sleep(3.2)  # more than twice the heartbeat, with octets that nobody reads
@@ -191,7 +191,7 @@ def test_a_full_consumer_holds_the_server_back_and_the_connection_lives(
         assert session.longest_silence < 2
         bodies = [next(deliveries).body[:6] for _ in range(count - 1)]
         assert bodies == [b"%06d" % n for n in range(1, count)]
-        assert connection.link.full == 0
+        assert connection.wire.full == 0
         assert connection.is_open
         assert channel.call(QueueDeclare("jobs")).message_count == 0
 

@@ -228,7 +228,7 @@ def test_a_stream_of_events_that_nobody_reads_ends(connection: Connection) -> No
     for _ in range(100):
         channel.publish(b"x", routing_key="none", mandatory=True)
     channel.call(QueueDeclare("jobs"))
-    assert connection.link.full == 0
+    assert connection.wire.full == 0
     taken = 0
     with pytest.raises(EndpointClosed, match="events wait to be taken") as caught:
         for _ in events:
@@ -282,7 +282,7 @@ def test_a_message_for_a_caller_that_gave_up_goes_back(server: Server) -> None:
         with pytest.raises(TimeoutError, match=r"basic\.get: not within 0\.05 seconds"):
             channel.get("jobs", timeout=0.05)
         session = server.session()
-        session.do(lambda: session._handle(held[0]))  # pyright: ignore[reportPrivateUsage]
+        session.do(lambda: session.handle(held[0]))
         wait_until(lambda: not server.queues["jobs"])
         connection.open_channel()  # reads the late answer
         wait_until(lambda: len(server.queues["jobs"]) == 1)
@@ -307,7 +307,7 @@ def test_a_late_reply_is_dropped_and_the_channel_goes_on() -> None:
             channel.call(QueueDeclare("first"), timeout=0)
         wait_until(lambda: bool(held))
         session = server.session()
-        session.do(lambda: session._handle(held[0]))  # pyright: ignore[reportPrivateUsage]
+        session.do(lambda: session.handle(held[0]))
         assert channel.call(QueueDeclare("second")) == QueueDeclareOk("second", 0, 0)
 
 

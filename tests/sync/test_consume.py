@@ -175,7 +175,7 @@ def test_a_consumer_that_starts_too_late_is_cancelled() -> None:
         with pytest.raises(TimeoutError, match=r"basic\.consume"):
             channel.consume("jobs", timeout=0.05)
         session = server.session()
-        session.do(lambda: session._handle(held[0]))  # pyright: ignore[reportPrivateUsage]
+        session.do(lambda: session.handle(held[0]))
         assert not server.queues["jobs"]
         channel.call(QueueDeclare("jobs"))
         channel.call(QueueDeclare("jobs"))
@@ -310,11 +310,11 @@ def test_big_messages_fill_a_feed_by_their_octets(server: Server, channel: Chann
     count = feed.FULL_OCTETS // 1_000_000 + 2
     fill(server, count, 1_000_000)
     deliveries = channel.consume("jobs", no_ack=True, timeout=WAIT)
-    link = channel.link
+    wire = channel.wire
     channel.call(QueueDeclare("jobs"))
-    wait_until(lambda: _look(channel) and link.full == 1)
+    wait_until(lambda: _look(channel) and wire.full == 1)
     assert sum(len(next(deliveries).body) for _ in range(count)) == count * 1_000_000
-    assert link.full == 0
+    assert wire.full == 0
     deliveries.close()
 
 

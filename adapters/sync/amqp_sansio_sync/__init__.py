@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amqp_sansio.errors import ConsumerEnded
+from typing import TYPE_CHECKING
+
+from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, TransactionFailed
 
 from .channel import Channel, Confirmation, PublishOutcome
 from .connect import ConfigOptions, connect
@@ -10,6 +12,34 @@ from .connection import Connection
 from .consumer import Consumer, Delivery
 from .feed import EventStream
 from .recording import Recorder, RecordTarget
+
+if TYPE_CHECKING:
+    from .one_zero import (
+        OneZeroConnection,
+        OneZeroOptions,
+        ReceivedDelivery,
+        Receiver,
+        Requester,
+        Sender,
+        SentDelivery,
+        Session,
+        Transaction,
+    )
+
+_ONE_ZERO = {
+    *("OneZeroConnection", "OneZeroOptions", "ReceivedDelivery", "Receiver", "Requester"),
+    *("Sender", "SentDelivery", "Session", "Transaction"),
+}
+
+
+def __getattr__(name: str) -> object:
+    # Who speaks another version needs none of 1.0.
+    if name in _ONE_ZERO:
+        from . import one_zero
+
+        return getattr(one_zero, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Channel",
@@ -20,8 +50,20 @@ __all__ = [
     "ConsumerEnded",
     "Delivery",
     "EventStream",
+    "LinkEnded",
+    "NotAccepted",
+    "OneZeroConnection",
+    "OneZeroOptions",
     "PublishOutcome",
+    "ReceivedDelivery",
+    "Receiver",
     "RecordTarget",
     "Recorder",
+    "Requester",
+    "Sender",
+    "SentDelivery",
+    "Session",
+    "Transaction",
+    "TransactionFailed",
     "connect",
 ]

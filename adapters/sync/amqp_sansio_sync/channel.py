@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from amqp_sansio import (
     Accepted,
@@ -35,7 +35,7 @@ from amqp_sansio.errors import ConsumerEnded
 
 from .consumer import Consumer, ConsumerFeed, Delivery
 from .feed import EventStream, Feed, Streams, publicise
-from .link import CALLER_ERRORS
+from .wire import BATCH, CALLER_ERRORS
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -44,16 +44,14 @@ if TYPE_CHECKING:
 
     from amqp_sansio.amqp_0_9_1 import Properties, RequestMethod
 
-    from .connection import Connection
+    from .connection import Connection, Core
+    from .wire import Wire
 
 _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
 
 PublishOutcome: TypeAlias = Accepted | Rejected | Returned
 """What became of a message in confirm mode."""
-
-BATCH: Final = 65_536
-"""Octets that a batch collects before it sends them."""
 
 _logger = logging.getLogger("amqp_sansio_sync")
 
@@ -97,14 +95,14 @@ class Channel:
         "core",
         "ended",
         "feeds",
-        "link",
         "streams",
         "tags",
+        "wire",
     )
 
     def __init__(self, connection: Connection, core: CoreChannel) -> None:
         self._connection = connection
-        self.link = connection.link
+        self.wire: Wire[Core] = connection.wire
         self.core = core
         self.confirms = False
         self.ended = False
@@ -128,7 +126,7 @@ class Channel:
         """Why it ended, once it has."""
         report = self.core.report
         if report is not None:
-            self.link.seen(report)
+            self.wire.seen(report)
         return report
 
     @overload
@@ -178,7 +176,7 @@ class Channel:
             return handle
 
         late = self._give_back if method.NAME == "basic.get" else None
-        reply = self.finish(self.link.run(begin), timeout, method.NAME, late)
+        reply = self.finish(self.wire.run(begin), timeout, method.NAME, late)
         if method.NAME == "confirm.select":
             self.confirms = True
         return reply
@@ -187,13 +185,13 @@ class Channel:
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
     ) -> None:
         """Send a method that has no reply."""
-        self.link.run(lambda: self.core.send(method, properties, body))
+        self.wire.run(lambda: self.core.send(method, properties, body))
 
     def reply(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
     ) -> None:
         """Answer the server's oldest request that `method` answers; `events(Request)` gives requests."""
-        self.link.run(lambda: self.core.reply(method, properties, body))
+        self.wire.run(lambda: self.core.reply(method, properties, body))
 
     def publish(
         self,
@@ -256,7 +254,7 @@ class Channel:
 
         Raises EndpointClosed when the channel ended before; `report.unconfirmed` has the numbers.
         """
-        self.link.wait(lambda: not self.core.unconfirmed, timeout, "the confirms")
+        self.wire.wait(lambda: not self.core.unconfirmed, timeout, "the confirms")
         if self.core.report is not None and self.core.report.unconfirmed:
             raise self._gone(self.core.report)
 
@@ -266,15 +264,15 @@ class Channel:
 
         They go out when 64 KiB are collected, before any wait, and at the end.
         """
-        with self.link.lock:
+        with self.wire.lock:
             self._batches += 1
         try:
             yield
         finally:
-            with self.link.lock:
+            with self.wire.lock:
                 self._batches -= 1
-            if not self.link.ended:
-                self.link.wait(self._sent, None, "the batch")
+            if not self.wire.ended:
+                self.wire.wait(self._sent, None, "the batch")
 
     def consume(
         self,
@@ -309,7 +307,7 @@ class Channel:
             self.feeds[tag] = feed
             return handle
 
-        handle = self.link.run(begin)
+        handle = self.wire.run(begin)
         self.finish(handle, timeout, "basic.consume", lambda _: feed.drop())
         return Consumer(feed, timeout)
 
@@ -330,8 +328,8 @@ class Channel:
         self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
     ) -> EventStream[Any]:
         """What else happens on the channel, such as MessageReturned and FlowChanged; of `kinds` only, if given."""
-        feed: Feed[Any] = Feed(self.link, limit, True)
-        with self.link.lock:
+        feed: Feed[Any] = Feed(self.wire, limit, True)
+        with self.wire.lock:
             if self.core.report is not None:
                 feed.finish(self._gone(self.core.report))
             self.streams.append((kinds or (Event,), feed))
@@ -342,11 +340,11 @@ class Channel:
     ) -> CloseReport:
         """Close the channel and wait for the server's answer; says how it ended. It may be closed already."""
         if not self.ended:
-            self.link.run(lambda: self.core.close(code, text))
-            self.link.wait(lambda: self.ended, timeout, "channel.close")
+            self.wire.run(lambda: self.core.close(code, text))
+            self.wire.wait(lambda: self.ended, timeout, "channel.close")
         report = self.report
         if report is None:
-            raise self.link.closed()
+            raise self.wire.closed()
         return report
 
     def __enter__(self) -> Channel:
@@ -358,7 +356,7 @@ class Channel:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self.ended and not self.link.ended:
+        if not self.ended and not self.wire.ended:
             self.close()
 
     def __repr__(self) -> str:
@@ -369,26 +367,7 @@ class Channel:
 
     def settle(self, command: Callable[..., None], *arguments: Any) -> None:
         """Settle deliveries; what the socket doesn't take at once goes out later."""
-        link = self.link
-        with link.lock:
-            link.claim()
-            try:
-                now = monotonic()
-                link.look(now)
-                command(*arguments)
-                if not self._batches or link.core.send_backlog > BATCH:
-                    link.write(now)
-            except CALLER_ERRORS as error:
-                link.release(error)
-                raise
-            except BaseException as error:
-                link.give_up(error)
-                raise
-            if link.unsent:
-                link.keeper.ring()
-            link.release()
-            if link.ended:
-                raise link.closed()
+        self.wire.post(self._batches > 0, command, *arguments)
 
     def finish(
         self,
@@ -402,11 +381,11 @@ class Channel:
 
     def expect(self, handle: Handle[Any], hook: Callable[[Any], object]) -> None:
         """Call `hook` with the result of a handle, before the next event is taken. The lock is held."""
-        self._connection.hooks[handle] = hook
+        self._connection.expect(handle, hook)
 
     def record(self, name: str, **fields: Any) -> Any:
         """A method in the connection's dialect."""
-        return self.link.core.dialect.named[name](**fields)
+        return self.wire.core.dialect.named[name](**fields)
 
     # Events; the lock is held.
 
@@ -459,16 +438,16 @@ class Channel:
         properties: BasicProperties | None,
         timeout: float | None,
     ) -> Handle[Any] | None:
-        link, core = self.link, self.core
+        wire, core = self.wire, self.core
         if not isinstance(body, bytes):
             body = bytes(memoryview(body))
-        if link.unsent or core.client_stopped:
-            link.wait(self._may_publish, timeout, "the publish")
-        with link.lock:
-            link.claim()
+        if wire.unsent or core.client_stopped:
+            wire.wait(self._may_publish, timeout, "the publish")
+        with wire.lock:
+            wire.claim()
             try:
                 now = monotonic()
-                link.look(now)
+                wire.look(now)
                 handle = core.publish(
                     body,
                     exchange=exchange,
@@ -477,29 +456,29 @@ class Channel:
                     immediate=immediate,
                     properties=properties,
                 )
-                if not self._batches or link.core.send_backlog > BATCH:
-                    link.write(now)
+                if not self._batches or wire.core.send_backlog > BATCH:
+                    wire.write(now)
             except CALLER_ERRORS as error:
-                link.release(error)
+                wire.release(error)
                 raise
             except BaseException as error:
-                link.give_up(error)
+                wire.give_up(error)
                 raise
-            link.release()
-        if link.unsent:
-            link.wait(self._sent, timeout, "the publish")
-        elif link.ended and handle is None:
-            raise link.closed()
+            wire.release()
+        if wire.unsent:
+            wire.wait(self._sent, timeout, "the publish")
+        elif wire.ended and handle is None:
+            raise wire.closed()
         return handle
 
     def _may_publish(self) -> bool:
-        return not self.core.is_open or not (self.link.unsent or self.core.client_stopped)
+        return not self.core.is_open or not (self.wire.unsent or self.core.client_stopped)
 
     def _sent(self) -> bool:
-        return not self.link.unsent and not self.link.ended
+        return not self.wire.unsent and not self.wire.ended
 
     def _new_tag(self) -> str:
-        with self.link.lock:
+        with self.wire.lock:
             self.tags += 1
             return f"c{self.number}.{self.tags}"
 

@@ -1,15 +1,11 @@
-"""Connection: one blocking connection, its channels, and where each event of the engine goes."""
+"""Connection: one blocking connection of 0-8 or 0-9-1, its channels, and where each event of the engine goes."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
 
 from amqp_sansio import (
     Abandoned,
-    By,
     Closed,
     CloseReport,
     EndpointClosed,
@@ -26,27 +22,27 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, Method, Table, Unblocked
 
+from .base import BaseConnection
 from .channel import Channel
-from .feed import EventStream, Feed, Streams, publicise
-from .link import Link
+from .feed import publicise
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
+    from amqp_sansio import amqp_0_8, amqp_0_9_1
     from amqp_sansio.amqp_0_9_1 import RequestMethod
     from amqp_sansio.uri import AmqpUri
 
-    from .link import Core
     from .transport import Transport
 
 _R = TypeVar("_R", bound=Method)
-_E = TypeVar("_E", bound=Event)
+
+Core: TypeAlias = "amqp_0_9_1.Connection | amqp_0_8.Connection"
+"""The engine of a connection."""
 
 _IN_HANDLES: Final = frozenset({Settled, SendPaused, SendResumed})
 """Events whose news is in the handles, or seen when something is written."""
 
 
-class Connection:
+class Connection(BaseConnection["Core"]):
     """A connection to a broker, made by `connect`. Every method may be called from any thread.
 
     While no thread waits on it, a daemon thread sends the heartbeats and watches the server's. `close` it, or
@@ -54,50 +50,18 @@ class Connection:
     no `report` has shown.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_blocked",
-        "_channels",
-        "_closing",
-        "_failed",
-        "hooks",
-        "link",
-        "streams",
-        "uri",
-    )
+    __slots__ = ("_blocked", "_channels", "_failed")
 
     def __init__(self, core: Core, transport: Transport, uri: AmqpUri) -> None:
-        self.link = Link(core, transport, self._dispatch)
-        self.uri = uri
-        self.hooks: dict[Handle[Any], Callable[[Any], object]] = {}
-        self.streams: Streams = []
+        super().__init__(core, transport, uri)
         self._channels: dict[int, Channel] = {}
         self._blocked: str | None = None
-        self._closing = False
         self._failed: set[int] = set()
-
-    @property
-    def core(self) -> Core:
-        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't for use here."""
-        return self.link.core
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it can be used, as far as is known."""
-        return self.link.core.is_open and not self.link.ended
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why it ended, once it has."""
-        report = self.link.core.report
-        if report is not None:
-            self.link.seen(report)
-        return report
 
     @property
     def peer_properties(self) -> Table:
         """What the server says of itself: product, version, capabilities."""
-        return self.link.core.peer_properties
+        return self.wire.core.peer_properties
 
     @property
     def blocked(self) -> str | None:
@@ -110,18 +74,18 @@ class Connection:
         Raises LimitExceeded when the agreed channel-max is reached, LocalProtocolError where the version has no
         confirms, TimeoutError after `timeout` seconds.
         """
-        select = self.link.core.dialect.named.get("confirm.select") if confirm else None
+        select = self.wire.core.dialect.named.get("confirm.select") if confirm else None
         if confirm and select is None:
-            raise LocalProtocolError(f"{self.link.core.dialect.name} has no confirms")
+            raise LocalProtocolError(f"{self.wire.core.dialect.name} has no confirms")
 
         def begin() -> tuple[Channel, Handle[Any]]:
-            core = self.link.core.open_channel()
+            core = self.wire.core.open_channel()
             channel = self._channels[core.number] = Channel(self, core)
             opening = core.opening
             assert opening is not None
             return channel, core.call(select()) if select is not None else opening
 
-        channel, handle = self.link.run(begin)
+        channel, handle = self.wire.run(begin)
         self.finish(handle, timeout, "channel.open", lambda _: channel.core.close())
         channel.confirms = confirm
         return channel
@@ -132,25 +96,8 @@ class Connection:
     def call(self, method: Method, *, timeout: float | None = None) -> Any: ...
     def call(self, method: Method, *, timeout: float | None = None) -> Any:
         """Send a request of the connection class, such as ConnectionUpdateSecret, and wait for its reply."""
-        handle = self.link.run(lambda: self.link.core.call(method))
+        handle = self.wire.run(lambda: self.wire.core.call(method))
         return self.finish(handle, timeout, method.NAME)
-
-    @overload
-    def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
-    @overload
-    def events(
-        self, *kinds: type[_E], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[_E]: ...
-    def events(
-        self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
-    ) -> EventStream[Any]:
-        """What happens to the connection as a whole: Blocked, Unblocked; only `kinds`, when given."""
-        feed: Feed[Any] = Feed(self.link, limit, True)
-        with self.link.lock:
-            if self.link.ended:
-                feed.finish(self.link.closed())
-            self.streams.append((kinds or (Event,), feed))
-        return EventStream(feed, self.streams, timeout)
 
     def close(
         self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None
@@ -159,76 +106,14 @@ class Connection:
 
         It may be closed already.
         """
-        link = self.link
-        seconds = link.core.config.close_timeout if timeout is None else timeout
-        # From here on nobody takes deliveries, and they don't hold up the close.
-        self._closing = True
-        try:
-            # Either the connection has ended by itself meanwhile, or the server is too slow: what is left is to stop.
-            with suppress(EndpointClosed, TimeoutError):
-                if not link.ended:
-                    link.run(lambda: link.core.close(code, text))
-                    link.wait(lambda: link.ended, seconds, "connection.close")
-        finally:
-            link.stop("the close was not answered in time")
-        report = link.core.report
-        if report is None:
-            return CloseReport(By.LOCAL, 0, str(link.closed()))
-        return report
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-        unseen, self.link.unseen = list(self.link.unseen.values()), {}
-        if unseen and error is None:
-            raise unseen[0]
-
-    def __repr__(self) -> str:
-        report = self.link.core.report
-        state = "open" if self.is_open else f"closed: {report}" if report else "closing"
-        return f"<Connection to {self.uri}, {state}>"
-
-    # For channels.
-
-    def finish(
-        self,
-        handle: Handle[Any],
-        timeout: float | None,
-        what: str,
-        late: Callable[[Any], object] | None = None,
-    ) -> Any:
-        """Wait for a handle and return its result. `late` takes a result that nobody waits for any more."""
-        if not handle.done:
-            try:
-                self.link.wait(lambda: handle.done, timeout, what)
-            except BaseException:
-                if late is not None and not self.link.ended:
-                    self.link.run(lambda: self._when_late(handle, late))
-                raise
-        error = handle.error
-        if error is not None:
-            if isinstance(error, EndpointClosed):
-                self.link.seen(error.report)
-            raise copy.copy(error)
-        return handle.result
+        return self._close(lambda: self.wire.core.close(code, text), "connection.close", timeout)
 
     # Inside.
 
-    def _when_late(self, handle: Handle[Any], late: Callable[[Any], object]) -> None:
-        if not handle.done:
-            self.hooks[handle] = late
-        elif handle.error is None:
-            late(handle.result)
+    def _interval(self) -> float:
+        return self.wire.core.heartbeat / 2
 
     def _dispatch(self, event: Event) -> None:
-        """Put an event where somebody looks for it; the lock is held."""
         if type(event) is Delivery:
             channel = self._channels.get(event.channel)
             if channel is not None and not self._closing:
@@ -236,16 +121,11 @@ class Connection:
         elif type(event) in _IN_HANDLES:
             return
         elif isinstance(event, (Failed, Abandoned)):
-            for handle in event.handles if self.hooks else ():
-                self.hooks.pop(handle, None)
+            self._unanswered(event)
             if isinstance(event, Failed):
                 self._failed.add(event.channel)
         elif isinstance(event, (Replied, Opened)):
-            hook = self.hooks.pop(event.handle, None) if self.hooks and event.handle else None
-            if hook is not None and event.handle is not None and event.handle.error is None:
-                # When the channel is gone, what was to be done there is done.
-                with suppress(EndpointClosed):
-                    hook(event.handle.result)
+            self._answered(event)
         elif isinstance(event, Closed):
             self._ended(event)
         else:
@@ -261,19 +141,16 @@ class Connection:
 
     def _ended(self, event: Closed) -> None:
         number, report = event.channel, event.report
-        what = f"channel {number}" if number else "the connection"
-        error = EndpointClosed(f"{what} is closed: {report}", report)
-        if number in self._failed or (not number and report.by is By.TRANSPORT):
-            self._failed.discard(number)
-            self.link.unseen[number] = error
-        if event.scope is Scope.CHANNEL:
+        if event.scope is not Scope.CHANNEL:
+            error = self._all_over(event)
+        else:
+            error = EndpointClosed(f"channel {number} is closed: {report}", report)
             channel = self._channels.pop(number, None)
             if channel is not None:
                 channel.end(error)
-            return
-        for _, stream in self.streams:
-            stream.finish(copy.copy(error))
-        self.hooks.clear()
+        if number in self._failed:
+            self._failed.discard(number)
+            self.wire.unseen[number] = error
 
 
-__all__ = ["Connection"]
+__all__ = ["Connection", "Core"]

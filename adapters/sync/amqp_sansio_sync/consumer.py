@@ -100,7 +100,7 @@ class ConsumerFeed(Feed[Delivered]):
     def __init__(
         self, channel: Channel, queue: str, tag: str, no_ack: bool, limit: int, counted: bool
     ) -> None:
-        super().__init__(channel.link, limit, counted)
+        super().__init__(channel.wire, limit, counted)
         self.channel = channel
         self.queue = queue
         self.tag = tag
@@ -205,15 +205,15 @@ class Consumer:
     def __del__(self) -> None:
         feed = self._feed
         if not (feed.over or feed.dropped):
-            link = feed.link
-            link.chores.append(feed.drop)
-            link.keeper.ring()
+            wire = feed.wire
+            wire.chores.append(feed.drop)
+            wire.keeper.ring()
 
     def _end(self, how: Any, timeout: float | None) -> None:
         feed = self._feed
         if feed.over:
             return
-        self._channel.link.run(how)
+        self._channel.wire.run(how)
         if feed.cancelling is not None:
             self._channel.finish(feed.cancelling, timeout, "basic.cancel")
 

@@ -11,7 +11,7 @@ from amqp_sansio import By, CloseReport, EndpointClosed
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from .link import Link
+    from .wire import Wire
 
 _E = TypeVar("_E")
 
@@ -27,14 +27,14 @@ class Feed(Generic[_E]):
     """Events in the order they came, until somebody takes them.
 
     `limit` of them, or FULL_OCTETS in their bodies, make it full; OVERRUN times that end it. `counted` says
-    that the bound applies: a consumer that the server's prefetch bounds needs none. The link's lock guards it;
+    that the bound applies: a consumer that the server's prefetch bounds needs none. The wire's lock guards it;
     taking from `items` when it isn't counted needs no lock.
     """
 
-    __slots__ = ("counted", "error", "full", "items", "limit", "link", "octets", "over")
+    __slots__ = ("counted", "error", "full", "items", "limit", "octets", "over", "wire")
 
-    def __init__(self, link: Link, limit: int, counted: bool) -> None:
-        self.link = link
+    def __init__(self, wire: Wire[Any], limit: int, counted: bool) -> None:
+        self.wire = wire
         self.limit = limit
         self.counted = counted
         self.items: deque[_E] = deque()
@@ -58,9 +58,9 @@ class Feed(Generic[_E]):
 
         Raises TimeoutError after `timeout` seconds, and at the end the error or StopIteration.
         """
-        link = self.link
+        wire = self.wire
         while True:
-            with link.lock:
+            with wire.lock:
                 if self.items:
                     item = self.items.popleft()
                     if self.counted:
@@ -69,9 +69,9 @@ class Feed(Generic[_E]):
                 if self.over:
                     if self.error is None:
                         raise StopIteration
-                    link.seen(self.error.report)
+                    wire.seen(self.error.report)
                     raise copy.copy(self.error)
-            link.wait(self._has_news, timeout, what)
+            wire.wait(self._has_news, timeout, what)
 
     def finish(self, error: EndpointClosed | None) -> None:
         """Nothing more comes. Who takes beyond the last item gets `error`, or the end of the iteration."""
@@ -102,7 +102,7 @@ class Feed(Generic[_E]):
     def _set_full(self, full: bool) -> None:
         if full is not self.full:
             self.full = full
-            self.link.full += 1 if full else -1
+            self.wire.full += 1 if full else -1
 
     def _has_news(self) -> bool:
         return bool(self.items) or self.over
@@ -132,7 +132,7 @@ class EventStream(Generic[_E]):
     def close(self) -> None:
         """Take no more events; what waits is dropped."""
         feed = self._feed
-        with feed.link.lock:
+        with feed.wire.lock:
             self._streams[:] = [each for each in self._streams if each[1] is not feed]
             feed.clear()
             feed.finish(None)

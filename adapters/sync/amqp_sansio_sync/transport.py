@@ -21,11 +21,11 @@ class Transport:
     Errors of the socket are raised as OSError. What is carried, above TLS, goes to `recording` as well.
     """
 
-    __slots__ = ("_recording", "_socket", "_waker", "_wakes", "write_wanted")
+    __slots__ = ("_recording", "_waker", "_wakes", "socket", "write_wanted")
 
     def __init__(self, connected: socket.socket, recording: RecordedConnection | None) -> None:
         connected.setblocking(False)
-        self._socket = connected
+        self.socket = connected
         self._recording = recording
         self._wakes, self._waker = socket.socketpair()
         self._wakes.setblocking(False)
@@ -35,7 +35,7 @@ class Transport:
     def read(self, budget: int) -> bytes | None:
         """Up to `budget` octets; None when none are there, b"" at the end of the stream."""
         try:
-            octets = self._socket.recv(min(budget, CHUNK))
+            octets = self.socket.recv(min(budget, CHUNK))
         except (BlockingIOError, ssl.SSLWantReadError):
             return None
         except ssl.SSLWantWriteError:
@@ -51,7 +51,7 @@ class Transport:
     def write(self, octets: bytes | memoryview) -> int:
         """How many of `octets` the socket took."""
         try:
-            count = self._socket.send(octets)
+            count = self.socket.send(octets)
         except (BlockingIOError, ssl.SSLWantWriteError):
             self.write_wanted = True
             return 0
@@ -66,11 +66,11 @@ class Transport:
 
         `wake` ends it too, and the time.
         """
-        if read and isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+        if read and isinstance(self.socket, ssl.SSLSocket) and self.socket.pending():
             return
         write, self.write_wanted = self.write_wanted, False
         try:
-            if _ready(self._socket, self._wakes, read, write, seconds):
+            if _ready(self.socket, self._wakes, read, write, seconds):
                 while self._wakes.recv(4096):
                     continue
         except (OSError, ValueError):
@@ -86,7 +86,7 @@ class Transport:
     def shut(self) -> None:
         """End both directions, and a `wait` with them; the descriptors stay valid until `close`."""
         try:
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             self.wake()  # the socket is gone already
 
@@ -94,7 +94,7 @@ class Transport:
         """Give the sockets back. Only when no thread is in `wait`."""
         if self._recording is not None:
             self._recording.close("client")
-        for each in (self._socket, self._wakes, self._waker):
+        for each in (self.socket, self._wakes, self._waker):
             each.close()
 
 

@@ -1,4 +1,4 @@
-"""Link: one lock around one socket and one engine; whoever waits reads, and a keeper looks after the rest.
+"""Wire: one lock around one socket and one engine; whoever waits reads, and a keeper looks after the rest.
 
 Everything that touches the engine holds `lock`, and nothing blocks while it does. A thread that waits becomes
 the reader: it alone waits for the socket, outside the lock; other threads that wait are its followers, and one
@@ -19,21 +19,15 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
-from amqp_sansio import AmqpError, CloseHint, CloseReport, EndpointClosed, Event, Signal
+from amqp_sansio import AmqpError, CloseHint, CloseReport, Endpoint, EndpointClosed, Event, Signal
 
 from .keeper import Keeper
 from .waiting import Waiter, Waiters
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from amqp_sansio import amqp_0_8, amqp_0_9_1
-
     from .transport import Transport
-
-    Core: TypeAlias = "amqp_0_9_1.Connection | amqp_0_8.Connection"
 
 _T = TypeVar("_T")
 
@@ -50,21 +44,56 @@ IDLE: Final = 5.0
 """Seconds between two looks of the keeper at most."""
 
 
-class Link:
+BATCH: Final = 65_536
+"""Octets that are held back before they are sent anyway."""
+
+
+class Timed(Protocol):
+    """What the configuration of every version has."""
+
+    @property
+    def close_timeout(self) -> float: ...
+
+
+class Engine(Endpoint, Protocol):
+    """What the adapter wants of every version's client connection."""
+
+    @property
+    def config(self) -> Timed: ...
+    @property
+    def state(self) -> object: ...
+    @property
+    def is_open(self) -> bool: ...
+    @property
+    def report(self) -> CloseReport | None: ...
+
+
+_C = TypeVar("_C", bound=Engine)
+
+
+class Wire(Generic[_C]):
     """What all parts of one connection share.
 
     `full` counts the feeds in which too much waits to be taken: the keeper reads on then only into the engine's
     own buffer, until TCP stops the server. `chores` are done by the keeper; anybody may append one, also
-    without the lock. `unseen` has the failures, by channel number, that no caller has learnt.
+    without the lock. `unseen` has the failures that no caller has learnt, that of the connection at 0.
+    `interval` says in how many seconds the keeper has to look at the latest, 0 where nothing hangs on it.
     """
 
     __slots__ = (
         *("__weakref__", "_changed", "_dispatch", "_waiters", "busy", "chores", "core", "ended"),
-        *("failure", "full", "keeper", "lock", "look_at", "transport", "unseen", "unsent"),
+        *("failure", "full", "interval", "keeper", "lock", "look_at", "transport", "unseen", "unsent"),
     )
 
-    def __init__(self, core: Core, transport: Transport, dispatch: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        core: _C,
+        transport: Transport,
+        dispatch: Callable[[Event], None],
+        interval: Callable[[], float],
+    ) -> None:
         self.core = core
+        self.interval = interval
         self.transport = transport
         self.lock = threading.Lock()
         self.keeper = Keeper()
@@ -75,7 +104,7 @@ class Link:
         self.look_at = 0.0
         self.unsent: bytes | memoryview = b""
         self.failure: EndpointClosed | None = None
-        self.unseen: dict[int, EndpointClosed] = {}
+        self.unseen: dict[object, EndpointClosed] = {}
         self._changed = False
         self._dispatch = dispatch
         self._waiters = Waiters()
@@ -97,6 +126,32 @@ class Link:
                 self.give_up(error)
                 raise
             self.release()
+        return result
+
+    def post(self, held: bool, command: Callable[..., _T], *arguments: Any) -> _T:
+        """Do one command of the engine; what the socket doesn't take at once goes out later.
+
+        With `held` what it queued is sent when BATCH octets have come together, or something else is sent.
+        """
+        with self.lock:
+            self.claim()
+            try:
+                now = monotonic()
+                self.look(now)
+                result = command(*arguments)
+                if not held or self.core.send_backlog > BATCH:
+                    self.write(now)
+            except CALLER_ERRORS as error:
+                self.release(error)
+                raise
+            except BaseException as error:
+                self.give_up(error)
+                raise
+            if self.unsent:
+                self.keeper.ring()
+            self.release()
+            if self.ended:
+                raise self.closed()
         return result
 
     def wait(self, done: Callable[[], bool], timeout: float | None, what: str) -> None:
@@ -160,9 +215,9 @@ class Link:
 
     def seen(self, report: CloseReport | None) -> None:
         """A caller learns of this failure."""
-        for number, error in list(self.unseen.items()):
-            if not number or error.report == report:
-                self.unseen.pop(number, None)
+        for key, error in list(self.unseen.items()):
+            if not key or error.report == report:
+                self.unseen.pop(key, None)
 
     # For those who hold the lock.
 
@@ -310,10 +365,9 @@ class Link:
             try:
                 self.claim()
                 now = monotonic()
-                while self.chores:
-                    # What was to be done on a channel or connection that is gone is done.
-                    with suppress(AmqpError):
-                        self.chores.popleft()()
+                if self.chores:
+                    self._do_chores()
+                    self.write(now)
                 if self._waiters.reader is None:
                     self._waiters.appoint()
                     self._drain(now)
@@ -329,12 +383,18 @@ class Link:
             stuck = bool(self.unsent) and self._waiters.reader is None
             due = self.core.next_deadline
             pause = IDLE if due is None else max(0.0, due - now)
-            pause = min(pause, IDLE, self.core.heartbeat / 2 or IDLE)
+            pause = min(pause, IDLE, self.interval() or IDLE)
         if stuck:
             # If that fails the connection has ended, and every caller gets the reason.
             with suppress(EndpointClosed):
                 self.wait(lambda: not self.unsent, None, "what is left to send")
         return 0.0 if stuck else pause
+
+    def _do_chores(self) -> None:
+        while self.chores:
+            # What was to be done on a channel, link or connection that is gone is done.
+            with suppress(AmqpError):
+                self.chores.popleft()()
 
     def _drain(self, now: float) -> None:
         """Read what is there while nobody waits for it."""

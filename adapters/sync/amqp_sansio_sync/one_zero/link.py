@@ -1,0 +1,270 @@
+"""What senders and receivers have in common: the attachment of a link to its session, and its end."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from amqp_sansio import CloseReport, EndpointClosed, Event, Handle
+from amqp_sansio.amqp_1_0 import (
+    Attach,
+    Coordinator,
+    DeliveryState,
+    LinkState,
+    Source,
+    Target,
+    TransactionalState,
+)
+from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
+from amqp_sansio.amqp_1_0 import Sender as CoreSender
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from amqp_sansio.amqp_1_0 import Connection as CoreConnection
+
+    from ..wire import Wire
+    from .session import Session
+    from .transaction import Transaction
+
+_L = TypeVar("_L", CoreSender, CoreReceiver)
+_T = TypeVar("_T")
+
+
+class Attachment(ABC, Generic[_L]):
+    """One link of a session, as long as it's attached; the lock guards it.
+
+    It outlives the Sender or Receiver that the application holds: when that is dropped, the keeper closes the link.
+    """
+
+    __slots__ = ("core", "dropped", "ended", "error", "session", "wire")
+
+    def __init__(self, session: Session, core: _L) -> None:
+        self.session: Session = session
+        self.wire: Wire[CoreConnection] = session.wire
+        self.core: _L = core
+        self.ended = False
+        self.dropped = False
+        self.error: EndpointClosed | None = None
+
+    @abstractmethod
+    def take(self, event: Event) -> None:
+        """Something happened to the link that isn't a delivery or the end of a call."""
+
+    def end(self, error: EndpointClosed) -> None:
+        """The link isn't attached any more."""
+        self.ended = True
+        self.error = error
+
+    def drop(self) -> None:
+        """Nobody holds the link any more."""
+        self.dropped = True
+        if self.core.is_open:
+            self.core.close()
+
+
+class Link(Generic[_L]):
+    """One end of a link, made by a session. Every method may be called from any thread.
+
+    What the peer refuses, and the end of the link, raises LinkEnded with the peer's reason, and `report` keeps
+    it; the end of the session or connection raises EndpointClosed. What waits raises TimeoutError after `timeout`
+    seconds (None: never) and can be interrupted: the link stays usable. Leaving its context closes it, and waits
+    `close_timeout` seconds for the answer.
+    """
+
+    __slots__ = ("__weakref__", "_attachment", "core", "wire")
+
+    def __init__(self, attachment: Attachment[_L]) -> None:
+        self._attachment: Attachment[_L] = attachment
+        self.core: _L = attachment.core
+        self.wire: Wire[CoreConnection] = attachment.wire
+
+    @property
+    def session(self) -> Session:
+        """The session it's on."""
+        return self._attachment.session
+
+    @property
+    def name(self) -> str:
+        """Its name, the same on both ends; with the direction it says which link this is after a re-attachment."""
+        return self.core.name
+
+    @property
+    def source(self) -> Source | None:
+        """Where the messages come from, as both ends agreed."""
+        source: Any = self.core.source
+        return source  # type: ignore[no-any-return]
+
+    @property
+    def target(self) -> Target | Coordinator | None:
+        """Where the messages go to, as both ends agreed."""
+        target: Any = self.core.target
+        return target  # type: ignore[no-any-return]
+
+    @property
+    def address(self) -> str:
+        """The address of the node at the peer; of a dynamic one, what the peer made."""
+        return self.core.address or ""
+
+    @property
+    def remote(self) -> Attach | None:
+        """What the peer said when it attached its end."""
+        return self.core.remote
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used, as far as is known."""
+        return self.core.is_open
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        report = self.core.report
+        if report is not None:
+            self.wire.seen(report)
+        return report
+
+    def saved_state(self) -> LinkState:
+        """What has to be kept to attach the link again, with `state=`; picklable. It may have ended already.
+
+        >>> def example(sender: Sender, new: Session) -> list[object]:
+        ...     again = new.open_sender(state=sender.saved_state())
+        ...     return [each.result() for each in again.pending.values()]
+        """
+        with self.wire.lock:
+            return self.core.saved_state()
+
+    def detach(self, *, timeout: float | None = None) -> LinkState:
+        """Detach without closing: the peer keeps the link and what isn't settled; with the result it's attached again.
+
+        >>> def example(sender: Sender) -> Sender:
+        ...     state = sender.detach()
+        ...     return sender.session.open_sender(state=state)
+        """
+        self._leave(lambda: self.core.detach(), timeout)
+        return self.saved_state()
+
+    def close(
+        self,
+        condition: str = "",
+        description: str = "",
+        info: Mapping[Any, Any] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> CloseReport | None:
+        """Close the link and wait for the peer's answer; says how it ended. It may be closed already.
+
+        `condition` is an error's symbol, such as "amqp:link:detach-forced", "" for none.
+
+        >>> def example(receiver: Receiver) -> CloseReport | None:
+        ...     return receiver.close("amqp:link:detach-forced", "going home")
+        """
+        self._leave(lambda: self.core.close(condition, description, info), timeout)
+        return self.report
+
+    def wait_closed(self, timeout: float | None = None) -> CloseReport | None:
+        """Wait until the link has ended, by whomever; says how.
+
+        >>> def example(sender: Sender) -> CloseReport | None:
+        ...     return sender.wait_closed()
+        """
+        attachment = self._attachment
+        self.wire.wait(lambda: attachment.ended, timeout, "the end of the link")
+        return self.report
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._attachment.ended or self.wire.ended:
+            return
+        seconds = self.wire.core.config.close_timeout
+        if error is None:
+            self.close(timeout=seconds)
+            return
+        # What has gone wrong already is the better reason.
+        with suppress(EndpointClosed, TimeoutError):
+            self.close(timeout=seconds)
+
+    def __del__(self) -> None:
+        self.abandon()
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else f"closed: {self.core.report}"
+        return f"<{type(self).__name__} {self.address!r}, link {self.name!r}, {state}>"
+
+    # For the other parts of the adapter.
+
+    def abandon(self) -> None:
+        """Nobody holds the link any more: it's closed when there is time, and nobody waits for it."""
+        attachment = self._attachment
+        if not (attachment.ended or attachment.dropped):
+            wire = attachment.wire
+            wire.chores.append(attachment.drop)
+            wire.keeper.ring()
+
+    def finish(
+        self,
+        handle: Handle[Any],
+        timeout: float | None,
+        what: str,
+        late: Callable[[Any], object] | None = None,
+    ) -> Any:
+        """Wait for a handle of the link and return its result. `late` takes one that nobody waits for any more."""
+        return self.session.finish(handle, timeout, what, late, self.core)
+
+    def post(self, command: Callable[..., _T], *arguments: Any) -> _T:
+        """Do one command of the engine; what the socket doesn't take at once goes out later."""
+        try:
+            return self.wire.post(False, command, *arguments)
+        except EndpointClosed as error:
+            if self._attachment.error is None and self.core.report is None:
+                raise  # The session or connection is closing: the engine says more than is known here.
+            raise self.gone() from error
+
+    def gone(self) -> EndpointClosed:
+        """The error of a call on a link that has ended."""
+        error = self._attachment.error
+        if error is None:
+            report = self.core.report
+            if report is None:
+                return self.wire.closed()
+            error = self.session.end_of(report, self.name)
+        self.wire.seen(error.report)
+        return copy.copy(error)
+
+    # Inside.
+
+    def _leave(self, command: Callable[[], object], timeout: float | None) -> None:
+        attachment = self._attachment
+        if attachment.ended:
+            return
+        self.wire.run(command)
+        self.wire.wait(lambda: attachment.ended, timeout, "the detach")
+
+
+def in_transaction(
+    transaction: Transaction | None, outcome: DeliveryState | None
+) -> DeliveryState | None:
+    """The state of a delivery that belongs to a transaction (1.0 part 4 section 4.5.8)."""
+    if transaction is None:
+        return outcome
+    return TransactionalState(transaction.txn_id, outcome)
+
+
+def outcome_of(state: Any) -> DeliveryState | None:
+    """The outcome in a state, which may be that of a transaction; one of an unknown type is a Described."""
+    outcome: Any = state.outcome if isinstance(state, TransactionalState) else state
+    return outcome  # type: ignore[no-any-return]
+
+
+__all__ = ["Attachment", "Link", "in_transaction", "outcome_of"]

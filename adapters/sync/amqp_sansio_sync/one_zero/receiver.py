@@ -1,0 +1,425 @@
+"""Receiver and ReceivedDelivery: messages that come in, and what is done with each (1.0 part 2 section 2.6.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from amqp_sansio import AmqpError, EndpointClosed, Event
+from amqp_sansio.amqp_1_0 import (
+    Accepted,
+    Delivery,
+    DeliveryState,
+    Drained,
+    Error,
+    Message,
+    Modified,
+    Rejected,
+    Released,
+    Symbol,
+)
+from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
+
+from ..feed import Feed
+from .link import Attachment, Link, in_transaction
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .session import Session
+    from .transaction import Transaction
+
+
+class ReceivedDelivery:
+    """A message that came, taken from a receiver. Settle it once, in any thread, unless it came settled.
+
+    Settling raises LocalProtocolError for what is settled, EndpointClosed when the link is gone. Where the link's
+    `rcv_settle_mode` is 1 (second) it waits until the sender has settled. `state` is what the sender said of it;
+    `resumed`: it came, at least in part, before the link was attached again.
+    """
+
+    __slots__ = ("receiver", "source")
+
+    def __init__(self, receiver: Receiver, source: Delivery) -> None:
+        self.receiver = receiver
+        self.source = source
+
+    @property
+    def message(self) -> Message:
+        """The message; its sections are decoded when they are read, which raises CodecError for damaged ones."""
+        return self.source.message
+
+    @property
+    def body(self) -> Any:
+        """The message's body: octets, a value, or a list."""
+        return self.source.message.body
+
+    @property
+    def payload(self) -> bytes:
+        """The octets of the whole message."""
+        return self.source.payload
+
+    @property
+    def delivery_tag(self) -> bytes:
+        """Its name on the link, given by the sender."""
+        return self.source.delivery_tag
+
+    @property
+    def delivery_id(self) -> int:
+        """Its number in the session."""
+        return self.source.delivery_id
+
+    @property
+    def message_format(self) -> int:
+        """The format of the message; 0 is the one that `message` reads."""
+        return self.source.message_format
+
+    @property
+    def settled(self) -> bool:
+        """Whether the sender settled it when it sent it, so that nothing is to be said of it."""
+        return self.source.settled
+
+    @property
+    def state(self) -> DeliveryState | None:
+        """The state in which the sender sent it, such as that of a transaction."""
+        state: Any = self.source.state
+        return state  # type: ignore[no-any-return]
+
+    @property
+    def resumed(self) -> bool:
+        """Whether it goes on with a delivery from before the link was attached again."""
+        return self.source.resumed
+
+    def accept(self, *, transaction: Transaction | None = None, timeout: float | None = None) -> None:
+        """Say that it was dealt with.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     next(receiver).accept()
+        """
+        self.receiver.settle(Accepted(), self, transaction=transaction, timeout=timeout)
+
+    def reject(
+        self,
+        condition: str = "",
+        description: str = "",
+        *,
+        error: Error | None = None,
+        transaction: Transaction | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Refuse it as invalid, with a reason if there is one: the node keeps or drops it as such.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     next(receiver).reject("amqp:decode-error", "not the JSON that was agreed on")
+        """
+        if error is None and condition:
+            error = Error(Symbol(condition), description or None)
+        self.receiver.settle(Rejected(error), self, transaction=transaction, timeout=timeout)
+
+    def release(
+        self, *, transaction: Transaction | None = None, timeout: float | None = None
+    ) -> None:
+        """Give it back as if it had not been sent, to be delivered again, here or elsewhere.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     next(receiver).release()
+        """
+        self.receiver.settle(Released(), self, transaction=transaction, timeout=timeout)
+
+    def modify(
+        self,
+        *,
+        delivery_failed: bool = False,
+        undeliverable_here: bool = False,
+        message_annotations: Mapping[Any, Any] | None = None,
+        transaction: Transaction | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Give it back changed: as a failed attempt that counts, not to come here again, with more annotations.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     next(receiver).modify(delivery_failed=True, undeliverable_here=True)
+        """
+        outcome = Modified(delivery_failed, undeliverable_here, message_annotations)
+        self.receiver.settle(outcome, self, transaction=transaction, timeout=timeout)
+
+    def update(self, state: DeliveryState) -> None:
+        """Tell the sender a state without settling.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     next(receiver).update(Received(0, 0))
+        """
+        self.receiver.tell(self.source, state)
+
+    def __repr__(self) -> str:
+        return f"<ReceivedDelivery {self.delivery_id} from {self.receiver.address!r}, {len(self.payload)} octets>"
+
+
+class ReceiverAttachment(Attachment[CoreReceiver]):
+    """A receiver's link: what came and waits to be taken, and how much more may come."""
+
+    __slots__ = ("credit", "feed", "held")
+
+    def __init__(self, session: Session, core: CoreReceiver, credit: int) -> None:
+        super().__init__(session, core)
+        self.credit = credit
+        self.held = False
+        self.feed: Feed[Delivery] = Feed(session.wire, max(credit, 1), False)
+
+    def deliver(self, event: Delivery) -> None:
+        """A message came."""
+        if not self.dropped:
+            self.feed.put(event)
+        elif not event.settled:
+            # Where that can't be said any more the end of the link gives it back.
+            with suppress(AmqpError):
+                self.core.release(event)
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, Drained):
+            self.held = True
+
+    def end(self, error: EndpointClosed) -> None:
+        super().end(error)
+        # What isn't settled can be settled no more; somebody will get it again.
+        kept = [each for each in self.feed.clear() if each.settled]
+        self.feed.items.extend(kept)
+        self.feed.finish(None if self.dropped else error)
+
+    def drop(self) -> None:
+        self.give_back()
+        super().drop()
+
+    def give_back(self) -> None:
+        """Nobody takes anything any more: release what is here."""
+        self.dropped = True
+        unsettled = [each for each in self.feed.clear() if not each.settled]
+        if unsettled and self.core.is_open:
+            self.core.release(*unsettled)
+
+    def wants_credit(self) -> bool:
+        """Whether half of the credit is used; what waits here counts as not used."""
+        if not self.credit or self.held or self.ended:
+            return False
+        return 2 * (self.core.credit + len(self.feed.items)) <= self.credit
+
+    def top_up(self) -> None:
+        """Grant credit again, so that no more than `credit` deliveries are under way or wait here."""
+        if self.wants_credit() and self.core.is_open:
+            self.core.flow(self.credit - len(self.feed.items))
+
+
+class Receiver(Link[CoreReceiver]):
+    """The receiving end of a link, made by `session.open_receiver`: an iterator over its deliveries.
+
+    `next` raises TimeoutError when nothing came for `timeout` seconds; one may go on afterwards. The iteration
+    ends after `close` or `detach`, and raises LinkEnded when the peer ends the link. Leaving the context, or
+    dropping the last reference, closes the link and releases the deliveries that were not taken.
+    """
+
+    __slots__ = ("timeout",)
+
+    def __init__(self, attachment: ReceiverAttachment, timeout: float | None) -> None:
+        super().__init__(attachment)
+        self.timeout = timeout
+
+    @property
+    def credit(self) -> int:
+        """How many more deliveries the peer may send."""
+        return self.core.credit
+
+    @property
+    def pending(self) -> Mapping[bytes, DeliveryState | None]:
+        """What came and isn't settled, also before the link was attached again: the last state by delivery tag."""
+        with self.wire.lock:
+            side = self.core.session.side
+            unsettled: dict[bytes, Any] = dict(self.core.unsettled)
+        return {tag: each.states[side] for tag, each in unsettled.items()}
+
+    def __iter__(self) -> Receiver:
+        return self
+
+    def __next__(self) -> ReceivedDelivery:
+        return self._take(self.timeout, ask=bool(self._receiving.credit))
+
+    def fetch(self, timeout: float | None = None) -> ReceivedDelivery | None:
+        """The next delivery, or None when none came for `timeout` seconds (None: wait as long as it takes).
+
+        Where the link has no credit of its own (`credit=0`) one delivery is asked for, and taken back after
+        `timeout`, so that nothing comes that nobody asked for.
+
+        >>> def example(session: Session) -> ReceivedDelivery | None:
+        ...     with session.open_receiver("jobs", credit=0) as receiver:
+        ...         return receiver.fetch(timeout=0.5)
+        """
+        receiving = self._receiving
+        asked = not receiving.credit
+        try:
+            if asked and timeout == 0 and not receiving.feed.items:
+                return self._fetch_now()
+            return self._take(timeout, ask=timeout != 0)
+        except TimeoutError:
+            return self._fetch_now() if asked else None
+        except StopIteration:
+            raise self.gone() from None
+
+    def flow(self, credit: int) -> None:
+        """Let the peer send `credit` deliveries from now on; for links that were opened with `credit=0`.
+
+        Those are iterated over without being given more.
+
+        >>> def example(session: Session) -> list[bytes]:
+        ...     with session.open_receiver("jobs", credit=0) as receiver:
+        ...         receiver.flow(2)
+        ...         return [next(receiver).body for _ in range(2)]
+        """
+        receiving = self._receiving
+
+        def grant() -> None:
+            receiving.held = False
+            self.core.flow(credit)
+
+        self.post(grant)
+
+    def drain(self, timeout: float | None = None) -> None:
+        """Have the peer send what it has within the credit, and give up the rest; returns when it has.
+
+        What came is still iterated over. Credit is granted again when an iteration finds nothing, or by `flow`.
+
+        >>> def example(receiver: Receiver) -> int:
+        ...     receiver.drain(timeout=5)
+        ...     return receiver.credit
+        """
+        receiving = self._receiving
+
+        def begin() -> None:
+            receiving.held = True
+            if self.core.credit:
+                self.core.drain()
+
+        self.post(begin)
+        self.wire.wait(lambda: not self.core.credit or receiving.ended, timeout, "the drain")
+        if receiving.ended:
+            raise self.gone()
+
+    def accept(
+        self,
+        *deliveries: ReceivedDelivery,
+        transaction: Transaction | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Accept many deliveries at once.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     receiver.accept(*[next(receiver) for _ in range(2)])
+        """
+        self.settle(Accepted(), *deliveries, transaction=transaction, timeout=timeout)
+
+    def settle(
+        self,
+        outcome: DeliveryState,
+        *deliveries: ReceivedDelivery,
+        transaction: Transaction | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Settle many deliveries at once with the same outcome.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     receiver.settle(Released(), *[next(receiver) for _ in range(2)])
+        """
+        deadline = None if timeout is None else monotonic() + timeout
+        state = in_transaction(transaction, outcome)
+        handles = self.post(self._settle, tuple([each.source for each in deliveries]), state)
+        for handle in handles:
+            left = None if deadline is None else max(0.0, deadline - monotonic())
+            self.finish(handle, left, "the sender's settlement")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Whoever reads on gets the reason from the iterator; a context that is left doesn't want more.
+        with suppress(EndpointClosed):
+            super().__exit__(kind, error, trace)
+
+    # For deliveries.
+
+    def tell(self, delivery: Delivery, state: DeliveryState) -> None:
+        """Tell the sender a state of a delivery without settling it."""
+        self.post(self._tell, delivery, state)
+
+    # Inside.
+
+    def _settle(self, deliveries: tuple[Delivery, ...], state: DeliveryState) -> Any:
+        return self.core.update(deliveries, state)
+
+    def _tell(self, delivery: Delivery, state: DeliveryState) -> None:
+        self.core.update([delivery], state, settled=False)
+
+    def _take(self, timeout: float | None, *, ask: bool) -> ReceivedDelivery:
+        receiving = self._receiving
+        feed = receiving.feed
+        if ask and not feed.items and not receiving.ended:
+            self._ask()
+        source = feed.take(timeout, f"a delivery from {self.address!r}")
+        if receiving.wants_credit():
+            with suppress(EndpointClosed):  # It's the next one that can't come any more.
+                self.post(receiving.top_up)
+        return ReceivedDelivery(self, source)
+
+    def _ask(self) -> None:
+        """Grant credit, as nothing is here and nothing may come."""
+        receiving = self._receiving
+
+        def grant() -> None:
+            if not self.core.credit and not receiving.feed.items and self.core.is_open:
+                receiving.held = False
+                self.core.flow(receiving.credit or 1)
+
+        if not self.core.credit:
+            with suppress(EndpointClosed):  # The feed says why, behind what has come.
+                self.post(grant)
+
+    def _fetch_now(self) -> ReceivedDelivery | None:
+        """Take what the peer has at once, and leave no credit out."""
+        receiving = self._receiving
+
+        def drain() -> None:
+            if self.core.is_open:
+                self.core.flow(max(1, self.core.credit), drain=True)
+
+        with suppress(EndpointClosed, TimeoutError):
+            self.post(drain)
+            seconds = self.wire.core.config.close_timeout
+            self.wire.wait(
+                lambda: not self.core.credit or receiving.ended, seconds, "the drain"
+            )
+        try:
+            return self._take(0, ask=False)
+        except TimeoutError:
+            return None
+
+    def _leave(self, command: Callable[[], object], timeout: float | None) -> None:
+        receiving = self._receiving
+        if receiving.ended:
+            return
+
+        def leave() -> None:
+            receiving.give_back()
+            command()
+
+        self.wire.run(leave)
+        self.wire.wait(lambda: receiving.ended, timeout, "the detach")
+
+    @property
+    def _receiving(self) -> ReceiverAttachment:
+        attachment = self._attachment
+        assert isinstance(attachment, ReceiverAttachment)
+        return attachment
+
+
+__all__ = ["ReceivedDelivery", "Receiver", "ReceiverAttachment"]

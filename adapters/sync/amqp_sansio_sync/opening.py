@@ -1,0 +1,175 @@
+"""From an AMQP URI to an open connection of any version: socket, TLS, recording, and the wait for the engine."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import ssl as ssl_module
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, Final, Generic, TypeVar
+
+from amqp_sansio import EndpointClosed
+from amqp_sansio.sasl import ClientMechanism, client_mechanisms, with_nonce
+from amqp_sansio.uri import AmqpUri
+
+from .base import BaseConnection
+from .recording import Recorder, RecordTarget
+from .transport import Transport
+
+_B = TypeVar("_B", bound=BaseConnection[Any])
+
+DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN", "AMQPLAIN")
+
+
+def mechanisms(
+    uri: AmqpUri,
+    given: ClientMechanism | tuple[ClientMechanism, ...] | None,
+    default: tuple[str, ...] = DEFAULT_MECHANISMS,
+) -> tuple[ClientMechanism, ...]:
+    """How to log in: as `given`, else as the URL says, with fresh randomness for SCRAM."""
+    if given is None:
+        user = "guest" if uri.user is None else uri.user
+        password = "guest" if uri.user is None and uri.password is None else uri.password or ""
+        given = client_mechanisms(uri.auth_mechanism or default, user, password)
+    several = given if isinstance(given, tuple) else (given,)
+    # 24 octets of randomness are 192 bits; RFC 5802 wants a nonce that nobody can guess.
+    return tuple([with_nonce(each, secrets.token_urlsafe(24)) for each in several])
+
+
+class Prepared(Generic[_B]):
+    """A connection that is configured: how many seconds its opening may take, and how it's put on a transport."""
+
+    __slots__ = ("handshake_timeout", "make")
+
+    def __init__(self, handshake_timeout: float, make: Callable[[Transport], _B]) -> None:
+        self.handshake_timeout = handshake_timeout
+        self.make = make
+
+
+def open_connection(
+    prepared: Prepared[_B],
+    uri: AmqpUri,
+    security: tuple[ssl_module.SSLContext | None, str | None],
+    timeout: float | None,
+    record: RecordTarget | None,
+    record_secrets: bool,
+) -> _B:
+    """Connect the socket, put the connection on it, and wait until that is open; `security` is what `tls` said."""
+    seconds = timeout
+    if seconds is None:
+        seconds = uri.connection_timeout or prepared.handshake_timeout
+    deadline = monotonic() + seconds
+    ours = (
+        None
+        if record is None or isinstance(record, Recorder)
+        else Recorder(record, record_secrets=record_secrets)
+    )
+    recorder = record if isinstance(record, Recorder) else ours
+    try:
+        connected = _open_socket(uri, *security, deadline)
+        recording = None
+        if recorder is not None:
+            recording = recorder.open(
+                connected.getsockname(), connected.getpeername(), ours is not None
+            )
+        connection = prepared.make(Transport(connected, recording))
+    except BaseException:
+        if ours is not None:
+            ours.close()
+        raise
+    try:
+        _open(connection, deadline, seconds)
+    except BaseException:
+        connection.wire.stop("the opening was given up")
+        raise
+    connection.wire.keeper.start(connection.wire)
+    return connection
+
+
+def tls(
+    uri: AmqpUri, given: ssl_module.SSLContext | None
+) -> tuple[ssl_module.SSLContext | None, str | None]:
+    """The context and the server name for TLS; None and None for amqp URLs."""
+    if not uri.tls:
+        if given is not None:
+            raise ValueError("an ssl context was given for an amqp:// URL; write amqps://")
+        return None, None
+    if given is not None:
+        if any(
+            each is not None for each in (uri.cacertfile, uri.certfile, uri.keyfile, uri.verify)
+        ):
+            raise ValueError("TLS is set up by the URL and by an ssl context; use one of them")
+        context = given
+    else:
+        context = ssl_module.create_default_context(cafile=uri.cacertfile)
+        if uri.verify == "verify_none":
+            context.check_hostname = False
+            context.verify_mode = ssl_module.CERT_NONE
+        if uri.certfile is not None:
+            context.load_cert_chain(uri.certfile, uri.keyfile)
+        elif uri.keyfile is not None:
+            raise ValueError("the URL has a keyfile but no certfile")
+    name = uri.server_name_indication or uri.host
+    if name == "disable":
+        if context.check_hostname:
+            raise ValueError(
+                "server_name_indication=disable leaves no name to check the certificate against; "
+                "it needs verify=verify_none"
+            )
+        return context, None
+    return context, name
+
+
+def _open_socket(
+    uri: AmqpUri, context: ssl_module.SSLContext | None, server_name: str | None, deadline: float
+) -> socket.socket:
+    try:
+        connected = socket.create_connection((uri.host, uri.port), _left(deadline))
+    except TimeoutError as error:
+        raise TimeoutError(f"no connection to {uri}: nothing answers in time") from error
+    except OSError as error:
+        error.strerror = f"no connection to {uri}: {error.strerror or error}"
+        raise
+    try:
+        # A frame is whole when it is written; to wait for more would only delay it.
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # For those who agree on no heartbeats; 1.0 part 2 section 2.4.5 wants it beside its own.
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if context is None:
+            return connected
+        connected.settimeout(_left(deadline))
+        return context.wrap_socket(connected, server_hostname=server_name)
+    except ssl_module.SSLCertVerificationError:
+        connected.close()
+        raise
+    except ssl_module.SSLError as error:
+        connected.close()
+        text = f"no TLS with {uri.host}:{uri.port}, perhaps the port is one without TLS: {error}"
+        raise ssl_module.SSLError(error.errno, text) from error
+    except TimeoutError as error:
+        connected.close()
+        raise TimeoutError(f"no TLS with {uri.host}:{uri.port}: no answer in time") from error
+    except BaseException:
+        connected.close()
+        raise
+
+
+def _open(connection: BaseConnection[Any], deadline: float, seconds: float) -> None:
+    wire = connection.wire
+    try:
+        wire.wait(lambda: wire.core.is_open, max(0.0, deadline - monotonic()), "the opening")
+    except TimeoutError:
+        state = getattr(wire.core.state, "value", wire.core.state)
+        text = f"no connection to {connection.uri} within {seconds:g} seconds, it is {state}"
+        raise TimeoutError(text) from None
+    except EndpointClosed as error:
+        text = f"no connection to {connection.uri}: {error.report or error}"
+        raise EndpointClosed(text, error.report) from error.__cause__
+
+
+def _left(deadline: float) -> float:
+    return max(0.001, deadline - monotonic())
+
+
+__all__ = ["DEFAULT_MECHANISMS", "Prepared", "mechanisms", "open_connection", "tls"]

@@ -1,0 +1,31 @@
+"""What the tests of the blocking adapter's 1.0 share: a server on loopback, a connection to it, a session."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from amqp_sansio import AMQP_1_0
+from amqp_sansio_sync import OneZeroConnection, Session, connect
+from tests.support.server_1_0 import WAIT, Server, running
+
+
+@pytest.fixture
+def server() -> Generator[Server]:
+    """A server without TLS."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def connection(server: Server) -> Generator[OneZeroConnection]:
+    """An open connection to `server`."""
+    with connect(server.url, version=AMQP_1_0, timeout=WAIT) as connection:
+        yield connection
+
+
+@pytest.fixture
+def session(connection: OneZeroConnection) -> Session:
+    """A session of `connection`."""
+    return connection.open_session(timeout=WAIT)
