@@ -1,23 +1,34 @@
-"""Real brokers as fixtures: one of each kind for the run, started when a test first asks for it.
+"""Real brokers as fixtures: one of each kind for the run; those that the collected tests name start together.
 
-INTEROP_SKIP names the brokers to do without (`rabbitmq`, `brokerj`); the last line of the run says
-what was left out.
+INTEROP_SKIP names the brokers to do without (`rabbitmq`, `brokerj`, `proton`, `rhea`); the last line of the run
+says what was left out.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
 from tests.interop.brokers.brokerj import BrokerJ, run_brokerj
+from tests.interop.brokers.facing_1_0 import Peer, Server
+from tests.interop.brokers.nodes import Node, run_proton, run_rhea
 from tests.interop.brokers.rabbitmq import RabbitMQ, run_rabbitmq
+from tests.interop.brokers.starting import Brokers, Runner
+from tests.support.node_1_0 import ServerNode
 
-KINDS = ("rabbitmq", "brokerj")
+RUNNERS: dict[str, Runner] = {
+    "rabbitmq": run_rabbitmq,
+    "brokerj": run_brokerj,
+    "proton": run_proton,
+    "rhea": run_rhea,
+}
+KINDS = tuple(RUNNERS)
 
 _used = pytest.StashKey[list[str]]()
 _skipped = pytest.StashKey[list[str]]()
@@ -40,25 +51,77 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def rabbitmq(
+def brokers(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RabbitMQ]:
-    """A RabbitMQ node for the whole run; a test cleans up what it declares."""
-    _skip_when_named(request.config, "rabbitmq")
-    with run_rabbitmq(tmp_path_factory.mktemp("rabbitmq")) as broker:
-        request.config.stash[_used].append(broker.describe())
-        yield broker
+) -> Iterator[Brokers]:
+    """All brokers that the collected tests name, on their way."""
+    wanted = _kinds_in(request.session.items) - _named_by_environment()
+    folders = {kind: tmp_path_factory.mktemp(kind) for kind in wanted}
+    found = Brokers({kind: RUNNERS[kind] for kind in wanted}, folders)
+    try:
+        yield found
+    finally:
+        found.stop()
 
 
 @pytest.fixture(scope="session")
-def brokerj(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[BrokerJ]:
+def rabbitmq(request: pytest.FixtureRequest, brokers: Brokers) -> RabbitMQ:
+    """A RabbitMQ node for the whole run; a test cleans up what it declares."""
+    broker: RabbitMQ = _running(request.config, brokers, "rabbitmq")
+    return broker
+
+
+@pytest.fixture(scope="session")
+def brokerj(request: pytest.FixtureRequest, brokers: Brokers) -> BrokerJ:
     """A Qpid Broker-J for the whole run; a test cleans up what it declares."""
-    _skip_when_named(request.config, "brokerj")
-    with run_brokerj(tmp_path_factory.mktemp("brokerj")) as broker:
-        request.config.stash[_used].append(broker.describe())
-        yield broker
+    broker: BrokerJ = _running(request.config, brokers, "brokerj")
+    return broker
+
+
+@pytest.fixture(scope="session")
+def proton(request: pytest.FixtureRequest, brokers: Brokers) -> Node:
+    """A node on python-qpid-proton for the whole run; a test has addresses of its own."""
+    broker: Node = _running(request.config, brokers, "proton")
+    return broker
+
+
+@pytest.fixture(scope="session")
+def rhea(request: pytest.FixtureRequest, brokers: Brokers) -> Node:
+    """A node on rhea for the whole run; a test has addresses of its own."""
+    broker: Node = _running(request.config, brokers, "rhea")
+    return broker
+
+
+@pytest.fixture(scope="session")
+def core() -> Iterator[ServerNode]:
+    """A node on the core for the whole run; a test has addresses of its own."""
+    with ServerNode() as node:
+        yield node
+
+
+def _server(request: pytest.FixtureRequest) -> Server:
+    return Server(request.param, request.getfixturevalue(request.param).port)
+
+
+def _peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
+    peer = Peer(request.param, request.getfixturevalue(request.param))
+    yield peer
+    for wire in peer.wires:
+        wire.socket.close()
+
+
+# AMQP 1.0: what clients of other libraries connect to. Where nodes on those libraries fail, it isn't the core's fault.
+server = pytest.fixture(params=("core", "proton", "rhea"), name="server")(_server)
+server_with_passwords = pytest.fixture(params=("core", "rhea"), name="server_with_passwords")(_server)
+
+# AMQP 1.0: what the core's client connects to. All; those that have passwords; those that need none; nodes that answer
+# as they are asked to; those that make nodes of any name; those that keep messages as they are.
+peer = pytest.fixture(params=("brokerj", "rabbitmq", "proton", "rhea"), name="peer")(_peer)
+locked = pytest.fixture(params=("brokerj", "rabbitmq", "rhea"), name="locked")(_peer)
+unlocked = pytest.fixture(params=("rabbitmq", "proton", "rhea"), name="unlocked")(_peer)
+node = pytest.fixture(params=("proton", "rhea"), name="node")(_peer)
+named = pytest.fixture(params=("brokerj", "proton", "rhea"), name="named")(_peer)
+exact = pytest.fixture(params=("brokerj", "proton"), name="exact")(_peer)
 
 
 def pytest_terminal_summary(
@@ -84,10 +147,26 @@ def _named_by_environment() -> set[str]:
     return set(os.environ.get("INTEROP_SKIP", "").replace(",", " ").split())
 
 
-def _skip_when_named(config: pytest.Config, kind: str) -> None:
+def _kinds_in(items: Iterable[pytest.Item]) -> set[str]:
+    """The kinds that tests name as fixtures or in their parameters."""
+    found: set[str] = set()
+    for item in items:
+        if isinstance(item, pytest.Function):
+            found.update(item.fixturenames)
+            params: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
+            for value in params.values():
+                found.update(part for part in KINDS if part == value)
+                found.update(part for part in KINDS if isinstance(value, tuple) and part in value)
+    return found & set(KINDS)
+
+
+def _running(config: pytest.Config, brokers: Brokers, kind: str) -> Any:
     if kind in _named_by_environment():
         config.stash[_skipped].append(kind)
         pytest.skip(f"INTEROP_SKIP names {kind}")
+    broker = brokers.get(kind)
+    config.stash[_used].append(broker.describe())
+    return broker
 
 
 def _end_run(number: int, frame: FrameType | None) -> None:

@@ -28,6 +28,7 @@ from amqp_sansio.amqp_1_0 import (
     Error,
     LinkClosed,
     LinkRequested,
+    LinkState,
     Message,
     Modified,
     Receiver,
@@ -68,6 +69,7 @@ class _Peer:
         self.out = b""
         self.held: dict[tuple[object, ...], tuple[Sender, str, Message]] = {}
         self.is_gone = False
+        self.links: dict[str, Sender | Receiver] = {}
         self.transactions: dict[bytes, list[Callable[[bool], None]]] = {}
 
     def pump(self) -> None:
@@ -142,6 +144,8 @@ class _Peer:
             case Settled(handles=handles, state=state):
                 for each in handles:
                     self.settled(each.key, state)
+            case LinkClosed(name=name, resumable=True) if self.node.resumes:
+                self.keep(name)
             case LinkClosed():
                 self.node.forget(self, lambda link: link.report is not None)
             case Closed(scope=Scope.CONNECTION):
@@ -150,9 +154,31 @@ class _Peer:
             case _:
                 pass
 
+    def keep(self, name: str) -> None:
+        """Keep what a link that may be resumed has unsettled."""
+        link = self.links.pop(name)
+        held = {key: value for key, value in self.held.items() if value[0] is link}
+        for key in held:
+            del self.held[key]
+        self.node.kept[name] = (link.saved_state(), held)
+        self.node.consumers = [each for each in self.node.consumers if each[1] is not link]
+
+    def resumed(self, link: Sender | Receiver) -> None:
+        state, held = self.node.kept.pop(link.name)
+        link.accept_attach(state=state)
+        if isinstance(link, Sender):
+            self.held.update({key: (link, *value[1:]) for key, value in held.items()})
+            self.node.consumers.append((self, link))
+        else:
+            link.flow(CREDIT)
+
     def attached(self, link: Sender | Receiver) -> None:
         asked = link.requested
         assert asked is not None
+        self.links[link.name] = link
+        if asked.unsettled is not None and link.name in self.node.kept:
+            self.resumed(link)
+            return
         is_sender = isinstance(link, Sender)
         terminus: Any = asked.source if is_sender else asked.target
         if isinstance(terminus, Coordinator):
@@ -260,9 +286,14 @@ def _changed(message: Message, state: Released | Modified) -> Message:
 
 
 class ServerNode:
-    """The node; `port` is where it listens while the block lasts. `events` is what the core told of all connections."""
+    """The node; `port` is where it listens while the block lasts. `events` is what the core told of all connections.
 
-    def __init__(self, **options: Any) -> None:
+    With `resumes` it keeps links that lose their connection, by name.
+    """
+
+    def __init__(self, *, resumes: bool = False, **options: Any) -> None:
+        self.resumes = resumes
+        self.kept: dict[str, tuple[LinkState, dict[Any, Any]]] = {}
         mechanisms = ("SCRAM-SHA-256", "PLAIN", "ANONYMOUS")
         options = {"container_id": "core-node", "mechanisms": mechanisms, "max_frame_size": 4096, **options}
         self._options = options

@@ -34,7 +34,8 @@ class BrokerJ:
     """A running broker: one port for each kind of authentication, AMQP 0-8 to 1.0 on each.
 
     `port` offers PLAIN, `scram_port` SCRAM-SHA-256, `anonymous_port` ANONYMOUS. The virtual host
-    "default" is also the one for an empty name and for "/".
+    "default" is also the one for an empty name and for "/". AMQP 1.0 makes queues whose name begins with
+    "auto." when an attach names them.
     """
 
     version: str
@@ -173,10 +174,21 @@ def _configuration(
                 "name": vhost,
                 "type": "Memory",
                 "defaultVirtualHostNode": "true",
-                "virtualHostInitialConfiguration": json.dumps({"type": "Memory"}),
+                "virtualHostInitialConfiguration": json.dumps(_virtual_host()),
             }
         ],
     }
+
+
+def _virtual_host() -> dict[str, object]:
+    made_when_named: dict[str, object] = {
+        "pattern": "auto\\..*",
+        "nodeType": "queue",
+        "createdOnPublish": True,
+        "createdOnConsume": True,
+        "attributes": {},
+    }
+    return {"type": "Memory", "nodeAutoCreationPolicies": [made_when_named]}
 
 
 def _scram_password(password: str) -> str:

@@ -7,12 +7,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 HOST = "127.0.0.1"
+
+_installing = threading.Lock()
 
 
 class BrokerError(RuntimeError):
@@ -67,6 +70,11 @@ def apt_install(*packages: str) -> None:
     """Install Debian packages without letting them start their services. Raises BrokerError."""
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         raise BrokerError(f"{', '.join(packages)}: missing; installing it needs root and apt-get")
+    with _installing:
+        _apt_install(packages)
+
+
+def _apt_install(packages: Sequence[str]) -> None:
     env = ["env", "DEBIAN_FRONTEND=noninteractive"]
     # Debian's way to say that no service may be started; the machine's own is left alone.
     policy = Path("/usr/sbin/policy-rc.d")

@@ -33,7 +33,7 @@ class RabbitMQ:
 
     `user` may do everything in the virtual host "/"; `noperm_user`, whose password is its name, may
     log in and open no virtual host. The TLS port takes a client certificate when one is offered,
-    and with it EXTERNAL (as user guest).
+    and with it EXTERNAL (as user guest). The same ports speak AMQP 1.0, by RabbitMQ's plug-in.
     """
 
     version: str
@@ -177,7 +177,7 @@ def _write_configuration(
         ],
     }
     (folder / "definitions.json").write_text(json.dumps(definitions))
-    (folder / "enabled_plugins").write_text("[rabbitmq_auth_mechanism_ssl].\n")
+    (folder / "enabled_plugins").write_text("[rabbitmq_auth_mechanism_ssl,rabbitmq_amqp1_0].\n")
     lines = {
         "listeners.tcp.1": f"{HOST}:{port}",
         "listeners.ssl.1": f"{HOST}:{tls_port}",

@@ -8,11 +8,13 @@ import ssl
 import pytest
 
 from tests.interop.brokers.brokerj import BrokerJ
+from tests.interop.brokers.nodes import Node, run_rhea_client
 from tests.interop.brokers.process import HOST, BrokerError
 from tests.interop.brokers.rabbitmq import RabbitMQ
 
 HEADER_0_8 = b"AMQP\x01\x01\x08\x00"
 HEADER_0_9_1 = b"AMQP\x00\x00\x09\x01"
+HEADER_SASL_1_0 = b"AMQP\x03\x01\x00\x00"
 
 
 def start_frame(connection: socket.socket, header: bytes) -> bytes:
@@ -50,6 +52,37 @@ def test_mechanisms_of_brokerj(brokerj: BrokerJ, header: bytes) -> None:
     assert mechanisms(brokerj.port, header) == {"PLAIN"}
     assert mechanisms(brokerj.scram_port, header) == {"SCRAM-SHA-256"}
     assert mechanisms(brokerj.anonymous_port, header) == {"ANONYMOUS"}
+
+
+def mechanisms_1_0(port: int) -> set[str]:
+    """The mechanisms in AMQP 1.0's sasl-mechanisms: an array of symbols, or one."""
+    with socket.create_connection((HOST, port), timeout=10) as connection:
+        connection.sendall(HEADER_SASL_1_0)
+        received = b""
+        while len(received) < 12 or len(received) < 8 + int.from_bytes(received[8:12]):
+            octets = connection.recv(4096)
+            assert octets, f"closed after {received!r}"
+            received += octets
+    assert received.startswith(HEADER_SASL_1_0)
+    known = (b"PLAIN", b"AMQPLAIN", b"ANONYMOUS", b"EXTERNAL", b"SCRAM-SHA-256")
+    return {name.decode() for name in known if bytes([len(name)]) + name in received}
+
+
+def test_mechanisms_of_1_0(rabbitmq: RabbitMQ, brokerj: BrokerJ, proton: Node, rhea: Node) -> None:
+    assert mechanisms_1_0(rabbitmq.port) == {"PLAIN", "AMQPLAIN", "ANONYMOUS"}
+    assert mechanisms_1_0(brokerj.port) == {"PLAIN"}
+    assert mechanisms_1_0(brokerj.scram_port) == {"SCRAM-SHA-256"}
+    assert mechanisms_1_0(brokerj.anonymous_port) == {"ANONYMOUS"}
+    for node in (proton, rhea):
+        assert mechanisms_1_0(node.port) == node.mechanisms
+
+
+def test_the_nodes_and_the_client_get_on(proton: Node, rhea: Node) -> None:
+    for node, user in ((proton, ""), (rhea, "guest")):
+        told = run_rhea_client(node.port, "dynamic", user)
+        assert told["body"] == "reply"
+    with pytest.raises(AssertionError, match="ended with 1"):
+        run_rhea_client(proton.port, "dynamic", "guest")
 
 
 def test_tls_of_rabbitmq(rabbitmq: RabbitMQ) -> None:
