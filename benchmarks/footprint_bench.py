@@ -1,4 +1,4 @@
-"""What the core costs at rest: import time over a bare interpreter, octets for an idle connection and channel."""
+"""What the core costs at rest: import time over a bare interpreter, octets for an idle connection, channel and link."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.codec_bench import open_pair
 from benchmarks.measure import Case
+from benchmarks.one_zero_engine import Pair
 
 ROOT = Path(__file__).resolve().parent.parent
 _CPU = "import resource;u=resource.getrusage(resource.RUSAGE_SELF);print(u.ru_utime+u.ru_stime)"
@@ -22,13 +23,13 @@ def _cpu_of(statement: str) -> float:
     return float(done.stdout)
 
 
-def import_case(rounds: int = 15) -> Case:
-    """CPU milliseconds of importing the core and 0-9-1, over a bare interpreter; the goal is 25."""
-    statement = "import amqp_sansio, amqp_sansio.amqp_0_9_1, amqp_sansio.sasl"
+def import_case(label: str, package: str, rounds: int = 15) -> Case:
+    """CPU milliseconds of importing the core and one version, over a bare interpreter; the goal is 25."""
+    statement = f"import amqp_sansio, amqp_sansio.{package}, amqp_sansio.sasl"
     _cpu_of(statement)
     spent = statistics.median(_cpu_of(statement) - _cpu_of("pass") for _ in range(rounds)) * 1e3
     return {
-        "case": "import of the core and 0-9-1",
+        "case": f"import of the core and {label}",
         "ours": round(spent, 1),
         "peer": 25.0,
         "unit": "ms CPU (goal)",
@@ -65,6 +66,19 @@ def memory_cases(count: int = 100) -> list[Case]:
     ]
 
 
+def link_case(count: int = 100) -> Case:
+    """KiB held by either end of a 1.0 connection at rest, with a session and one link; the goal is 8 and 3."""
+    Pair()
+    gc.collect()
+    tracemalloc.start()
+    pairs = [Pair() for _ in range(count)]
+    gc.collect()
+    both = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(pairs) == count
+    return _kib("idle 1.0 connection with one link", both / count / 2 / 1024, 8.0 + 3.0)
+
+
 def _kib(case: str, ours: float, goal: float) -> Case:
     return {
         "case": case,
@@ -78,4 +92,9 @@ def _kib(case: str, ours: float, goal: float) -> Case:
 
 def cases() -> list[Case]:
     """Import and memory."""
-    return [import_case(), *memory_cases()]
+    return [
+        import_case("0-9-1", "amqp_0_9_1"),
+        import_case("1.0", "amqp_1_0"),
+        *memory_cases(),
+        link_case(),
+    ]

@@ -1,0 +1,269 @@
+"""AMQP 1.0: decoding and encoding frames with messages against azure's pyamqp and proton, an engine pair against
+proton's, the observer against the engine, and cost by the size of the chunks.
+
+azure's codec is driven at its best: the caller finds the frames and hands over views of them. It leaves strings and
+symbols octets; ours are str. Ours is the frame reader, the performative's record and the message, limits and
+checks switched on.
+"""
+
+# The codec of frames is the engine's own; these cases measure it alone.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from functools import partial
+from struct import Struct
+from typing import Any
+
+import azure.servicebus._pyamqp._decode as _azure_decode  # pyright: ignore[reportMissingTypeStubs]
+import proton  # pyright: ignore[reportMissingTypeStubs]
+
+from amqp_sansio import Observer, Signal
+from amqp_sansio._receive import ReceiveBuffer
+from amqp_sansio.amqp_1_0 import Message, Transfer
+from amqp_sansio.amqp_1_0._performatives import decode_frame_body
+from amqp_sansio.amqp_1_0.connection import Connection
+from amqp_sansio.amqp_1_0.events import Delivery
+from amqp_sansio.amqp_1_0.frames import AMQP, amqp_frame, next_frame
+from benchmarks.codec_bench import chunks
+from benchmarks.measure import Case, compare, cpu_seconds
+from benchmarks.one_zero_engine import Pair, engine_case, make_message, make_proton_message
+
+peer_decode: Any = _azure_decode
+_SIZE = Struct(">I").unpack_from
+_MAX_FRAME = 1 << 20
+
+
+def transfers(count: int, size: int) -> bytes:
+    """`count` transfers of one frame, their messages as proton writes them: header, properties, three application
+    properties and `size` octets of data."""
+    payload = bytes(make_proton_message(b"x" * size).encode())
+    out: list[bytes] = []
+    for number in range(count):
+        transfer = Transfer(
+            handle=0,
+            delivery_id=number,
+            delivery_tag=number.to_bytes(4, "big"),
+            message_format=0,
+            settled=False,
+            more=False,
+        )
+        out.append(amqp_frame(1, transfer.encode(), payload))
+    return b"".join(out)
+
+
+def decode_ours(parts: list[bytes], count: int, eager: bool) -> None:
+    """Every frame's transfer, and its message: all of it, or the octets of its sections only."""
+    buffer = ReceiveBuffer()
+    read, seen = decode_frame_body, 0
+    for part in parts:
+        buffer.append(part)
+        while (frame := next_frame(buffer, AMQP, _MAX_FRAME)) is not None:
+            _, data, start, stop = frame
+            transfer, at = read(data, start, stop)
+            message = Message.from_wire(data[at:stop])
+            seen += 1
+            if eager:
+                read_message(transfer, message)
+    assert seen == count, (seen, count)
+
+
+def read_message(transfer: Any, message: Message) -> None:
+    """Read everything that is there."""
+    _ = (transfer.handle, transfer.delivery_id, transfer.delivery_tag, transfer.message_format)
+    _ = (transfer.settled, transfer.more)
+    header = message.header
+    assert header is not None
+    _ = (header.durable, header.priority, header.ttl, header.first_acquirer, header.delivery_count)
+    properties = message.properties
+    assert properties is not None
+    _ = (properties.message_id, properties.to, properties.subject, properties.correlation_id)
+    _ = (properties.content_type, properties.creation_time)
+    _ = message.application_properties.items()
+    _ = message.body
+
+
+def frames(parts: list[bytes]) -> Iterator[memoryview]:
+    """Whole frames without their header out of a chunked stream, as views."""
+    rest = b""
+    for part in parts:
+        data = rest + part if rest else part
+        view = memoryview(data)
+        pos, end = 0, len(data)
+        while end - pos >= 4:
+            size = _SIZE(data, pos)[0]
+            if end - pos < size:
+                break
+            yield view[pos + 8 : pos + size]
+            pos += size
+        rest = data[pos:]
+
+
+def decode_azure(parts: list[bytes], count: int) -> None:
+    """azure decodes eagerly, always."""
+    frame_of, message_of = peer_decode.decode_frame, peer_decode.decode_payload
+    seen = 0
+    for view in frames(parts):
+        _, fields = frame_of(view)
+        message_of(fields[11])
+        seen += 1
+    assert seen == count
+
+
+def encode_ours(count: int, size: int) -> None:
+    """A message made and encoded for each transfer, with the frame around it."""
+    body = b"x" * size
+    for number in range(count):
+        payload = make_message(body).encode()
+        transfer = Transfer(
+            handle=0,
+            delivery_id=number,
+            delivery_tag=number.to_bytes(4, "big"),
+            message_format=0,
+            settled=False,
+        )
+        amqp_frame(1, transfer.encode(), payload)
+
+
+def encode_proton(count: int, size: int) -> None:
+    """A message made and encoded; its frame comes from proton's engine and isn't counted."""
+    body = b"x" * size
+    for _ in range(count):
+        make_proton_message(body).encode()
+
+
+def check_contenders() -> None:
+    """All three read and write the same message."""
+    data = transfers(1, 128)
+    view = next(frames([data]))
+    _, fields = peer_decode.decode_frame(view)
+    theirs = peer_decode.decode_payload(fields[11])
+    ours = Message.from_wire(bytes(fields[11]))
+    assert theirs.data == [ours.body] == [b"x" * 128]
+    assert theirs.properties.message_id.decode() == ours.message_id
+    assert theirs.properties.creation_time == ours.creation_time
+    found = {key.decode(): value for key, value in theirs.application_properties.items()}
+    assert {**found, "x-trace": found["x-trace"].decode()} == ours.application_properties
+    again = proton.Message()
+    again.decode(make_message(b"x" * 128).encode())
+    whole = make_proton_message(b"x" * 128)
+    for name in ("id", "address", "subject", "content_type", "creation_time", "durable", "properties", "body"):
+        assert getattr(again, name) == getattr(whole, name), name
+
+
+def chunk_cases(count: int) -> list[Case]:
+    """Nanoseconds for an octet through the engine, in chunks of other sizes; `peer` is 64 KiB, for chunks of 16 octets
+    the same in frames of 4 KiB."""
+    stream = Stream(10 * count, 128)
+    cost = {size: stream.cost(size) for size in (65536, 4096, 1460, 4 << 20)}
+    large, small = Stream(max(4, count // 160), 65_000).cost(16), Stream(max(40, count // 10), 4000).cost(16)
+    return [
+        linear("linear in chunk size, megabytes vs 64 KiB", cost[4 << 20], cost[65536]),
+        linear("linear in chunk size, 4 KiB vs 64 KiB", cost[4096], cost[65536]),
+        linear("linear in chunk size, 1460 vs 64 KiB", cost[1460], cost[65536]),
+        linear("linear in chunk size, 16: 64 KiB vs 4 KiB frames", large, small),
+    ]
+
+
+def linear(case: str, ours: float, peer: float) -> Case:
+    """A case whose cost per octet should be that of the other one, up to a fifth."""
+    return {
+        "case": case,
+        "ours": round(ours, 2),
+        "peer": round(peer, 2),
+        "unit": "ns/octet",
+        "ratio": round(peer / ours, 2),
+        "goal": 0.83,
+    }
+
+
+class Stream:
+    """What a client sends on one link, and a server that is ready to take it; `opening` is what was sent before."""
+
+    def __init__(self, count: int, size: int) -> None:
+        pair = Pair(credit=count, snd_settle_mode=1)
+        message = make_message(b"x" * size)
+        for _ in range(count):
+            pair.sender.send(message)
+        self.octets = pair.client.data_to_send(0.0)
+        self.count = count
+        self.opening = pair.opening
+        self.server = pickle.dumps(pair.server)
+
+    def cost(self, chunk: int, rounds: int = 5) -> float:
+        """Nanoseconds of CPU for an octet, the least of some rounds."""
+        parts = chunks(self.octets, chunk)
+        return min(self.spent(parts) for _ in range(rounds)) / len(self.octets) * 1e9
+
+    def spent(self, parts: list[bytes]) -> float:
+        """Seconds of CPU that a server takes for it."""
+        server: Connection = pickle.loads(self.server)
+        return cpu_seconds(partial(self._take, server, parts))
+
+    def _take(self, server: Connection, parts: list[bytes]) -> None:
+        take = server.next_event
+        seen = 0
+        for part in parts:
+            server.receive_data(part, 0.0)
+            while not isinstance(event := take(), Signal):
+                seen += type(event) is Delivery
+        assert seen == self.count, (seen, self.count)
+
+    def observed(self, parts: list[bytes]) -> float:
+        """Seconds of CPU that an observer takes for it."""
+        observer = Observer(client="client")
+        for sender, octets in self.opening:
+            observer.receive_data(octets, sender, 0)
+        return cpu_seconds(partial(self._observe, observer, parts))
+
+    def _observe(self, observer: Observer, parts: list[bytes]) -> None:
+        take = observer.next_event
+        seen = 0
+        for part in parts:
+            observer.receive_data(part, "client", 1)
+            while not isinstance(event := take(), Signal):
+                seen += getattr(event, "event", "") == "transfer"
+        assert seen == self.count, (seen, self.count)
+
+
+def observer_case(count: int) -> Case:
+    """The observer against a server that takes the same messages; `peer` is the server. No goal is set."""
+    stream = Stream(count, 128)
+    parts = chunks(stream.octets)
+    ours = min(stream.observed(parts) for _ in range(5)) / count * 1e6
+    peer = min(stream.spent(parts) for _ in range(5)) / count * 1e6
+    return {
+        "case": "1.0 observer vs own server, 128 B transfers",
+        "ours": round(ours, 3),
+        "peer": round(peer, 3),
+        "unit": "us CPU",
+        "ratio": round(peer / ours, 2),
+        "goal": None,
+    }
+
+
+def cases(scale: float = 1.0) -> list[Case]:
+    """Every case of 1.0's codec and engine."""
+    check_contenders()
+    count = max(200, int(10_000 * scale))
+    parts = chunks(transfers(count, 128))
+    results: list[Case] = []
+    for label, eager, goal in (
+        ("1.0 decode eager vs azure pyamqp", True, 1.5),
+        ("1.0 decode lazy vs azure pyamqp", False, 4.5),
+    ):
+        ours: Callable[[], object] = partial(decode_ours, parts, count, eager)
+        results.append(compare(label, ours, partial(decode_azure, parts, count), count=count, goal=goal))
+    results.append(
+        compare(
+            "1.0 encode vs proton",
+            partial(encode_ours, count, 128),
+            partial(encode_proton, count, 128),
+            count=count,
+            goal=3.5,
+        )
+    )
+    results.append(engine_case(count // 5))
+    results.append(observer_case(count))
+    return results + chunk_cases(max(40, count // 5))
