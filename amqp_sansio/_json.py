@@ -11,6 +11,9 @@ from .errors import CodecError
 if TYPE_CHECKING:
     from .observer import Observed
 
+_BODY_FRAMES: Final = ("content-body", "body-frame")
+"""The units of bodies whose message wasn't seen."""
+
 _ESCAPES: Final = {
     **{code: f"\\u{code:04x}" for code in range(32)},
     ord("\n"): "\\n",
@@ -31,7 +34,8 @@ def encode(value: Any) -> str:
     Of 1.0: symbols, chars and UUIDs become strings, timestamps numbers (milliseconds), arrays lists, decimals numbers
     (strings where they are none, or beyond 38 digits), composite types objects with their name as "type" and
     without the fields that aren't set, other described values `{"descriptor": ..., "value": ...}`, and keys of maps
-    that are no strings the JSON text of the key.
+    that are no strings the JSON text of the key. Of 0-10: structs as composite types, sequence-sets lists of their
+    ranges, datetimes numbers (seconds).
 
     >>> encode({"a": [1, True, None, b"\\x00"]})
     '{"a":[1,true,null,{"base64":"AA=="}]}'
@@ -77,7 +81,7 @@ def fields(event: Observed, body: str, secrets: bool) -> str:
         if unit == "header" and content[:4] == b"AMQP":
             version = "-".join([str(octet) for octet in content[4:]])
             parts.append(f'"version":"{version}"')
-    elif hasattr(content, "SYMBOL"):
+    elif hasattr(content, "SYMBOL") or hasattr(content, "PACK"):
         parts += _composite(content, () if secrets else content.SECRETS)
     elif content is not None:
         hidden = () if secrets else content.SECRETS
@@ -88,7 +92,9 @@ def fields(event: Observed, body: str, secrets: bool) -> str:
                 parts.append(f'"{name}":{{"redacted":{len(value)}}}')
             elif value or name not in reserved:
                 parts.append(f'"{name}":{encode(value)}')
-    if unit in ("content", "partial") or event.event == "content-body":
+    if hasattr(event, "command_id"):
+        parts += _command(event)
+    if unit in ("content", "partial") or event.event in _BODY_FRAMES:
         kind: Any = event.properties.__class__
         if hasattr(kind, "sections"):
             parts += _sections(event.properties, body)
@@ -103,24 +109,34 @@ def fields(event: Observed, body: str, secrets: bool) -> str:
     return f"{{{','.join(parts)}}}"
 
 
+def _command(event: Any) -> list[str]:
+    """The id of a command of 0-10, and its session.header."""
+    parts: list[str] = [] if event.command_id is None else [f'"id":{event.command_id}']
+    return [*parts, '"sync":true'] if event.sync else parts
+
+
 def _properties(properties: Any) -> str:
     try:
         found = [(name, getattr(properties, name)) for name in properties.__match_args__]
     except CodecError:
         return f'{{"invalid":{encode(properties.raw)}}}'
-    parts = [f'"{name}":{encode(value)}' for name, value in found if value is not None]
+    parts = [f'"{name}":{encode(value)}' for name, value in found if not _is_unset(value)]
     return f"{{{','.join(parts)}}}"
 
 
+def _is_unset(value: Any) -> bool:
+    kind: Any = value.__class__
+    return value is None or (kind is tuple and not value)
+
+
 def _composite(record: Any, hidden: tuple[str, ...] = ()) -> list[str]:
-    """The fields of a composite type of 1.0 that are set."""
+    """The fields that are set of a composite type of 1.0, or of a struct, control or command of 0-10."""
     parts: list[str] = []
     for name in record.__match_args__:
         value = getattr(record, name)
-        kind: Any = value.__class__
-        if value is None or (kind is tuple and not value):
+        if _is_unset(value):
             continue
-        if kind is bool:
+        if value.__class__ is bool:
             parts.append(f'"{name}":true' if value else f'"{name}":false')
         elif name in hidden:
             parts.append(f'"{name}":{{"redacted":{len(value)}}}')
@@ -225,9 +241,13 @@ _DIGITS: Final = 38
 
 
 def _other(value: Any) -> str:
-    """What only some versions have: decimals, and the other types of 1.0."""
-    if hasattr(value, "SYMBOL"):
+    """What only some versions have: decimals, and the other types of 0-10 and 1.0."""
+    if hasattr(value, "SYMBOL") or hasattr(value, "PACK"):
         return f"{{{','.join([_type(value), *_composite(value)])}}}"
+    if hasattr(value, "ranges"):
+        return encode(value.ranges)
+    if hasattr(value, "code"):
+        return f'{{"code":{value.code},"unknown":{encode(value.octets)}}}'
     if hasattr(value, "descriptor"):
         return f'{{"descriptor":{encode(value.descriptor)},"value":{encode(value.value)}}}'
     if hasattr(value, "octets"):

@@ -1,44 +1,46 @@
 """Scouts: what one direction of a connection that is seen from the middle may be, by the frames of every version.
 
 The version whose frame is proven by the fewest octets is spoken; but what lies within a frame that is still coming says
-nothing: messages may carry frames of another version (0-9-1 section 4.2.3, 1.0 part 2 section 2.3).
+nothing: messages may carry frames of another version (0-9-1 section 4.2.3, 0-10 section 4.4, 1.0 part 2 section 2.3).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ._classic.dialect import get_dialect
 from ._classic.resync import PROVEN, Reader
 from ._classic.scout import Scout as ClassicScout
-from .amqp_1_0.scout import Scout
-from .versions import AMQP_0_9_1, AMQP_1_0, Version
+from .amqp_0_10.scout import Scout as ZeroTenScout
+from .amqp_1_0.scout import Scout as OneZeroScout
+from .versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 if TYPE_CHECKING:
     from .endpoint import Side
 
+_VERSIONS: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
+
 
 class Scouts:
-    """Both scouts of one direction, until one of them has found a frame; that one goes on alone.
+    """The scouts of one direction, until one of them has found a frame; that one goes on alone.
 
     0-8 is told as 0-9-1: their frames are the same, and the machine that they share finds out more. `pieces` are the
     octets that were looked at, None for a gap.
     """
 
-    __slots__ = ("_classic", "_one_zero", "_pieces", "version")
+    __slots__ = ("_classic", "_one_zero", "_pieces", "_zero_ten", "version")
 
     def __init__(self) -> None:
         self._classic = ClassicScout()
-        self._one_zero = Scout()
+        self._zero_ten = ZeroTenScout()
+        self._one_zero = OneZeroScout()
         self._pieces: list[bytes | None] = []
         self.version: Version | None = None
 
     @property
     def side(self) -> Side | None:
         """Who sends this direction, where that's sure."""
-        if self.version is None:
-            return None
-        return self._one_zero.side if self.version is AMQP_1_0 else self._classic.side
+        return None if self.version is None else self._scout(self.version).side
 
     @property
     def is_equal(self) -> bool:
@@ -56,25 +58,28 @@ class Scouts:
 
     def finish(self) -> None:
         """Nothing more comes."""
-        if self.version is not AMQP_1_0:
-            self._classic.finish()
-        if self.version is not AMQP_0_9_1:
-            self._one_zero.finish()
+        for version in _VERSIONS:
+            if self.version in (None, version):
+                self._scout(version).finish()
         if self.version is None:
             self._take(self._verdict())
 
+    def _scout(self, version: Version) -> ClassicScout | ZeroTenScout | OneZeroScout:
+        if version is AMQP_1_0:
+            return self._one_zero
+        return self._zero_ten if version is AMQP_0_10 else self._classic
+
     def _look(self, piece: bytes | None) -> None:
-        if self.version is None:
-            self._pieces.append(piece)
-        if self.version is not AMQP_1_0:
-            _show(self._classic, piece)
-        if self.version is not AMQP_0_9_1:
-            _show(self._one_zero, piece)
-        if self.version is None:
-            found = self._verdict()
-            if self._classic.proven and self._one_zero.proven:
-                found = self._earliest()
-            self._take(found)
+        if self.version is not None:
+            _show(self._scout(self.version), piece)
+            return
+        self._pieces.append(piece)
+        for version in _VERSIONS:
+            _show(self._scout(version), piece)
+        found = self._verdict()
+        if sum([self._scout(version).proven for version in _VERSIONS]) > 1:
+            found = self._earliest()
+        self._take(found)
 
     def _take(self, version: Version | None) -> None:
         self.version = version
@@ -83,12 +88,19 @@ class Scouts:
 
     def _verdict(self) -> Version | None:
         """What is spoken by what was found so far; None while that isn't sure."""
-        one_zero = self._one_zero
-        if not self._classic.proven:
-            return AMQP_1_0 if one_zero.proven else None
-        if self._classic_at() < (one_zero.at if one_zero.proven else one_zero.scanned):
-            return AMQP_0_9_1
-        return AMQP_1_0 if one_zero.proven else None
+        found: Version | None = None
+        begin = before = -1
+        for version, scout in ((AMQP_0_10, self._zero_ten), (AMQP_1_0, self._one_zero)):
+            if scout.proven and (found is None or scout.at < begin):
+                found, begin = version, scout.at
+            elif not scout.proven and (before < 0 or scout.scanned < before):
+                before = scout.scanned
+        if self._classic.proven:
+            at = self._classic_at()
+            if found is None or at < begin:
+                found, begin = AMQP_0_9_1, at
+        # A frame of a version that isn't refuted yet may begin before.
+        return found if found is None or before < 0 or begin < before else None
 
     def _classic_at(self) -> int:
         """Where the first frame begins that the classic scout has found."""
@@ -116,8 +128,8 @@ class Scouts:
             earlier = Scouts()
             earlier._pieces = [*before, b"" if last is None else last[:half]]
             for piece in earlier._pieces:
-                _show(earlier._classic, piece)
-                _show(earlier._one_zero, piece)
+                for version in _VERSIONS:
+                    _show(earlier._scout(version), piece)
             verdict = earlier._verdict()
             if verdict is None:
                 least = half + 1
@@ -127,7 +139,7 @@ class Scouts:
         return found
 
 
-def _show(scout: ClassicScout | Scout, piece: bytes | None) -> None:
+def _show(scout: ClassicScout | ZeroTenScout | OneZeroScout, piece: bytes | None) -> None:
     if piece is None:
         scout.gap()
     else:

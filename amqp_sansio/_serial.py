@@ -17,6 +17,15 @@ def add(number: int, count: int) -> int:
     return (number + count) & MASK
 
 
+def bound(start: int, count: int) -> int:
+    """The number that lies `count` behind `start`, or as far behind as one can lie: a larger count says no more.
+
+    >>> bound(5, 4294967295) == bound(5, 2147483647) == 2147483652
+    True
+    """
+    return (start + min(count, _HALF - 1)) & MASK
+
+
 def distance(start: int, end: int) -> int:
     """How far `end` lies behind `start`; negative when it lies before it.
 
@@ -36,4 +45,4 @@ def later(one: int, other: int) -> int:
     return one if (one - other) & MASK < _HALF else other
 
 
-__all__ = ["MASK", "add", "distance", "later"]
+__all__ = ["MASK", "add", "bound", "distance", "later"]

@@ -1,4 +1,4 @@
-"""UndecodedMachine: observes what is recognised but not decoded, and what is no AMQP: it counts octets.
+"""UndecodedMachine: observes what is no AMQP, or a version that nobody knows: it counts octets.
 
 Protocol headers: 0-9-1 section 4.2.2, 0-10 section 4.3, 1.0 part 2 section 2.2.
 """
@@ -31,9 +31,9 @@ class _Direction:
 
 
 class UndecodedMachine:
-    """The machine for a version without one of its own, or for none at all."""
+    """The machine for no version at all."""
 
-    __slots__ = ("_at_ns", "_directions", "_events", "_judged", "_reason", "_seq")
+    __slots__ = ("_at_ns", "_directions", "_events", "_judged", "_seq")
 
     def __init__(self, setting: Setting) -> None:
         self._events: deque[ObserverEvent] = deque()
@@ -41,7 +41,6 @@ class UndecodedMachine:
         self._seq = 0
         self._at_ns = setting.at_ns
         self._judged = not setting.from_start
-        self._reason = "undecoded" if setting.version is not None else "unrecognised"
         for direction in self._directions:
             direction.done = not setting.from_start
         self._events.append(
@@ -118,9 +117,8 @@ class UndecodedMachine:
     def _skip(self, direction: _Direction) -> None:
         octets = direction.offset - direction.skipped_from
         if octets:
-            self._events.append(
-                Skipped(direction.side, direction.skipped_from, octets, self._at_ns, self._reason)
-            )
+            begin = direction.skipped_from
+            self._events.append(Skipped(direction.side, begin, octets, self._at_ns, "unrecognised"))
             direction.skipped_from = direction.offset
 
     @property

@@ -14,7 +14,7 @@ from .errors import CodecError, LocalProtocolError
 from .limits import Limits
 from .negotiation import version_of
 from .observer import Identified, Observed, Skipped
-from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Version
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +29,10 @@ class MessageRecord:
 
     `kind` is "publish" (of the client), "deliver", "get" (a message that was asked for) or "return". `seq`,
     `sender`, `channel` and `ts_ns` (nanoseconds) are those of its unit, which in 1.0 is its last transfer. `tag` is the
-    delivery tag, for a publish its number where the server confirms, in 1.0 the delivery-id. `queue` is where a
-    delivery comes from, if the connection says so; in 1.0 `address` is the node at the server and `link` the
-    link's name, and `routing_key` the message's subject. `properties` are the message's, decoded on access.
+    delivery tag, for a publish its number where the server confirms, in 0-10 the command id, in 1.0 the delivery-id.
+    `queue` is where a delivery comes from, if the connection says so, in 0-10 `address` too; in 1.0 `address` is the
+    node at the server and `routing_key` the message's subject. `link` is the link's name, in 0-10 the session's.
+    `properties` are the message's, decoded on access.
     `body_sha256` is the body's digest where the observer made one.
 
     `outcome` is "accepted", "rejected", "released" (given back, or rolled back), "modified", "returned" or "settled"
@@ -226,6 +227,12 @@ def _classic(version: Version, limits: Limits) -> History:
     return ClassicHistory(version, limits)
 
 
+def _zero_ten(version: Version, limits: Limits) -> History:
+    from .amqp_0_10.history import ZeroTenHistory
+
+    return ZeroTenHistory(version, limits)
+
+
 def _one_zero(version: Version, limits: Limits) -> History:
     from .amqp_1_0.history import OneZeroHistory
 
@@ -235,6 +242,7 @@ def _one_zero(version: Version, limits: Limits) -> History:
 _HISTORIES: Final[Mapping[Version, Callable[[Version, Limits], History]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
+    AMQP_0_10: _zero_ten,
     AMQP_1_0: _one_zero,
 }
 _NONE: Final[Sequence[MessageRecord]] = ()

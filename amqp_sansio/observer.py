@@ -17,7 +17,7 @@ from .errors import LocalProtocolError
 from .events import NEED_DATA, Event, Signal
 from .limits import Limits
 from .negotiation import HEADER_SIZE, version_of
-from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Version
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,8 @@ class Observed(Event):
 
     | unit | what it is |
     |---|---|
-    | "method", "header", "heartbeat" | a method (1.0: a performative) without content, a protocol header, a heartbeat |
+    | "method" | a method without content; in 0-10 a control or command, in 1.0 a performative |
+    | "header", "heartbeat" | a protocol header, a heartbeat |
     | "content" | a method with its message, all frames of which passed; in 1.0 the transfer that completes a delivery |
     | "part" | a transfer of 1.0 behind which more of its delivery is to come |
     | "partial" | a method whose message ended early: aborted, or cut off by damage or the end |
@@ -52,6 +53,10 @@ class Observed(Event):
     `body_size` is what its header announces, in octets, `body_sha256` its digest in hexadecimal where the
     observer makes one. `missing` says how many octets of the body were not captured (0: the body is whole; None: not
     even its header came).
+
+    In 0-10 `properties` are its header segment (`amqp_0_10.Headers`), and a command also has its `command_id` and
+    `sync` bit (`amqp_0_10.ObservedCommand`); what a cut-off message lacks is known only where its properties tell how
+    long it is.
 
     In 1.0 `properties` is the message (`amqp_1_0.Message`, without its body where that isn't kept), None where the
     payload isn't one; `body` is what its data sections hold, or the encoded sections of another kind of body.
@@ -101,8 +106,8 @@ class Skipped(Event):
     """`octets` octets at `offset` of the sender's stream that became no unit.
 
     The reasons: "gap" (they never came), "resync" (damage: what follows is proven again), "incomplete" (the
-    stream ended, or a gap began, within a frame), "undecoded" (a protocol that this release recognises but doesn't
-    decode, or what TLS hides), "unrecognised" (no AMQP).
+    stream ended, or a gap began, within a frame), "undecoded" (what TLS hides), "unrecognised" (no AMQP, or a version
+    that nobody knows).
     """
 
     sender: Side
@@ -179,6 +184,12 @@ def _classic(setting: Setting) -> Machine:
     return ClassicMachine(setting)
 
 
+def _zero_ten(setting: Setting) -> Machine:
+    from .amqp_0_10.observing import ZeroTenMachine
+
+    return ZeroTenMachine(setting)
+
+
 def _one_zero(setting: Setting) -> Machine:
     from .amqp_1_0.observing import OneZeroMachine
 
@@ -194,9 +205,12 @@ def _undecoded(setting: Setting) -> Machine:
 _MACHINES: Final[Mapping[Version, Callable[[Setting], Machine]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
+    AMQP_0_10: _zero_ten,
     AMQP_1_0: _one_zero,
 }
 """The machine of each version that is decoded."""
+_BOTH_BEGIN: Final = (AMQP_0_10, AMQP_1_0)
+"""In these both sides begin with a protocol header, so that one alone doesn't tell who is who."""
 
 BODIES: Final = ("keep", "hash", "all", "size")
 """What an observer can do with the bodies of messages."""
@@ -394,20 +408,22 @@ class Observer:
             head = self._heads[sender] = (before + octets)[:HEADER_SIZE]
             if len(head) < HEADER_SIZE:
                 return
-            if version_of(head) is not AMQP_1_0 or self._client == sender:
+            other = self._with_header(sender) if self._client is None else None
+            if other is not None:
+                self._begin_with_header(other)
+                return
+            if version_of(head) not in _BOTH_BEGIN or self._client == sender:
                 if self._client in (None, sender):
                     self._begin_with_header(sender)
                 return
-            if self._client is None and self._with_header(sender) is not None:
-                self._begin_with_header(self._with_header(sender))
-                return
         elif scouts is None and self._client is None and self._with_header(sender) is not None:
-            # In 1.0 both sides begin with a header. Who speaks without one, behind the other's, began unseen.
-            if gap:
-                self._begin_with_header(self._with_header(sender))
+            # Who speaks without a header, behind the other's, began unseen.
+            other = self._with_header(sender)
+            if gap or other is None:
+                self._begin_with_header(other)
             else:
                 self._client, self._by = sender, "guess"
-                self._begin(AMQP_1_0, False, at_ns)
+                self._begin(version_of(self._heads[other]), False, at_ns)
             return
         if scouts is None:
             from ._scouts import Scouts
@@ -442,9 +458,9 @@ class Observer:
             self._begin_with_first(version, at_ns)
 
     def _with_header(self, sender: str) -> str | None:
-        """The other sender, if the first that was seen of the connection is its header of 1.0."""
+        """The other sender, if the first that was seen of the connection is its header, with which both begin."""
         first = next(iter(self._heads))
-        return first if first != sender and version_of(self._heads[first]) is AMQP_1_0 else None
+        return first if first != sender and version_of(self._heads[first]) in _BOTH_BEGIN else None
 
     def _begin_with_header(self, client: str | None) -> None:
         """The first header is the client's."""
@@ -466,7 +482,7 @@ class Observer:
         if self._client is None:
             self._client = next(iter(self._heads), None)
             self._by = "guess"
-            if self._client is not None and version_of(self._heads[self._client]) is AMQP_1_0:
+            if self._client is not None and version_of(self._heads[self._client]) in _BOTH_BEGIN:
                 self._by, from_start = "header", True
         self._begin(version, from_start, at_ns)
 

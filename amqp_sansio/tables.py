@@ -28,6 +28,7 @@ from .lifecycle import Lifecycle
 from .limits import Limits
 from .observer import Identified, Observed, Observer, Skipped
 from .observer import Violation as Broken
+from .versions import AMQP_0_10
 
 if TYPE_CHECKING:
     from .lifecycle import MessageRecord
@@ -442,6 +443,8 @@ class _Connection:
             text = f"{much} of the message of transfer {'is' if event.missing is None else 'are'} missing"
         elif event.missing is None:
             text = f"the message of {event.event} has no header"
+            if self.protocol == AMQP_0_10.label:
+                text = f"the end of {event.event} is missing"
         else:
             text = f"{event.missing} of the {event.body_size} octets of the body of {event.event} are missing"
         self.violate(

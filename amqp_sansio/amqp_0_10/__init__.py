@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _records
 from ._records import *  # noqa: F403
 from ._types import decode_value, encode_value
+from .observing_message import Headers, ObservedCommand
 from .records import (
     Command,
     Control,
@@ -23,7 +24,9 @@ __all__ = [
     "Command",
     "Control",
     "Datetime",
+    "Headers",
     "Map",
+    "ObservedCommand",
     "SequenceSet",
     "Struct",
     "Struct32",

@@ -57,9 +57,12 @@ _BY_CODE: Final = {
 
 
 class ZeroTenHistory:
-    """Folds the units of one connection. `facts` has what `ConnectionRecord` tells; `sessions` are by channel."""
+    """Folds the units of one connection. `facts` has what `ConnectionRecord` tells; `sessions` are by channel.
 
-    __slots__ = ("facts", "limits", "phase", "sessions", "version")
+    `dropped` are messages of sessions that aren't kept, as there are more of them than channels.
+    """
+
+    __slots__ = ("dropped", "facts", "limits", "phase", "sessions", "version")
 
     def __init__(self, version: Version, limits: Limits) -> None:
         self.version = version
@@ -67,6 +70,7 @@ class ZeroTenHistory:
         self.facts: dict[str, Any] = {"hint": ""}
         self.sessions: dict[int, SessionBooks] = {}
         self.phase = _NOTHING
+        self.dropped: list[MessageRecord] = []
 
     def observe(self, event: Observed) -> Messages:
         """Take a unit; give the messages whose outcome is known now."""
@@ -75,7 +79,11 @@ class ZeroTenHistory:
             return _NONE
         if event.content.__class__ is bytes and event.unit != "header":
             return _NONE
-        return handler(self, event, event.content)
+        done = handler(self, event, event.content)
+        if self.dropped:
+            done = [*self.dropped, *done]
+            self.dropped = []
+        return done
 
     def missed(self, sender: Side) -> Messages:
         """Something that `sender` sent wasn't seen: what belongs to a transaction isn't sure any more."""
@@ -99,7 +107,15 @@ class ZeroTenHistory:
         """The session on a channel, assumed to be attached when that wasn't seen."""
         books = self.sessions.get(channel)
         if books is None:
-            books = self.sessions[channel] = SessionBooks(None)
+            books = self.keep(channel, SessionBooks(None))
+        return books
+
+    def keep(self, channel: int, books: SessionBooks) -> SessionBooks:
+        """A session begins on a channel."""
+        self.sessions[channel] = books
+        if len(self.sessions) > self.limits.channels:
+            oldest = next(iter(self.sessions))
+            self.dropped += self.sessions.pop(oldest).flush()
         return books
 
 
@@ -188,7 +204,7 @@ def _attach(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
     before = history.sessions.get(event.channel)
     if before is not None and before.name == control.name:
         return _NONE
-    history.sessions[event.channel] = SessionBooks(control.name)
+    history.keep(event.channel, SessionBooks(control.name))
     return before.flush() if before is not None else _NONE
 
 

@@ -9,26 +9,26 @@ if TYPE_CHECKING:
 
 
 class Transaction:
-    """What one transaction holds back: messages of the client, and deliveries that it accepts by their ids."""
+    """What one transaction holds back, by command ids: messages of the client, and deliveries that it accepts."""
 
     __slots__ = ("accepted", "published")
 
     def __init__(self) -> None:
-        self.published: list[MessageRecord] = []
+        self.published: dict[int, MessageRecord] = {}
         self.accepted: dict[int, MessageRecord] = {}
 
     def open_messages(self) -> list[MessageRecord]:
-        """The messages whose outcome isn't known."""
-        messages = [*self.published, *self.accepted.values()]
-        return [message for message in messages if message.outcome is None]
+        """All its messages."""
+        return [*self.published.values(), *self.accepted.values()]
 
 
 class SessionBooks:
     """The open messages of one session, all by their command ids.
 
-    `publishes` are the client's that aren't completed, `deliveries` the server's that wait for a message.accept,
-    `given` those that wait for nothing. `subscriptions` are queue and accept-mode by destination. `transacted` says
-    that tx.select came; `ending` are the transactions whose tx.commit (True) or tx.rollback isn't completed.
+    `publishes` are the client's that aren't completed and in no transaction, `deliveries` the server's that wait for a
+    message.accept, `given` those that wait for nothing. `subscriptions` are queue and accept-mode by destination.
+    `transacted` says that tx.select came; `ending` are the transactions whose tx.commit (True) or tx.rollback isn't
+    completed.
     """
 
     __slots__ = (
@@ -57,10 +57,12 @@ class SessionBooks:
             done += transaction.open_messages()
         self.transaction = Transaction()
         self.ending = {}
-        for message in done:
-            if message.tag is not None and self.publishes.get(message.tag) is message:
-                del self.publishes[message.tag]
         return done
+
+    def published(self) -> list[dict[int, MessageRecord]]:
+        """The client's open messages, wherever they wait."""
+        ending = [transaction.published for _, transaction in self.ending.values()]
+        return [self.publishes, *ending, self.transaction.published]
 
     def flush(self) -> list[MessageRecord]:
         """Nothing settles the session's messages any more."""

@@ -46,14 +46,8 @@ def _publish(
     if number is None:
         return (message,)
     done: list[MessageRecord] = []
-    _put(books.publishes, number, message, history.limits.unconfirmed, done)
-    if books.transacted:
-        published = books.transaction.published
-        published.append(message)
-        if len(published) > history.limits.unconfirmed:
-            oldest = published.pop(0)
-            if oldest.outcome is None and oldest not in done:
-                done.append(oldest)
+    waiting = books.transaction.published if books.transacted else books.publishes
+    _put(waiting, number, message, history.limits.unconfirmed, done)
     return done
 
 
@@ -134,20 +128,24 @@ def _take(
 ) -> list[tuple[int, MessageRecord]]:
     """The open messages of the other side that a command names; they aren't open any more."""
     books = history.session(event.channel)
-    waiting = books.deliveries if event.sender is Side.CLIENT else books.publishes
-    if not command.transfers or not waiting:
-        return []
-    return [(number, waiting.pop(number)) for number in covered(waiting, command.transfers)]
+    taken: list[tuple[int, MessageRecord]] = []
+    if command.transfers:
+        client = event.sender is Side.CLIENT
+        for waiting in [books.deliveries] if client else books.published():
+            found = covered(waiting, command.transfers)
+            taken += [(number, waiting.pop(number)) for number in found]
+    return taken
 
 
 def _accept(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     books = history.session(event.channel)
-    taken = _take(history, event, command)
-    if books.transacted:
-        if event.sender is Side.CLIENT:
-            books.transaction.accepted.update(taken)
-        return _NONE
-    return _settled(taken, "accepted", event)
+    if not books.transacted:
+        return _settled(_take(history, event, command), "accepted", event)
+    done: list[MessageRecord] = []
+    if event.sender is Side.CLIENT:
+        for number, message in _take(history, event, command):
+            _put(books.transaction.accepted, number, message, history.limits.unsettled, done)
+    return done
 
 
 def _release(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
@@ -172,12 +170,13 @@ def _exception(history: ZeroTenHistory, event: Observed, command: Any) -> Messag
     books = history.session(event.channel)
     if event.sender is Side.CLIENT or command.command_id is None:
         return _NONE
-    message = books.publishes.pop(command.command_id, None)
-    if message is None:
-        return _NONE
-    message.code, message.text = command.error_code, command.description
-    message.settle("rejected", event)
-    return (message,)
+    for waiting in books.published():
+        message = waiting.pop(command.command_id, None)
+        if message is not None:
+            message.code, message.text = command.error_code, command.description
+            message.settle("rejected", event)
+            return (message,)
+    return _NONE
 
 
 def _completed(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
@@ -193,35 +192,23 @@ def _completed(history: ZeroTenHistory, event: Observed, control: Any) -> Messag
             message.settle("settled", event)
             done.append(message)
         return done
-    held = {id(message) for message in _held_back(books)} if books.transacted else ()
     for number in covered(books.publishes, commands):
         message = books.publishes.pop(number)
-        if id(message) not in held:
-            message.settle("accepted", event)
-            done.append(message)
+        message.settle("accepted", event)
+        done.append(message)
     for number in covered(books.ending, commands):
         committed, transaction = books.ending.pop(number)
         done += _end(books, transaction, committed, event)
     return done
 
 
-def _held_back(books: SessionBooks) -> list[MessageRecord]:
-    """The client's messages whose transaction isn't over."""
-    found = list(books.transaction.published)
-    for _, transaction in books.ending.values():
-        found += transaction.published
-    return found
-
-
 def _end(
     books: SessionBooks, transaction: Transaction, committed: bool, event: Observed
 ) -> list[MessageRecord]:
     """A transaction is over; after a rollback its deliveries are open again (part 1 section 10, tx)."""
-    done = [message for message in transaction.published if message.outcome is None]
+    done = list(transaction.published.values())
     for message in done:
         message.settle("accepted" if committed else "released", event)
-        if message.tag is not None and books.publishes.get(message.tag) is message:
-            del books.publishes[message.tag]
     if committed:
         for message in transaction.accepted.values():
             message.settle("accepted", event)
@@ -251,6 +238,9 @@ def _tx_end(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
         return books.end_transactions()
     books.ending[number] = (event.event == "tx.commit", books.transaction)
     books.transaction = Transaction()
+    if len(books.ending) > history.limits.calls:
+        _, oldest = books.ending.pop(next(iter(books.ending)))
+        return oldest.open_messages()
     return _NONE
 
 

@@ -214,7 +214,6 @@ class ZeroTenMachine:
         lost: int = 0,
     ) -> None:
         """A frame of `size` octets; `lost` octets of its payload were not captured."""
-        self.joint.take_channel(channel)
         wrong = misplaced(kind, track)
         if wrong is not None:
             self.blame(*wrong, offset)
@@ -275,7 +274,9 @@ class ZeroTenMachine:
                 drop_content(self, direction, next(iter(direction.contents)))
                 self.faults = faults
             return content
-        if not explained:
+        if first:
+            self.blame(_FLAGS, f"a {SEGMENTS[kind]} segment is the first one", offset)
+        elif not explained:
             text = f"a frame of a {SEGMENTS[kind]} segment, where no assembly has begun"
             self.blame(_FLAGS, text, offset)
         if track == COMMAND_TRACK and flags & ENDS == ENDS:

@@ -78,7 +78,7 @@ def _add_first(machine: ZeroTenMachine, content: Content, payload: bytes) -> Non
     if first is not None:
         if len(first) + len(payload) > machine.limits.header:
             content.first = None
-            content.name = content.name or _name(content.track, first)
+            content.name = content.name or _name(content.track, bytes(first) + payload)
         else:
             first += payload
             _hold(machine, content, len(payload))
@@ -169,15 +169,14 @@ def end_content(
     return properties, body, content.octets, digest
 
 
-def missing_of(content: Content, properties: Headers | None) -> int | None:
-    """How many octets of its body a message lacks that ended early, if it has announced its length; else None."""
+def _announced(content: Content, properties: Headers | None) -> int | None:
+    """How long the body of a message is by its properties, where they say so."""
     try:
         told = None if properties is None else properties.message_properties
     except CodecError:
         return None
-    if told is None or told.content_length is None or told.content_length < content.octets:
-        return None
-    return told.content_length - content.octets + content.cut
+    length = None if told is None else told.content_length
+    return None if length is None or length < content.octets else length
 
 
 def drop_content(machine: ZeroTenMachine, direction: Direction, key: tuple[int, int]) -> None:
@@ -189,9 +188,13 @@ def drop_content(machine: ZeroTenMachine, direction: Direction, key: tuple[int, 
         content.command = first
     properties, body, body_size, _ = end_content(machine, content)
     machine.faults += content.faults
+    announced = _announced(content, properties)
+    missing = None
+    if announced is not None:
+        missing = announced - body_size + content.cut
+        body_size = announced
     machine.observe_assembly(
-        direction, key[0], "partial", content, properties, body, body_size, None,
-        missing_of(content, properties), direction.at_ns,
+        direction, key[0], "partial", content, properties, body, body_size, None, missing, direction.at_ns
     )  # fmt: skip
 
 
@@ -208,5 +211,4 @@ __all__ = [
     "decode_first",
     "drop_content",
     "end_content",
-    "missing_of",
 ]

@@ -29,7 +29,7 @@ def covered(pending: Mapping[int, Any], commands: SequenceSet) -> list[int]:
         return sorted(found, key=lambda number: (number - first) & MASK)
     places = [(distance(first, lower), distance(first, upper)) for lower, upper in commands.ranges]
     places = sorted([(lower, upper) for lower, upper in places if upper >= 0])
-    found = []
+    covering: list[int] = []
     at = 0
     for number in pending:
         place = distance(first, number)
@@ -38,8 +38,8 @@ def covered(pending: Mapping[int, Any], commands: SequenceSet) -> list[int]:
         if at == len(places):
             break
         if places[at][0] <= place:
-            found.append(number)
-    return found
+            covering.append(number)
+    return covering
 
 
 __all__ = ["covered"]

@@ -111,8 +111,20 @@ class ObservingJoint:
         """The half of a side on a channel."""
         halves = self.channels.get(channel)
         if halves is None:
-            halves = self.channels[channel] = (Half(self.known[SERVER]), Half(self.known[CLIENT]))
+            server, client = self.known
+            halves = self.channels[channel] = (Half(server), Half(client))
+            if len(self.channels) > self.limits.channels:
+                self._forget()
         return halves[side]
+
+    def _forget(self) -> None:
+        """More channels are in use than anybody needs: the oldest one is forgotten, and so are all that come."""
+        oldest = next(iter(self.channels))
+        del self.channels[oldest]
+        self.known = [False, False]
+        for asked in self.asked:
+            for key in [key for key in asked if key[0] == oldest]:
+                del asked[key]
 
     def missed(self, side: int) -> None:
         """Something that a side sent wasn't seen."""
@@ -130,13 +142,6 @@ class ObservingJoint:
         self.faults.append((rule, text, severity))
 
     # Frames.
-
-    def take_channel(self, channel: int) -> None:
-        """A frame on a channel."""
-        most = self.channel_max
-        if most and channel >= most:
-            text = f"channel {channel}, {most} channels were agreed"
-            self.blame("connection.tune-ok/available-channels", text, "warning")
 
     def is_pointed(self, side: int, channel: int) -> bool:
         """Whether session.command-point came, and no frame of a command behind it."""
@@ -254,6 +259,10 @@ class ObservingJoint:
     def _session(self, side: int, channel: int, name: str, control: Any) -> None:
         half, other = self.half(side, channel), self.half(1 - side, channel)
         if name == "session.attach":
+            most = self.channel_max
+            if most and channel >= most:
+                text = f"session.attach on channel {channel}, {most} channels were agreed"
+                self.blame("connection.tune-ok/available-channels", text, "warning")
             if half.attached and not half.told and half.name != control.name:
                 text = f"session.attach on channel {channel}, where a session is attached"
                 self.blame("session.attach/one-session", text)

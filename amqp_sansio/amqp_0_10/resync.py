@@ -64,6 +64,7 @@ SENDERS: Final = {
 
 _SPARE: Final = b"\0\0\0\0"
 _SPARE_AT: Final = 8
+_ZEROS: Final = bytes(256)
 _CODE_SIZE: Final = 2
 
 
@@ -119,7 +120,7 @@ class Reader:
                 answer = self.prove(data, at, last)
                 if answer != REFUTED:
                     return at, answer
-                at += 1
+                at = _behind_zeros(data, at)
         return length, REFUTED
 
     def read(self, data: bytes, begin: int, end: int, kind: int) -> Control | Command | None:
@@ -152,7 +153,9 @@ class Reader:
             head = data[pos : pos + PROTOCOL_HEADER_SIZE]
             return PROTOCOL_HEADER_SIZE if PROTOCOL_HEADER.startswith(head) else REFUTED
         held = len(data) - pos
-        if data[pos] > WHOLE or (held > 1 and data[pos + 1] > BODY):
+        if data[pos] > WHOLE:
+            return REFUTED
+        if held > 1 and (data[pos + 1] > BODY or not _places(data[pos], data[pos + 1])):
             return REFUTED
         if held < FRAME_HEADER_SIZE:
             return FRAME_HEADER_SIZE
@@ -162,7 +165,7 @@ class Reader:
         flags, kind, size, spare, track, _, tail = FRAME.unpack_from(data, pos)
         if size < FRAME_HEADER_SIZE or reserved(flags, spare, track, tail):
             return REFUTED
-        if misplaced(kind, track) is not None or not _places(flags, kind):
+        if misplaced(kind, track) is not None:
             return REFUTED
         if kind > COMMAND or not flags & FIRST_FRAME:
             return FRAME_HEADER_SIZE
@@ -185,6 +188,14 @@ def _places(flags: int, kind: int) -> bool:
     if kind == HEADER:
         return not place & FIRST_SEGMENT
     return place == LAST_SEGMENT
+
+
+def _behind_zeros(data: bytes, pos: int) -> int:
+    """The next place to look at: no frame begins with two zeros, so of many only the last one may begin it."""
+    end = pos
+    while data.startswith(_ZEROS, end):
+        end += len(_ZEROS)
+    return max(pos + 1, end - 1)
 
 
 def _candidate(data: bytes, pos: int) -> int:

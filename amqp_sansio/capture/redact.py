@@ -1,5 +1,5 @@
-"""Blanks secrets in what a client sends, for recordings (0-9-1 sections 1.4.2.2, 1.4.2.4 and 4.2.3; 1.0 part 5
-section 5.3).
+"""Blanks secrets in what a client sends, for recordings (0-9-1 sections 1.4.2.2, 1.4.2.4 and 4.2.3; 0-10 part 1
+sections 4.4 and 9.1; 1.0 part 5 section 5.3).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ _CLASSIC_HEADERS: Final = (
     b"AMQP\x01\x01\x08\x00",
     b"AMQP\x01\x01\x09\x01",
 )
+_ZERO_TEN_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
 _SASL_HEADER: Final = b"AMQP\x03\x01\x00\x00"
 
 _TABLE: Final = 4
@@ -27,6 +28,14 @@ _FIELDS: Final = {
 """The arguments of the methods that carry a secret, up to it: the size of a length, or 0 for the
 secret itself.
 """
+
+_CONTROL: Final = 0
+_FIRST_FRAME: Final = 2
+_CONTROL_FIELDS: Final = {
+    b"\x01\x02": (_TABLE, _SHORT, _SECRET),  # start-ok: properties, mechanism, response
+    b"\x01\x04": (_SECRET,),  # secure-ok: response
+}
+"""The fields of the controls of 0-10 that carry a secret, up to it; the lowest bits of their flags tell which come."""
 
 _SASL_FRAME: Final = 1
 _SASL_FIELDS: Final = {
@@ -49,7 +58,8 @@ class Redactor:
     """A filter for the octets of one client, from its protocol header on: secrets come out as `*`.
 
     0-8 and 0-9-1: the responses in connection.start-ok and connection.secure-ok and the secret in
-    connection.update-secret are blanked; every other octet, all lengths included, stays. 1.0: the
+    connection.update-secret are blanked; every other octet, all lengths included, stays. 0-10: the responses in
+    controls of the same names are, and all of a control's frames but its first one. 1.0: the
     responses in sasl-init and sasl-response are, and whatever can't be read in a frame of the SASL
     layer; what follows that layer stays.
 
@@ -100,6 +110,8 @@ class Redactor:
                     got, self._got = self._got, b""
                     if self._state.startswith("sasl"):
                         self._sasl_step(got)
+                    elif self._state.startswith("ten"):
+                        self._ten_step(got)
                     else:
                         self._step(got)
             pos += taken
@@ -131,6 +143,8 @@ class Redactor:
             self._next_field()
         elif got in _CLASSIC_HEADERS:
             self._next_frame()
+        elif got == _ZERO_TEN_HEADER:
+            self._ten_frame()
         elif got == _SASL_HEADER:
             self._state, self._need = "sasl-frame", 8
         else:
@@ -148,6 +162,72 @@ class Redactor:
 
     def _next_frame(self) -> None:
         self._state, self._need = "frame", 7
+
+    # 0-10.
+
+    def _ten_frame(self) -> None:
+        self._state, self._need = "ten-frame", 12
+
+    def _ten_step(self, got: bytes) -> None:
+        """Go on after octets of a frame of 0-10, which are the control's octets but for its header."""
+        state = self._state
+        if state == "ten-frame":
+            size = int.from_bytes(got[2:4])
+            self._left = size - 12
+            if size < 12:
+                # Where the next frame begins is unknown, so nothing more can be told from a secret.
+                self._left = 1 << 62
+                self._ten_hide()
+            elif got[1] != _CONTROL or not self._left:
+                self._ten_end()
+            elif not got[0] & _FIRST_FRAME:
+                self._ten_hide()
+            else:
+                self._ten_expect("ten-control", min(4, self._left))
+        elif state == "ten-control":
+            fields = _CONTROL_FIELDS.get(got[:2], ())
+            flags = got[2] if len(got) > 2 else 0
+            self._fields = tuple([kind for bit, kind in enumerate(fields) if flags >> bit & 1])
+            self._ten_next()
+        else:
+            kind, *rest = self._fields
+            size = int.from_bytes(got)
+            if size > self._left:
+                # The field goes on in the next frame, or the length is damage.
+                self._ten_hide()
+                return
+            self._fields = tuple(rest)
+            self._left -= size
+            if kind == _SECRET:
+                self._blank = size
+            else:
+                self._skip = size
+            self._ten_next()
+
+    def _ten_next(self) -> None:
+        """The next field up to the secret; without one the rest of the frame stays as it is."""
+        if not self._fields:
+            self._ten_end()
+        elif self._left < (self._fields[0] or 4):
+            self._ten_hide()
+        else:
+            self._ten_expect("ten-length", self._fields[0] or 4)
+
+    def _ten_expect(self, state: str, need: int) -> None:
+        self._left -= need
+        self._state, self._need = state, need
+
+    def _ten_hide(self) -> None:
+        """Blank what is left of the frame, a field before it included."""
+        self._blank, self._left = self._skip + self._left, 0
+        self._skip = 0
+        self._ten_frame()
+
+    def _ten_end(self) -> None:
+        """Leave the rest of the frame as it is."""
+        self._skip += self._left
+        self._left = 0
+        self._ten_frame()
 
     # The SASL layer of 1.0.
 

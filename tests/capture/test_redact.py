@@ -8,6 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amqp_sansio.amqp_0_10 import (
+    ConnectionSecureOk,
+    ConnectionStartOk,
+    Control,
+    MessageTransfer,
+    SessionAttach,
+)
+from amqp_sansio.amqp_0_10.frames import CONTROL, encode_assembly
 from amqp_sansio.capture.redact import Redactor
 
 HEADER_0_9_1 = b"AMQP\x00\x00\x09\x01"
@@ -95,7 +103,7 @@ def test_a_length_beyond_its_frame_hides_the_rest_of_the_frame() -> None:
 
 
 def test_other_protocols_come_out_as_they_are() -> None:
-    for header in (b"AMQP\x02\x01\x00\x00", b"AMQP\x01\x01\x00\x0a", b"GET / HTTP/1.1\r\n"):
+    for header in (b"AMQP\x02\x01\x00\x00", b"AMQP\x00\x01\x00\x00", b"GET / HTTP/1.1\r\n"):
         octets = header + start_ok(SECRET)
         assert Redactor().feed(octets) == octets
 
@@ -232,3 +240,64 @@ def test_it_pickles_in_the_middle_of_a_sasl_response() -> None:
     first = redactor.feed(octets[:cut])
     copy = pickle.loads(pickle.dumps(redactor))
     assert first + copy.feed(octets[cut:]) == sasl_session(b"*" * len(SECRET))
+
+
+HEADER_0_10 = b"AMQP\x01\x01\x00\x0a"
+
+
+def ten(record: Control, largest: int = 65_535) -> bytes:
+    return encode_assembly(0, [(CONTROL, record.encode_assembly())], largest)
+
+
+def ten_start_ok(secret: bytes | None) -> Control:
+    return ConnectionStartOk({"product": "x"}, "PLAIN", secret, "en_US")
+
+
+@pytest.mark.parametrize("mechanism", [None, "PLAIN"])
+@pytest.mark.parametrize("properties", [None, {"product": "x"}])
+def test_responses_of_0_10_are_blanked_and_nothing_else(
+    properties: dict[str, str] | None, mechanism: str | None
+) -> None:
+    body = [(1, MessageTransfer("").encode_segment()), (3, SECRET)]
+    rest = ten(SessionAttach(b"s")) + encode_assembly(0, body)
+
+    def told(secret: bytes) -> bytes:
+        first = ten(ConnectionStartOk(properties, mechanism, secret, "en_US"))
+        return HEADER_0_10 + first + ten(ConnectionSecureOk(secret)) + rest
+
+    stars = told(b"*" * len(SECRET))
+    assert Redactor().feed(told(SECRET)) == stars
+    redactor = Redactor()
+    octets = told(SECRET)
+    assert b"".join([redactor.feed(octets[i : i + 1]) for i in range(len(octets))]) == stars
+
+
+def test_a_start_ok_of_0_10_without_a_response_stays() -> None:
+    octets = HEADER_0_10 + ten(ten_start_ok(None)) + ten(SessionAttach(SECRET))
+    assert Redactor().feed(octets) == octets
+
+
+@pytest.mark.parametrize("largest", range(13, 80))
+def test_a_response_of_0_10_that_is_split_shows_nothing(largest: int) -> None:
+    tail = ten(SessionAttach(b"s"))
+    octets = HEADER_0_10 + ten(ten_start_ok(b"0123456789" * 3), largest) + tail
+    redacted = Redactor().feed(octets)
+    assert len(redacted) == len(octets)
+    assert redacted.endswith(tail)
+    shown = redacted[: -len(tail)]
+    assert not any([b"%d%d" % (digit, digit + 1) in shown for digit in range(9)])
+    assert b"0" * 2 not in shown
+
+
+def test_a_frame_size_of_0_10_that_makes_no_sense_hides_what_follows() -> None:
+    octets = HEADER_0_10 + bytes((15, 0, 0, 3)) + bytes(8) + ten(ten_start_ok(SECRET))
+    assert SECRET not in Redactor().feed(octets)
+
+
+@given(st.binary(max_size=200))
+def test_any_octets_of_0_10_pass_with_their_length(octets: bytes) -> None:
+    octets = HEADER_0_10 + octets
+    whole = Redactor().feed(octets)
+    redactor = Redactor()
+    assert b"".join([redactor.feed(octets[i : i + 1]) for i in range(len(octets))]) == whole
+    assert len(whole) == len(octets)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, LocalProtocolError, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, LocalProtocolError, Version
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.capture.records import ACK, FIN, RST, SYN
 from amqp_sansio.tables import COLUMNS, FlowReplay, Row, damage_row, plain, replay_segments
@@ -375,16 +375,15 @@ def test_sides_that_nothing_tells_apart_stay_unnamed() -> None:
     assert {violation["rule"] for violation in found["violations"]} == {"capture/unrecognised"}
 
 
-def test_protocols_that_are_not_decoded_are_said_to_be() -> None:
-    talk = Talk().client(AMQP_0_10.header + b"abc").server(AMQP_0_10.header)
+def test_what_tls_hides_is_said_to_be_not_decoded() -> None:
+    tls = b"AMQP\x02\x01\x00\x00"
+    talk = Talk().client(tls).server(tls).client(b"abc")
     found = rows_of(talk)
-    assert (found["connections"][0]["protocol"], found["connections"][0]["complete"]) == (
-        "0-10",
-        True,
-    )
+    (connection,) = found["connections"]
+    assert (connection["protocol"], connection["complete"]) == ("1.0", True)
     (row,) = found["violations"]
     assert (row["rule"], row["severity"]) == ("capture/undecoded", "warning")
-    assert "3 octets of 0-10" in row["text"]
+    assert "3 octets of 1.0" in row["text"]
 
 
 # Damage.

@@ -18,7 +18,7 @@ from tests.support.tables import segments_of
 Tables = dict[str, list[dict[str, Any]]]
 
 _CLASSIC = ("o08_", "o09_", "o091_")
-_DECODED = ("0-8", "0-9-1", "1.0")
+_DECODED = ("0-8", "0-9-1", "0-10", "1.0")
 
 
 def _tables(path: Path) -> Tables:
