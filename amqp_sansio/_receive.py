@@ -59,6 +59,12 @@ class ReceiveBuffer:
         else:
             parts.append(bytearray(octets))
 
+    def take_all(self) -> bytes:
+        """Everything that is left, which isn't kept here."""
+        left = b"".join((self.data[self.pos :], *self.parts))
+        self.clear()
+        return left
+
     def want(self, count: int) -> bool:
         """Whether `count` octets can be read from `data` at `pos`, joining what arrived when that helps."""
         left = len(self.data) - self.pos

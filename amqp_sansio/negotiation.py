@@ -75,7 +75,7 @@ class Acceptor:
     """Finds out what a new client speaks: octets in, then an `Accepted` connection or a `Refused` header.
 
     `configs` has a server configuration for each version to be spoken, the preferred version first. A client that asks
-    for TLS inside of 1.0 is refused: that layer is the adapter's, which puts it in place before.
+    for TLS inside of 1.0 is refused unless the configuration for 1.0 has `tls`.
 
     >>> from amqp_sansio.amqp_0_9_1 import Config
     >>> acceptor = Acceptor({AMQP_0_9_1: Config()})
@@ -115,7 +115,7 @@ class Acceptor:
         header = self._data[:HEADER_SIZE]
         version = version_of(header)
         config = self._configs.get(version) if version is not None else None
-        if version is None or config is None or header == _TLS_LAYER:
+        if version is None or config is None or (header == _TLS_LAYER and not config.tls):
             self._result = Refused(self._offer(self._best(header)), self._data)
         else:
             connection = _server_of(version)(config)

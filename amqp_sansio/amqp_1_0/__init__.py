@@ -28,6 +28,7 @@ from .events import (
     LinkRequested,
     Resumed,
     SessionRequested,
+    TlsStarted,
     TransactionRequested,
     Updated,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "SessionRequested",
     "TerminusDurability",
     "TerminusExpiryPolicy",
+    "TlsStarted",
     "Transaction",
     "TransactionRequested",
     "Updated",

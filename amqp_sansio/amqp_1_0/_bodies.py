@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from ._encode import encode, encode_binary
+from ._faults import INVALID, fault
 
 BodyKind = Literal["data", "sequence", "value", "none"]
 
@@ -121,4 +122,15 @@ class AmqpValue:
 
 Body = Data | AmqpSequence | AmqpValue
 
-__all__ = ["AmqpSequence", "AmqpValue", "Body", "BodyKind", "Data"]
+
+def check_encoding(name: str, body: Body | None) -> None:
+    """Raise CodecError for a content-encoding that a message with this body can't have."""
+    if not isinstance(body, Data):
+        rule = "properties.content-encoding/non-data"
+        raise fault("content-encoding is for bodies of data sections", None, rule, INVALID)
+    if name == "identity":
+        rule = "properties.content-encoding/identity"
+        raise fault("the content-encoding identity is never named", None, rule, INVALID)
+
+
+__all__ = ["AmqpSequence", "AmqpValue", "Body", "BodyKind", "Data", "check_encoding"]

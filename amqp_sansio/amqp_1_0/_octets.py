@@ -50,6 +50,10 @@ SYMBOLS: Final = {
 }
 """Symbols that most messages have one of: they needn't be made anew for each."""
 
+_SIZED: Final = (0xA0, 0xB0, 0xA1, 0xB1, 0xA3, 0xB3, 0xC0, 0xD0, 0xC1, 0xD1, 0xE0, 0xF0)
+VALUES: Final = {0x0053_7700 | code: code & 0x10 == 0 for code in _SIZED}
+"""Whether an amqp-value's size has one octet, by its section's first four."""
+
 ACCEPTED_OCTETS: Final = b"\x00\x53\x24\x45"
 
 __all__ = [
@@ -82,4 +86,5 @@ __all__ = [
     "TAG",
     "UBYTES",
     "UINTS",
+    "VALUES",
 ]

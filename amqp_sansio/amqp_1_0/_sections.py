@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ._decode import (
     ENTRIES,
     NESTING,
+    Map,
     read_code,
     read_counted,
     read_value,
     skip,
     skip_data,
 )
+from ._encode import encode
 from ._faults import INVALID, fault
 from ._types import Symbol, ULong
 
@@ -145,6 +148,37 @@ def check_map(buf: bytes, at: int, end: int, number: int) -> None:
             at = skip(buf, start, stop)
 
 
+def listed(index: dict[int, Any], end: int) -> list[Section]:
+    """The sections of an index, in order: it has only the beginning of those that are as most are."""
+    found: list[Section] = []
+    for number, section in index.items():
+        if section.__class__ is int:
+            # The end of a section is where the next one begins.
+            if found:
+                found[-1] = (*found[-1][:3], section)
+            found.append((number, section, section + 3, end))
+        else:
+            found.append(section)
+    return found
+
+
+def encode_annotations(values: Mapping[Any, Any]) -> bytes:
+    """The map of an annotations or footer section. Raises CodecError for a key that it can't have."""
+    if isinstance(values, Map):
+        octets = values.raw
+    else:
+        octets = encode({Symbol(key) if key.__class__ is str else key: values[key] for key in values})
+    check_map(octets, 0, len(octets), MESSAGE_ANNOTATIONS)
+    return octets
+
+
+def encode_properties(values: Mapping[str, Any]) -> bytes:
+    """The map of application properties. Raises CodecError for a key or value that they can't have."""
+    octets = encode(values)
+    check_map(octets, 0, len(octets), APPLICATION_PROPERTIES)
+    return octets
+
+
 __all__ = [
     "AMQP_SEQUENCE",
     "AMQP_VALUE",
@@ -159,6 +193,9 @@ __all__ = [
     "PROPERTIES",
     "Section",
     "check_map",
+    "encode_annotations",
+    "encode_properties",
+    "listed",
     "locate",
     "next_section",
 ]

@@ -72,16 +72,18 @@ class SessionBook:
     """One session: its two halves, and its links by name and sending side (`names`), attached or not.
 
     `initiator` is the side that began it, None when that wasn't seen. `failed` are the links that ended in an error
-    and may only be resumed (part 2 section 2.6.5).
+    and may only be resumed (part 2 section 2.6.5), `crossed` the names of those that one side closed and the other
+    only detached, the latest ones.
     """
 
-    __slots__ = ("failed", "halves", "initiator", "names")
+    __slots__ = ("crossed", "failed", "halves", "initiator", "names")
 
     def __init__(self, initiator: int | None) -> None:
         self.initiator = initiator
         self.halves = (SessionHalf(), SessionHalf())
         self.names: dict[tuple[str, int], LinkBook] = {}
         self.failed: dict[tuple[str, int], int] = {}
+        self.crossed: dict[tuple[str, int], LinkBook] = {}
 
     def new_link(self, name: str, sender: int) -> LinkBook:
         """A book for a link of this session; endpoints have their own kind."""

@@ -37,6 +37,8 @@ class Config:
     | `sasl` | client: the mechanism, or several: the strongest that the server offers is taken; None: no SASL |
     | `mechanisms` | server: the names it offers, the preferred first; none: no SASL required, ANONYMOUS offered |
     | `sasl_required` | server: with `mechanisms`, turn away clients that begin without SASL |
+    | `tls` | client: ask for TLS with its header inside the connection; server: let clients do so. See `TlsStarted` |
+    | `tls_required` | server: with `tls`, turn away clients that begin without it |
     | `max_frame_size` | the largest frame taken, at least 512; bounded by `Limits.unparsed` |
     | `initial_frame_size` | the largest SASL frame, and frame before the peer's open; see below |
     | `channel_max` | the highest channel number; bounded by `Limits.channels` |
@@ -80,6 +82,8 @@ class Config:
     required_capabilities: tuple[str, ...] = ()
     initial_frame_size: int = MIN_MAX_FRAME_SIZE
     least_idle_time_out: float = 0.01
+    tls: bool = False
+    tls_required: bool = False
 
 
 def own_max_frame_size(config: Config) -> int:
@@ -122,6 +126,8 @@ def check_config(config: Config, role: Side) -> None:
         )
     if config.limits.channels < 1:
         raise ValueError("Limits.channels allows no channel")
+    if config.tls_required and not config.tls:
+        raise ValueError("Config.tls_required needs Config.tls")
     if config.sasl == ():
         raise ValueError("Config.sasl is empty; None is for a connection without SASL")
     if role is Side.SERVER:

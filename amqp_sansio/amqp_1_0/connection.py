@@ -12,7 +12,7 @@ from ..endpoint import CloseHint, Role, Side
 from ..errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
 from ..events import NEED_DATA, PAUSED, By, CloseReport, Signal
 from ..versions import AMQP_1_0, Version
-from . import closing, idle, opening, sasl_layer, sessions, states
+from . import closing, idle, opening, sasl_layer, sessions, states, tls_layer
 from ._performatives import Close, Open, SaslFrame, Transfer, decode_frame_body
 from .books import number_of
 from .config import Config, check_config, own_channel_max, own_max_frame_size
@@ -54,7 +54,7 @@ class Connection(Edge["Config"]):
     """
 
     VERSION: ClassVar[Version] = AMQP_1_0
-    SCHEMA: ClassVar[int] = 1
+    SCHEMA: ClassVar[int] = 2
 
     __slots__ = (
         "_bodies",
@@ -69,6 +69,7 @@ class Connection(Edge["Config"]):
         "_sessions",
         "_side",
         "_stage",
+        "_tls",
         "mechanism",
         "own_open",
         "peer_close",
@@ -93,6 +94,7 @@ class Connection(Edge["Config"]):
         self._incoming_max = config.initial_frame_size
         self._send_within = 0.0
         self._bodies = self._serial = 0
+        self._tls = False
         if role is Side.CLIENT:
             self._incoming_max = own_max_frame_size(config)
             opening.start(self)
@@ -250,6 +252,17 @@ class Connection(Edge["Config"]):
         """
         closing.close_connection(self, condition, description, info)
 
+    def tls_octets(self) -> bytes:
+        """What came behind the TLS header, after `TlsStarted`: the beginning of the TLS records, handed over once.
+
+        Raises LocalProtocolError when no TLS layer is waiting.
+        """
+        return tls_layer.take_octets(self)
+
+    def tls_established(self) -> None:
+        """The TLS handshake that `TlsStarted` asked for is over. Raises LocalProtocolError."""
+        tls_layer.established(self)
+
     def accept_authentication(self) -> None:
         """Server: let the client in, answering `AuthenticationRequested`."""
         sasl_layer.accept_authentication(self)
@@ -365,12 +378,7 @@ class Connection(Edge["Config"]):
         CodecError, with nothing changed."""
         body = performative.encode()
         size = HEADER_SIZE + len(body) + len(payload)
-        if size > self._max_frame:
-            raise LocalProtocolError(
-                f"{performative.NAME} takes a frame of {size} octets, the peer takes {self._max_frame} "
-                "(amqp:frame-size-too-small)",
-                rule="1.0/transport/open/max-frame-size",
-            )
+        self._check_size(performative, size)
         self._check_backlog(size)
         try:
             self._joint.step(self._side, channel, performative, payload)
@@ -396,6 +404,26 @@ class Connection(Edge["Config"]):
     def _arm_timers(self, now: float) -> None:
         if self._stage is not _FRAMES or self._waiting_for is not None:
             idle.arm(self, now)
+
+    def _check_frames(self, *frames: Performative, spare: int = 0) -> None:
+        """Check what is sent together before any of it: each fits a frame, and all, with `spare` octets, the backlog.
+
+        Raises LocalProtocolError, LimitExceeded, CodecError.
+        """
+        total = spare
+        for each in frames:
+            size = HEADER_SIZE + len(each.encode())
+            total += size
+            self._check_size(each, size)
+        self._check_backlog(total)
+
+    def _check_size(self, performative: Performative, size: int) -> None:
+        if size > self._max_frame:
+            raise LocalProtocolError(
+                f"{performative.NAME} takes a frame of {size} octets, the peer takes {self._max_frame} "
+                "(amqp:frame-size-too-small)",
+                rule="1.0/transport/open/max-frame-size",
+            )
 
     def _check_backlog(self, octets: int) -> None:
         """Raises LimitExceeded when so many octets more are more than `Limits.backlog_hard`."""

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 
 @record
+class TlsStarted(Event):
+    """Both ends have sent the TLS header (part 5 section 5.2): the octets that follow are TLS, and the adapter's.
+
+    Write `data_to_send`, give `connection.tls_octets()` to TLS and nothing more to the connection, do the handshake,
+    the client's end as the client, and call `tls_established()`. What the connection gets and gives from then on passes
+    through the tunnel.
+    """
+
+
+@record
 class SessionRequested(Event):
     """The peer begins a session with `begin`; answer with its `accept()` or `refuse(condition, description)`."""
 
@@ -252,6 +262,7 @@ __all__ = [
     "LinkRequested",
     "Resumed",
     "SessionRequested",
+    "TlsStarted",
     "TransactionRequested",
     "Updated",
 ]

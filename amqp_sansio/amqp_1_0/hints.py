@@ -65,7 +65,7 @@ def for_server_header(header: bytes) -> str:
     if header == SASL_HEADER:
         return "give Config.sasl a mechanism, Anonymous() when no user is needed"
     if header == TLS_HEADER:
-        return "use amqps"
+        return "use amqps, or Config.tls"
     if header == AMQP_HEADER:
         return "leave Config.sasl out"
     if header == b"AMQP\x00\x00\x09\x01":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .._serial import add, later
+from .._serial import bound, later
 from ..errors import Scope
 from . import conditions, states
 from ._performatives import (
@@ -274,10 +274,10 @@ class Joint:
         other = session.halves[1 - side]
         if other.begin is not None:
             # Both windows are known now; before its peer's begin a side can't send a transfer.
-            own.window_limit = own.window_known = add(
+            own.window_limit = own.window_known = bound(
                 own.next_outgoing_id, other.begin.incoming_window
             )
-            other.window_limit = other.window_known = add(
+            other.window_limit = other.window_known = bound(
                 other.next_outgoing_id, frame.incoming_window
             )
         elif session.initiator is None:
@@ -402,7 +402,7 @@ def _open_window(half: SessionHalf, frame: Flow) -> None:
     start = frame.next_incoming_id
     if start is None:
         start = half.initial_outgoing_id
-    limit = add(start, frame.incoming_window)
+    limit = bound(start, frame.incoming_window)
     half.window_limit = limit
     half.window_known = limit if half.window_known is None else later(half.window_known, limit)
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _ATTACHED: Final = states.Link.ATTACHED
 _FRAME_HEADER: Final = 8
+_SMALL: Final = 256
+"""Octets that a flow, and what an answering attach has more than the one it answers, surely have room in."""
 
 More = tuple["Mapping[Any, Any] | None", "Iterable[str]", "Iterable[str]"]
 """Properties, offered and desired capabilities."""
@@ -141,18 +143,21 @@ class Link(LinkBook):
         link that is known here. A receiver gives credit with `flow` next.
         """
         asked = self._check_requested()
+        own = self._own_source(asked, source), self._own_target(asked, target)
+        modes = (
+            asked.snd_settle_mode if snd_settle_mode is None else snd_settle_mode,
+            asked.rcv_settle_mode if rcv_settle_mode is None else rcv_settle_mode,
+            max_message_size,
+        )
+        before = self.restored, self.incomplete, self.next_tag()
         if state is not None:
             self.restore(state)
-        self._answer(
-            self._own_source(asked, source),
-            self._own_target(asked, target),
-            (
-                asked.snd_settle_mode if snd_settle_mode is None else snd_settle_mode,
-                asked.rcv_settle_mode if rcv_settle_mode is None else rcv_settle_mode,
-                max_message_size,
-            ),
-            (properties, offered_capabilities, desired_capabilities),
-        )
+        try:
+            self._answer(*own, modes, (properties, offered_capabilities, desired_capabilities))
+        except BaseException:
+            self.restored, self.incomplete, tag = before
+            self.number_tags(tag)
+            raise
         self.session.connection._events.append(
             LinkOpened(Scope.LINK, self.session.channel, None, self.number, self.name)
         )
@@ -164,8 +169,7 @@ class Link(LinkBook):
         """Answer `LinkRequested` with an attach that has no terminus here, and a detach."""
         self._check_requested()
         error = make_error(condition, description, info)
-        self.answer_refusing()
-        self._detach(True, error)
+        self._refuse(True, error)
 
     def close(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
@@ -203,6 +207,9 @@ class Link(LinkBook):
     def next_tag(self) -> int:
         """The number of the next generated delivery-tag."""
         return 0
+
+    def number_tags(self, tag: int) -> None:
+        """What `next_tag` gives next."""
 
     def saved_deliveries(self) -> Iterable[SavedDelivery]:
         """The unsettled deliveries."""
@@ -309,7 +316,10 @@ class Link(LinkBook):
         self._check_modes(frame)
         if unsettled:
             frame = self._fitting(frame, unsettled)
-        self.session.connection._send(self.session.channel, frame)
+        connection = self.session.connection
+        # A flow with the first credit follows, and has to fit too.
+        connection._check_frames(frame, spare=_SMALL)
+        connection._send(self.session.channel, frame)
 
     def _check_modes(self, frame: Attach) -> None:
         if frame.snd_settle_mode not in (0, 1, 2) or frame.rcv_settle_mode not in (0, 1):
@@ -337,15 +347,26 @@ class Link(LinkBook):
         session = self.session
         if self.requested is not None:
             session._check()
-            self.answer_refusing()
-        elif self.halves[session.side].state is not _ATTACHED or self.report is not None:
+            self._refuse(closed, error)
+            return
+        if self.halves[session.side].state is not _ATTACHED or self.report is not None:
             return
         session._check()
+        self._detach(closed, error)
+
+    def _refuse(self, closed: bool, error: Error | None) -> None:
+        """Attach without a terminus and detach, if both can be sent."""
+        connection = self.session.connection
+        spare = _SMALL if self.requested is None else len(self.requested.encode()) + _SMALL
+        connection._check_frames(Detach(self.number, closed, error), spare=spare)
+        self.answer_refusing()
         self._detach(closed, error)
 
     def _detach(self, closed: bool, error: Error | None) -> None:
         session = self.session
         session.connection._send(session.channel, Detach(self.number, closed, error))
+        # Nobody takes what still comes of a delivery under way.
+        self.drop()
         self.closing = error
         session.leaving[self.number] = self
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .._serial import add, distance, later
+from .._serial import add, bound, distance, later
 from . import conditions, states
 from ._performatives import TransactionalState
-from .books import DeliveryBook, LinkBook, SessionBook
+from .books import DeliveryBook, LinkBook, SessionBook, SessionHalf
 from .settling_rules import forget, tell
 from .violation import Violation, link_error, session_error
 
@@ -32,6 +32,8 @@ _CROSSED: Final = {states.Link.CLOSED, states.Link.DETACHED}
 """Who detached while the other side closed attaches once more, to close too (part 2 section 2.6.6)."""
 _FAILED_KEPT: Final = 1024
 """So many links that ended in an error are remembered in a session."""
+_CROSSED_KEPT: Final = 64
+"""So many links that one side closed and the other only detached are kept in a session."""
 
 
 def attach(
@@ -101,20 +103,33 @@ def attach(
     answers = link.halves[1 - side].attaches >= half.attaches
     if answers:
         link.answered = side
+        first = link.halves[1 - side].attach
+        if frame.unsettled is not None or (first is not None and first.unsettled is not None):
+            _forget_before(session.halves[sender], link)
     half.handle = frame.handle
     half.attach = frame
     link.quick = None
     own.handles[frame.handle] = link
     if side == sender:
         count = frame.initial_delivery_count or 0
-        if link.credit_limit is not None and distance(link.delivery_count, link.credit_limit) > 0:
-            # The receiver's flow came before this attach and meant this count (part 2 section 2.6.7).
-            credit = distance(link.delivery_count, link.credit_limit)
-            link.credit_limit = link.credit_known = add(count, credit)
-        else:
-            link.credit_limit = link.credit_known = count
+        # Flows of the receiver that came before this attach meant this count (part 2 section 2.6.7).
+        limit, known = link.credit_limit, link.credit_known
+        before = link.delivery_count
+        link.credit_limit = count if limit is None else add(count, max(0, distance(before, limit)))
+        link.credit_known = count if known is None else add(count, max(0, distance(before, known)))
         link.delivery_count = count
     return link, answers
+
+
+def _forget_before(half: SessionHalf, link: LinkBook) -> None:
+    """What was unsettled when a link was detached is resumed under new delivery-ids, or was settled meanwhile."""
+    old = [
+        number
+        for number, each in half.deliveries.items()
+        if each.link is not link and each.link.name == link.name
+    ]
+    for number in old:
+        del half.deliveries[number]
 
 
 def _check_unsettled(channel: int, session: SessionBook, frame: Attach) -> None:
@@ -158,8 +173,12 @@ def detach(
         return link, False
     ends = {half.state, peer}
     waits = half.attaches != link.halves[1 - side].attaches and ends != {states.Link.CLOSED}
-    if session.names.get(key) is link and ends != _CROSSED and not waits:
-        del session.names[key]
+    if session.names.get(key) is link and not waits:
+        if ends == _CROSSED:
+            _keep_crossed(session, key, link)
+        else:
+            del session.names[key]
+            session.crossed.pop(key, None)
     gone = states.Link.CLOSED in ends or states.Link.FAILED in ends
     deliveries = session.halves[link.sender].deliveries
     for delivery in link.unsettled.values():
@@ -167,6 +186,17 @@ def detach(
         if gone or delivery.progress is states.Delivery.SENDING:
             deliveries.pop(delivery.delivery_id, None)
     return link, True
+
+
+def _keep_crossed(session: SessionBook, key: tuple[str, int], link: LinkBook) -> None:
+    """Wait for the attach that will close the link at its other end too; it may never come, as from RabbitMQ 3."""
+    session.crossed.pop(key, None)
+    session.crossed[key] = link
+    if len(session.crossed) > _CROSSED_KEPT:
+        oldest = next(iter(session.crossed))
+        old = session.crossed.pop(oldest)
+        if session.names.get(oldest) is old and all([half.state in _CROSSED for half in old.halves]):
+            del session.names[oldest]
 
 
 def _drop_current(link: LinkBook, side: int) -> None:
@@ -215,7 +245,7 @@ def link_flow(
         if count is None:
             sender = link.halves[link.sender].attach
             count = 0 if sender is None else sender.initial_delivery_count or 0
-        limit = add(count, frame.link_credit)
+        limit = bound(count, frame.link_credit)
         link.credit_limit = limit
         link.granted = frame.link_credit
         known_limit = link.credit_known

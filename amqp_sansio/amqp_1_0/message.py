@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from . import _sections
-from ._bodies import AmqpSequence, AmqpValue, Body, BodyKind, Data
+from ._bodies import AmqpSequence, AmqpValue, Body, BodyKind, Data, check_encoding
 from ._decode import ENTRIES, NESTING, Map, read_value
-from ._encode import encode
 from ._fast import locate as fast_locate
 from ._fast import pass_annotations, read_properties, read_start, read_symbols, write_properties
-from ._faults import INVALID, READ_FAULTS, WRITE_FAULTS, fault
-from ._octets import BINARY, READ_U32
+from ._faults import READ_FAULTS, WRITE_FAULTS
+from ._octets import BINARY, READ_U32, VALUES
 from ._performatives import Header, Properties
 from ._positions import position_octets, section_position
-from ._sections import Section, check_map, locate
+from ._sections import Section, check_map, encode_annotations, encode_properties, listed, locate
 from ._types import Symbol
 from .performative import Composite
 
@@ -34,15 +33,15 @@ _PROPERTIES: Final = _sections.PROPERTIES
 _APPLICATION_PROPERTIES: Final = _sections.APPLICATION_PROPERTIES
 _DATA: Final = _sections.DATA
 _DEFAULTS: Final = Header()
+_PRIORITIES: Final = ((4, b""), (4, b"\x40"), *[(level, bytes((0x50, level))) for level in range(10)])
 _HEADERS: Final = {
-    octets: Header.fast(octets, 3, len(octets), 0)[0]
-    for durable in (b"\x41", b"\x42")
-    for priority in (b"", b"\x40", *[bytes((0x50, level)) for level in range(10)])
-    for rest in ((b"", b"\x40\x42\x43") if priority else (b"",))
-    for fields in (durable + priority + rest,)
-    for octets in (bytes((0, 0x53, 0x70, 0xC0, len(fields) + 1, 1 + bool(priority) + len(rest))) + fields,)
+    b"\0\x53\x70\xc0%c%c" % (len(fields) + 1, count) + fields: (durable, priority)
+    for durable, code in ((False, b"\x40"), (False, b"\x42"), (True, b"\x41"))
+    for priority, octets in _PRIORITIES
+    for count, fields in ((1 + bool(octets), code + octets), (5, code + octets + b"\x40\x42\x43"))
+    if octets or count == 1
 }
-"""Headers by their octets: those that tell of durability and priority only, without the other fields or with all."""
+"""Durability and priority by a header's octets, for headers without its other fields or with nothing in them."""
 _new: Final[Any] = object.__new__
 
 
@@ -82,8 +81,9 @@ class Message:
     _payload: bytes
     # Of each section where it begins, or all that is known of it when its descriptor isn't of the short form.
     _index: dict[int, Any]
-    # Where the values of properties, application properties and data begin: 0 without, -1 when it needs care. Then
-    # whether the message has nothing but these and a header.
+    # Where the values of properties, application properties and body begin: 0 without, the end of the octets for one
+    # that needs care. The body's is 0 for that, too, and below 0 for an amqp-value. Then whether the message has
+    # nothing but a header, these, and data.
     _places: tuple[int, int, int, bool]
     _bare: bytes | None
     _content: Any
@@ -120,9 +120,7 @@ class Message:
         self._delivery_annotations = _EMPTY if delivery_annotations is None else delivery_annotations
         self._message_annotations = _EMPTY if message_annotations is None else message_annotations
         self._properties = properties
-        self._application_properties = (
-            _EMPTY if application_properties is None else application_properties
-        )
+        self._application_properties = _EMPTY if application_properties is None else application_properties
         self._footer = _EMPTY if footer is None else footer
         self._payload = self._index = self._places = self._content = _UNREAD
         self._bare = None
@@ -150,30 +148,30 @@ class Message:
         if self._header is not None:
             parts.append(self._header.encode())
         if self._delivery_annotations is not _EMPTY and self._delivery_annotations:
-            parts += (b"\0\x53\x71", _encode_annotations(self._delivery_annotations))
+            parts += (b"\0\x53\x71", encode_annotations(self._delivery_annotations))
         if self._message_annotations is not _EMPTY and self._message_annotations:
-            parts += (b"\0\x53\x72", _encode_annotations(self._message_annotations))
+            parts += (b"\0\x53\x72", encode_annotations(self._message_annotations))
         if self._bare is not None:
             parts.append(self._bare)
         else:
             properties = self._properties
             if properties is not None:
                 if properties.content_encoding is not None:
-                    _check_encoding(properties.content_encoding, self._body)
+                    check_encoding(properties.content_encoding, self._body)
                 parts.append(properties.encode())
             values = self._application_properties
             if values is not _EMPTY and values:
                 try:
                     parts += (b"\0\x53\x74", write_properties(values))
                 except WRITE_FAULTS:
-                    parts += (b"\0\x53\x74", _encode_properties(values))
+                    parts += (b"\0\x53\x74", encode_properties(values))
             body = self._body
             if isinstance(body, Data) and len(body.parts) == 1 and len(body.parts[0]) < 256:
                 parts += (b"\0\x53\x75", BINARY[len(body.parts[0])], body.parts[0])
             elif body is not None:
                 parts.append(body.encode())
         if self._footer is not _EMPTY and self._footer:
-            parts += (b"\0\x53\x78", _encode_annotations(self._footer))
+            parts += (b"\0\x53\x78", encode_annotations(self._footer))
         payload = self._payload = b"".join(parts)
         return payload
 
@@ -198,19 +196,24 @@ class Message:
         >>> Message.from_wire(b"\\x00Sw\\xa1\\x02hi").check()
         """
         _ = self.header
-        _ = self.properties
-        _ = self.application_properties
         places = self._places
-        if places is _UNREAD or not places[3]:
-            for number in self._located():
-                if number == _sections.FOOTER:
-                    _ = self.footer
-                elif number == _sections.MESSAGE_ANNOTATIONS:
-                    _ = self.message_annotations
-                elif number == _sections.DELIVERY_ANNOTATIONS:
-                    _ = self.delivery_annotations
-                elif number >= _sections.AMQP_SEQUENCE:
-                    _ = self.typed_body
+        if places is not _UNREAD and places[3]:
+            _ = self.properties
+            _ = self.application_properties
+            return
+        for number in self._located():
+            if number == _PROPERTIES:
+                _ = self.properties
+            elif number == _APPLICATION_PROPERTIES:
+                _ = self.application_properties
+            elif number == _sections.FOOTER:
+                _ = self.footer
+            elif number == _sections.MESSAGE_ANNOTATIONS:
+                _ = self.message_annotations
+            elif number == _sections.DELIVERY_ANNOTATIONS:
+                _ = self.delivery_annotations
+            elif number != _HEADER and number != _DATA:
+                _ = self.typed_body
 
     @property
     def sections(self) -> tuple[tuple[str, int, int], ...]:
@@ -242,22 +245,21 @@ class Message:
         return index
 
     def _located_sections(self) -> list[Section]:
-        index = self._located()
-        return _listed(index, len(self._payload))
+        return listed(self._located(), len(self._payload))
 
     def _find(self, number: int) -> Section | None:
         return next((section for section in self._located_sections() if section[0] == number), None)
 
     def _open(self) -> tuple[int, int, int, bool]:
         payload = self._payload
-        header: Header | None = None
+        header: Any = None
         pos = properties = application_properties = 0
         plain = True
         try:
             word, size = read_start(payload, 0)
             if word == 0x5370C0:
+                header = _UNREAD
                 pos = 5 + size
-                header = _HEADERS.get(payload[:pos], _UNREAD)
                 word, size = read_start(payload, pos)
             if word < 0x537300:
                 pos = pass_annotations(payload, pos)
@@ -275,27 +277,36 @@ class Message:
                 application_properties = pos + 3
                 pos += 5 + size
                 word, size = read_start(payload, pos)
+            body = pos + 3
             if word == 0x5375A0:
-                end = pos + 5 + size
+                pos += 5 + size
             elif word == 0x5375B0:
-                end = pos + 8 + READ_U32(payload, pos + 4)[0]
+                pos += 8 + READ_U32(payload, pos + 4)[0]
             else:
-                return self._open_carefully()
-            if end != len(payload):
-                return self._open_carefully()
+                pos += 5 + size if VALUES[word] else 8 + READ_U32(payload, pos + 4)[0]
+                body = -body
+                plain = False
+            if pos != len(payload):
+                word, size = read_start(payload, pos)
+                pos += 5 + size
+                plain = False
+                if word != 0x5378C1 or pos != len(payload):
+                    return self._open_carefully()
         except READ_FAULTS:
             return self._open_carefully()
         self._header = header
-        places = self._places = (properties, application_properties, pos + 3, plain)
+        places = self._places = (properties, application_properties, body, plain)
         return places
 
     def _open_carefully(self) -> tuple[int, int, int, bool]:
         index = self._located()
         if _HEADER not in index:
             self._header = None
+        # Straight-line code stops at the end of the octets.
+        care = len(self._payload)
         starts = [index.get(number, -3) for number in (_PROPERTIES, _APPLICATION_PROPERTIES, _DATA)]
-        properties, application_properties, data = [start + 3 if start.__class__ is int else -1 for start in starts]
-        places = self._places = (properties, application_properties, data, False)
+        properties, application_properties, data = [start + 3 if start.__class__ is int else care for start in starts]
+        places = self._places = (properties, application_properties, 0 if data == care else data, False)
         return places
 
     @property
@@ -306,17 +317,26 @@ class Message:
             return known
         if self._places is _UNREAD:
             self._open()
-            known = self._header
-            if known is not _UNREAD:
-                return known
+            if self._header is None:
+                return None
         payload = self._payload
         try:
-            # Nothing is in front of a header.
-            found, _ = Header.fast(payload, 3, len(payload), 0)
+            # Nothing is in front of a header, and no other form of its descriptor has a list's code at 3.
+            octets = payload[: 5 + payload[4]]
+            usual = _HEADERS.get(octets)
+            if usual is None:
+                found, _ = Header.fast(payload, 3, len(payload), 0)
+            else:
+                found = _new(Header)
+                found.durable, found.priority = usual
+                found.ttl = None
+                found.first_acquirer = False
+                found.delivery_count = 0
+                found.wire = octets
         except READ_FAULTS:
             found = self._read_record(Header, _HEADER)
         self._header = found
-        return found
+        return self._header
 
     @property
     def properties(self) -> Properties | None:
@@ -375,7 +395,7 @@ class Message:
         except READ_FAULTS:
             found = self._read_map(_APPLICATION_PROPERTIES)
         self._application_properties = found
-        return found
+        return self._application_properties
 
     @property
     def footer(self) -> Mapping[Any, Any]:
@@ -408,6 +428,9 @@ class Message:
         return found
 
     def _read_body(self) -> Body | None:
+        places = self._places
+        if places is not _UNREAD and places[2] < 0:
+            return AmqpValue(read_value(self._payload, -places[2], len(self._payload), NESTING, ENTRIES)[0])
         parts: list[Any] = []
         kind = 0
         sections = self._located_sections()
@@ -550,50 +573,9 @@ class Message:
 
 
 _NAMES: Final = (
-    "header",
-    "delivery_annotations",
-    "message_annotations",
-    "properties",
-    "application_properties",
-    "footer",
+    *("header", "delivery_annotations", "message_annotations"),
+    *("properties", "application_properties", "footer"),
 )
-
-
-def _check_encoding(name: str, body: Body | None) -> None:
-    if not isinstance(body, Data):
-        rule = "properties.content-encoding/non-data"
-        raise fault("content-encoding is for bodies of data sections", None, rule, INVALID)
-    if name == "identity":
-        rule = "properties.content-encoding/identity"
-        raise fault("the content-encoding identity is never named", None, rule, INVALID)
-
-
-def _listed(index: dict[int, Any], end: int) -> list[Section]:
-    found: list[Section] = []
-    for number, section in index.items():
-        if section.__class__ is int:
-            # The end of a section is where the next one begins.
-            if found:
-                found[-1] = (*found[-1][:3], section)
-            found.append((number, section, section + 3, end))
-        else:
-            found.append(section)
-    return found
-
-
-def _encode_annotations(values: Mapping[Any, Any]) -> bytes:
-    if isinstance(values, Map):
-        octets = values.raw
-    else:
-        octets = encode({Symbol(key) if key.__class__ is str else key: values[key] for key in values})
-    check_map(octets, 0, len(octets), _sections.MESSAGE_ANNOTATIONS)
-    return octets
-
-
-def _encode_properties(values: Mapping[str, Any]) -> bytes:
-    octets = encode(values)
-    check_map(octets, 0, len(octets), _sections.APPLICATION_PROPERTIES)
-    return octets
 
 
 def check_message(payload: bytes) -> None:

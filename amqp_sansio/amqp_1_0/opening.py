@@ -11,11 +11,18 @@ from .._version import __version__
 from ..endpoint import CloseHint, Side
 from ..errors import LocalProtocolError, RemoteProtocolError, Scope
 from ..events import By, CloseReport, Failed, Opened, OpenRequested
-from . import closing, hints, sasl_layer
+from . import closing, hints, sasl_layer, tls_layer
 from ._performatives import Error, Open
 from .conditions import NOT_ALLOWED, NOT_IMPLEMENTED
 from .config import own_channel_max, own_max_frame_size
-from .frames import AMQP_HEADER, HEADER_SIZE, MIN_MAX_FRAME_SIZE, SASL_HEADER, amqp_frame
+from .frames import (
+    AMQP_HEADER,
+    HEADER_SIZE,
+    MIN_MAX_FRAME_SIZE,
+    SASL_HEADER,
+    TLS_HEADER,
+    amqp_frame,
+)
 from .stages import Stage
 from .values import Symbol
 from .violation import Violation, misuse
@@ -31,8 +38,10 @@ DEFAULT_LOCALE: Final = "en-US"
 
 
 def start(connection: Connection) -> None:
-    """A client begins at once (part 2 section 2.2); without SASL its open goes with the header."""
-    if connection.config.sasl is not None:
+    """A client begins at once (part 2 section 2.2); without TLS and SASL its open goes with the header."""
+    if tls_layer.is_wanted(connection):
+        connection._out.append(TLS_HEADER)
+    elif connection.config.sasl is not None:
         connection._out.append(SASL_HEADER)
     else:
         begin_layer(connection)
@@ -54,6 +63,8 @@ def _send_header(connection: Connection) -> None:
 
 def offered_header(config: Config) -> bytes:
     """The protocol header that a server with this configuration offers to who sent an unacceptable one."""
+    if config.tls and config.tls_required:
+        return TLS_HEADER
     return SASL_HEADER if config.mechanisms else AMQP_HEADER
 
 
@@ -79,11 +90,14 @@ def _wanted(connection: Connection) -> tuple[bytes, ...]:
     if connection._stage in (Stage.HEADER, Stage.CLOSING):
         return (AMQP_HEADER,)
     config = connection.config
+    tls = (TLS_HEADER,) if tls_layer.is_wanted(connection) else ()
     if connection.role is Side.CLIENT:
-        return (SASL_HEADER,) if config.sasl is not None else (AMQP_HEADER,)
+        return tls or ((SASL_HEADER,) if config.sasl is not None else (AMQP_HEADER,))
+    if tls and config.tls_required:
+        return tls
     if not config.mechanisms:
-        return (AMQP_HEADER, SASL_HEADER)
-    return (SASL_HEADER,) if config.sasl_required else (SASL_HEADER, AMQP_HEADER)
+        return (AMQP_HEADER, SASL_HEADER, *tls)
+    return (SASL_HEADER, *tls) if config.sasl_required else (SASL_HEADER, AMQP_HEADER, *tls)
 
 
 def _client_header(connection: Connection, header: bytes) -> None:
@@ -96,6 +110,9 @@ def _client_header(connection: Connection, header: bytes) -> None:
         _differs(connection, header, By.LOCAL)
         return
     connection._buffer.pos += HEADER_SIZE
+    if header == TLS_HEADER:
+        tls_layer.begin(connection)
+        return
     if header == SASL_HEADER:
         connection._out.append(SASL_HEADER)
         connection._stage = Stage.SASL
@@ -112,6 +129,9 @@ def _server_header(connection: Connection, header: bytes) -> None:
         _differs(connection, header, By.REMOTE)
         return
     connection._buffer.pos += HEADER_SIZE
+    if header == TLS_HEADER:
+        tls_layer.begin(connection)
+        return
     if header == SASL_HEADER:
         connection._stage = Stage.SASL
         return
@@ -132,7 +152,9 @@ def _differs(connection: Connection, header: bytes, by: By) -> None:
         rule = "transport/version/protocol-id"
     if by is By.LOCAL:
         text = f"protocol header {header!r} where {_numbers(_wanted(connection)[0])} is spoken"
-        if header == AMQP_HEADER:
+        if tls_layer.is_wanted(connection) and connection.config.tls_required:
+            hint = "the client began without TLS, which this server requires"
+        elif header == AMQP_HEADER:
             hint = "the client began without SASL, which this server requires"
     elif whole:
         asked = _numbers(_wanted(connection)[0])

@@ -14,6 +14,7 @@ from . import conditions, shortcut_commands, states
 from ._performatives import (
     Accepted,
     Coordinator,
+    Disposition,
     Error,
     Modified,
     Received,
@@ -27,10 +28,12 @@ from .events import Delivery, DeliveryAborted, Drained, Resumed, TransactionRequ
 from .link import Link
 from .message import check_message, position_octets, section_position
 from .resume import SavedDelivery
-from .violation import Violation, link_error
+from .session import check_credit
+from .settling_rules import check_told
+from .violation import Violation, link_error, misuse
 
 if TYPE_CHECKING:
-    from ._performatives import DeliveryState
+    from ._performatives import DeliveryState, Flow, Open
     from .books import State
     from .session import Session
 
@@ -39,6 +42,7 @@ _ABORTED: Final = states.Delivery.ABORTED
 _SENDING: Final = states.Delivery.SENDING
 _ACCEPTED: Final = Accepted()
 _RELEASED: Final = Released()
+
 
 class IncomingDelivery(DeliveryBook):
     """A delivery of a receiver: the octets so far while it comes, and the handle of what was said of it.
@@ -63,14 +67,17 @@ class Receiver(Link):
 
     ROLE = True
 
-    __slots__ = ("draining",)
+    __slots__ = ("draining", "recalling", "unused")
 
     unsettled: dict[bytes, IncomingDelivery]  # type: ignore[assignment]
     current: IncomingDelivery | None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, session: Session, name: str) -> None:
         Link.__init__(self, session, name, 1 - session.side)
-        self.draining = False
+        # `recalling`: the drain is asked for as credit 0, and ends when the sender says that it has none.
+        self.draining = self.recalling = False
+        # Credit that deliveries took of which the application gets no Delivery: aborted, or known from before.
+        self.unused = 0
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> IncomingDelivery:
         return IncomingDelivery(self, delivery_id, delivery_tag)
@@ -95,14 +102,28 @@ class Receiver(Link):
     ) -> None:
         """Let the sender begin `credit` deliveries, counted from now (part 2 section 2.6.7); 0 stops it.
 
+        `credit` is how many `Delivery` events may come: for one that is aborted, or only restates what was
+        known before the link was resumed, the sender is given another one when the credit is used up.
+
         `drain` asks it to use the credit up at once or give it back: `Drained` says when. `properties` may name
         a transaction (`txn-id`, part 4 section 4.4.3).
+
+        RabbitMQ 3 ends the session when a drain finds a queue empty. There the credit is taken back instead, and
+        what comes until the sender says that it has none left comes before `Drained` as ever.
         """
         self._check()
-        if not 0 <= credit <= 0x7FFF_FFFF:
-            raise LocalProtocolError(f"credit {credit} is outside 0 to 2147483647")
-        self.draining = drain
-        self.session._send_flow(self, credit=credit, drain=drain, echo=echo, properties=properties)
+        check_credit(credit)
+        recall = drain and _dies_of_draining(self.session.connection.peer_open)
+        if not recall:
+            self.session._send_flow(
+                self, credit=credit, drain=drain, echo=echo, properties=properties
+            )
+        else:
+            if credit > self.credit:
+                self.session._send_flow(self, credit=credit, properties=properties)
+            self.session._send_flow(self, credit=0, echo=True, properties=properties)
+        self.draining, self.recalling = drain, recall
+        self.unused = 0
 
     def top_up(self, target: int) -> bool:
         """Raise the credit to `target` when half of it is used up; whether a flow was sent.
@@ -168,6 +189,12 @@ class Receiver(Link):
         for each in found:
             groups[self._settles(each, state, settled)].append(each)
         handles: list[Handle[Any]] = []
+        frame = Disposition(True, 0xFFFF_FFFF, 0xFFFF_FFFF, settled=True, state=state)
+        connection = self.session.connection
+        connection._check_frames(frame)
+        if len(found) > 1:
+            connection._check_backlog((len(frame.encode()) + 8) * len(found))
+        self._check_told(found, state)
         for settling, group in groups.items():
             if group:
                 self.session.disposition(True, [each.delivery_id for each in group], state, settling)
@@ -180,12 +207,24 @@ class Receiver(Link):
             handles.append(handle)
         return tuple(handles)
 
+    def _check_told(self, deliveries: list[IncomingDelivery], state: DeliveryState | None) -> None:
+        """All of them can get the state, so that none does when one can't."""
+        if state is None:
+            return
+        session = self.session
+        try:
+            for each in deliveries:
+                check_told(session.channel, self, each, session.side, state)
+        except Violation as violation:
+            raise misuse(violation) from None
+
     # For the engine.
 
     def receive(self, delivery: IncomingDelivery, frame: Transfer, payload: bytes) -> None:
         """A transfer of this link is booked: assemble, and give the application what is whole."""
         if delivery.progress is _ABORTED:
             self._aborted(delivery)
+            self._gave_nothing()
             return
         first = not delivery.parts and delivery.size == len(payload)
         if frame.resume and first and not delivery.ignored:
@@ -201,7 +240,10 @@ class Receiver(Link):
         if delivery.ignored:
             self.unsettled.pop(delivery.delivery_tag, None)
             self.session.peer.deliveries.pop(delivery.delivery_id, None)
-        elif not (delivery.resumed and self._restates(delivery, frame)):
+            self._gave_nothing()
+        elif delivery.resumed and self._restates(delivery, frame):
+            self._gave_nothing()
+        else:
             self._deliver(delivery, payload)
 
     def drop(self) -> None:
@@ -353,9 +395,23 @@ class Receiver(Link):
             self._deliver_request(event)
         else:
             connection._events.append(event)
-        if self.draining and not self.credit:
-            self.draining = False
-            connection._events.append(Drained(session.channel, self.number))
+        self._used_credit()
+
+    def _gave_nothing(self) -> None:
+        """A delivery took credit, and the application gets none for it: who waits for one would wait for ever."""
+        self.unused += 1
+        self._used_credit()
+
+    def _used_credit(self) -> None:
+        """Whether that was the last of it: the end of a drain, or time to give again what brought no delivery."""
+        if not (self.draining or self.unused) or self.credit:
+            return
+        if self.draining:
+            if not self.recalling:
+                self.draining = False
+                self.session.connection._events.append(Drained(self.session.channel, self.number))
+        elif self.is_open:
+            self.flow(self.unused)
 
     def _undecodable(self, error: CodecError) -> Violation:
         rule = (error.rule or "1.0/transport/error/decode-error").removeprefix("1.0/")
@@ -446,13 +502,22 @@ class Receiver(Link):
         session.connection._events.append(Settled((handle,), state))
         return True
 
-    def advance_to(self, delivery_count: int) -> bool:
-        """The sender's flow said its count; whether that ends a drain."""
+    def ends_drain(self, frame: Flow) -> bool:
+        """The sender's flow has been booked; whether that ends a drain."""
+        if not self.draining:
+            return False
         limit = self.credit_limit
-        if self.draining and limit is not None and distance(delivery_count, limit) <= 0:
-            self.draining = False
-            return True
-        return False
+        if self.recalling:
+            self.draining = bool(frame.link_credit)
+        else:
+            self.draining = limit is None or distance(self.delivery_count, limit) > 0
+        return not self.draining
+
+
+def _dies_of_draining(peer: Open | None) -> bool:
+    """RabbitMQ 3's sessions end with amqp:internal-error when a drain leaves credit over."""
+    told = (peer and peer.properties) or {}
+    return told.get("product") == "RabbitMQ" and str(told.get("version", "")).startswith("3.")
 
 
 __all__ = ["IncomingDelivery", "Receiver"]

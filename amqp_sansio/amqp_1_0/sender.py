@@ -149,11 +149,20 @@ class Sender(Link):
                 rule="1.0/transport/attach/max-message-size",
             )
         self._check_backlog(octets)
-        delivery.payload = octets
-        delivery.rest = 0
-        delivery.last = not more
-        delivery.frame = Transfer(self.number, state=state)
-        self.push(delivery)
+        frame = Transfer(self.number, state=state)
+        if len(frame.encode()) + 16 > self.session.connection._max_frame:
+            raise LocalProtocolError(
+                f"the state of delivery {delivery.delivery_id} doesn't fit the peer's frames",
+                rule="1.0/transport/error/frame-size-too-small",
+            )
+        before = delivery.last
+        delivery.payload, delivery.rest, delivery.last, delivery.frame = octets, 0, not more, frame
+        try:
+            self.push(delivery)
+        except LocalProtocolError:
+            delivery.payload = delivery.rest = delivery.frame = None
+            delivery.last = before
+            raise
 
     def abort(self) -> None:
         """Give up the delivery begun: the receiver drops what it has of it. Its handle ends with None."""
@@ -184,19 +193,28 @@ class Sender(Link):
     def set_available(self, count: int, *, echo: bool = False) -> None:
         """Tell the receiver how many messages wait for credit (part 2 section 2.6.7)."""
         self._check()
-        self.available = count
-        self.send_flow(echo=echo)
+        before, self.available = self.available, count
+        try:
+            self.send_flow(echo=echo)
+        except BaseException:
+            self.available = before
+            raise
 
     def drained(self) -> None:
         """Give up the credit that is left, as a receiver that drains wants it; nothing happens without credit."""
         self._check()
         limit = self.credit_limit
-        if limit is not None and distance(self.delivery_count, limit) > 0:
+        before = self.delivery_count
+        if limit is not None and distance(before, limit) > 0:
             if self.current is not None or self.resending:
                 raise LocalProtocolError(f"link {self.name!r} has a delivery under way")
             self.delivery_count = limit
-        if self.drain_wanted:
-            self.send_flow()
+        try:
+            if self.drain_wanted:
+                self.send_flow()
+        except BaseException:
+            self.delivery_count = before
+            raise
 
     # For the engine.
 
@@ -282,6 +300,9 @@ class Sender(Link):
     def next_tag(self) -> int:
         return self._tags
 
+    def number_tags(self, tag: int) -> None:
+        self._tags = tag
+
     def saved_deliveries(self) -> Iterable[SavedDelivery]:
         side = self.session.side
         for tag, delivery in self.unsettled.items():
@@ -354,8 +375,12 @@ class Sender(Link):
             saved, resend, state, handle = self.resending.popleft()
             Resending(self, saved, handle).do(resend, state)
 
-    def ended(self) -> list[Handle[Any]]:
+    def drop(self) -> None:
+        # The session's window may open again when the link is detached.
         self.waiting = None
+
+    def ended(self) -> list[Handle[Any]]:
+        self.drop()
         handles = [each.handle for each in self.unsettled.values() if not each.handle.done]
         if self.begun is not None and not self.begun.handle.done:
             handles.append(self.begun.handle)
@@ -482,11 +507,18 @@ class Sender(Link):
             self.waiting = None
 
     def _step(self, frame: Transfer, size: int) -> OutgoingDelivery:
-        """Book a transfer of this end. Raises LocalProtocolError."""
+        """Book a transfer of this end. Raises LocalProtocolError, with nothing changed."""
         session = self.session
+        own, current = session.own, self.current
+        before = own.next_outgoing_id, self.delivery_count, self.available
+        kept = None if current is None else (current.settled, current.size, [*current.states])
         try:
             found: Any = session.connection._joint.transfer(session.side, session.channel, frame, size)
         except Violation as violation:
+            # What a peer sends wrong still counts; what this end doesn't send after all does not.
+            own.next_outgoing_id, self.delivery_count, self.available = before
+            if current is not None and kept is not None:
+                current.settled, current.size, current.states = kept
             raise misuse(violation) from None
         return found  # type: ignore[no-any-return]
 

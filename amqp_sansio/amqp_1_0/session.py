@@ -29,6 +29,8 @@ _MAPPED: Final = states.Session.MAPPED
 _OUTGOING_WINDOW: Final = 0x7FFF_FFFF
 """Nothing but the peer's window holds transfers back."""
 _HANDLES: Final = 0xFFFF_FFFF
+_SMALL: Final = 256
+"""Octets that a begin or flow without properties surely has room in."""
 
 
 class Session(SessionBook):
@@ -138,8 +140,10 @@ class Session(SessionBook):
     def refuse(self, condition: str, description: str = "") -> None:
         """Answer `SessionRequested` with an end (part 2 section 2.5.1: a begin has to come before it)."""
         self._check_requested()
+        end = End(make_error(condition, description))
+        self.connection._check_frames(end, spare=_SMALL)
         self._begin(None, (), ())
-        self.close(condition, description)
+        self.connection._send(self._number, end)
 
     def close(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
@@ -153,6 +157,8 @@ class Session(SessionBook):
             return
         self._check()
         self.connection._send(self._number, End(make_error(condition, description, info)))
+        for link in self.links:
+            link.drop()
 
     def open_sender(
         self,
@@ -214,6 +220,7 @@ class Session(SessionBook):
         """Attach a link on which this end receives, with `credit` for so many deliveries; else as `open_sender`."""
         from .receiver import Receiver
 
+        check_credit(credit)
         link = self._new_link(name, 1 - self.side, state)
         assert isinstance(link, Receiver)
         _check_dynamic(source, "1.0/source.address/dynamic-receiver")
@@ -274,7 +281,6 @@ class Session(SessionBook):
         desired: Iterable[str],
     ) -> None:
         remote = self.peer.channel if self.requested is not None else None
-        self.requested = None
         self.connection._send(
             self._number,
             Begin(
@@ -288,6 +294,7 @@ class Session(SessionBook):
                 properties=properties,
             ),
         )
+        self.requested = None
 
     def _check(self) -> None:
         self.connection._check_open()
@@ -495,4 +502,10 @@ def _knows_count(link: LinkBook, side: int) -> bool:
     return link.sender == side or link.halves[link.sender].attach is not None
 
 
-__all__ = ["Session", "make_error", "symbols"]
+def check_credit(credit: int) -> None:
+    """Raise for a credit beyond what serial numbers can tell (part 2 section 2.6.7)."""
+    if not 0 <= credit <= 0x7FFF_FFFF:
+        raise LocalProtocolError(f"credit {credit} is outside 0 to 2147483647")
+
+
+__all__ = ["Session", "check_credit", "make_error", "symbols"]

@@ -387,10 +387,10 @@ def _sender_flow(connection: Connection, link: Receiver, frame: Flow) -> None:
         return
     if frame.available is not None:
         events.append(AvailableChanged(session.channel, link.number, frame.available))
-    if link.advance_to(link.delivery_count):
+    if link.ends_drain(frame):
         events.append(Drained(session.channel, link.number))
     if frame.echo:
-        session._send_flow(link, credit=link.credit, drain=link.draining)
+        session._send_flow(link, credit=link.credit, drain=link.draining and not link.recalling)
 
 
 def _transfer(connection: Connection, channel: int, frame: Transfer, payload: bytes) -> None:
@@ -402,6 +402,8 @@ def _transfer(connection: Connection, channel: int, frame: Transfer, payload: by
     session = link.session
     if session.own.state is not _MAPPED or link.halves[session.side].state is not _ATTACHED:
         # It was on its way while this end detached; nobody takes it any more.
+        if not frame.more:
+            delivery.parts = []
         return
     session.refresh_window()
     link.receive(delivery, frame, payload)

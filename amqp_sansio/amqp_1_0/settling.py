@@ -34,8 +34,15 @@ def receiver_said(
     told: list[OutgoingDelivery] = []
     can = session.own.state is _MAPPED and is_outcome(state)
     for delivery in deliveries:
-        mine = can and delivery.link.auto_settle and delivery.rest is None
-        (settling if mine else told).append(delivery)
+        said = delivery.states[connection._side]
+        if not can or not delivery.link.auto_settle or delivery.rest is not None:
+            told.append(delivery)
+        elif is_outcome(said) and said != state:
+            # What this end has said of its outcome before stays (part 3 section 3.4).
+            session.disposition(False, [delivery.delivery_id], said, True)
+            _settle(connection, [delivery], said)
+        else:
+            settling.append(delivery)
     if told:
         connection._events.append(Updated(tuple([each.handle for each in told]), state))
     if settling:

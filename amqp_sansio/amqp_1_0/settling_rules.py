@@ -52,11 +52,13 @@ def disposition(
     if state is None and not settled:
         return found
     for delivery in found:
-        link = delivery.link
         if settled and frame.role:
-            _check_second(channel, link, delivery, owner)
+            _check_second(channel, delivery.link, delivery, owner)
         if state is not None:
-            tell(channel, link, delivery, side, state)
+            check_told(channel, delivery.link, delivery, side, state)
+    for delivery in found:
+        if state is not None:
+            delivery.states[side] = state
         if settled:
             delivery.settled = True
             if delivery.progress is not states.Delivery.SENDING:
@@ -73,7 +75,21 @@ def tell(
     *,
     first: bool = False,
 ) -> None:
-    """A side says what state a delivery has there; the last word of the sender stays (part 3 section 3.4)."""
+    """A side says what state a delivery has there. Raises as `check_told`."""
+    check_told(channel, link, delivery, side, state, first=first)
+    delivery.states[side] = state
+
+
+def check_told(
+    channel: int,
+    link: LinkBook,
+    delivery: DeliveryBook,
+    side: int,
+    state: State,
+    *,
+    first: bool = False,
+) -> None:
+    """Whether a side may say that a delivery has a state: an outcome is its last word (part 3 section 3.4)."""
     told = delivery.states[side]
     if is_outcome(told) and told != state:
         raise link_error(
@@ -91,7 +107,6 @@ def tell(
             channel,
             link,
         )
-    delivery.states[side] = state
 
 
 def _check_second(channel: int, link: LinkBook, delivery: DeliveryBook, sender: int) -> None:
@@ -118,4 +133,4 @@ def forget(delivery: DeliveryBook, deliveries: dict[int, DeliveryBook]) -> None:
         del unsettled[delivery.delivery_tag]
 
 
-__all__ = ["disposition", "forget", "tell"]
+__all__ = ["check_told", "disposition", "forget", "tell"]

@@ -161,6 +161,7 @@ def _transfer(
         or link.sender == side
         or link.current is not None
         or link.draining
+        or link.unused
         or own.window_known == number
         or credit is None
         or not 0 < (credit - count) & _MASK < _HALF

@@ -15,6 +15,7 @@ from amqp_sansio.amqp_1_0 import (
     Flow,
     Message,
     NoCredit,
+    Open,
     Transfer,
 )
 from tests.support.facing_1_0 import BOTH_SIDES
@@ -221,3 +222,86 @@ def test_top_up_waits_until_half_is_used() -> None:
     assert link.credit == 4
     with pytest.raises(LocalProtocolError, match="credit -1"):
         link.flow(-1)
+
+
+def given(facing: Mapped) -> list[int | None]:
+    """The credit of the flows sent since the last look."""
+    found = [each.link_credit for each in facing.frames() if isinstance(each, Flow)]
+    facing.out = b""
+    return found
+
+
+def test_credit_that_brought_no_delivery_is_given_again() -> None:
+    """An application that grants more only when it takes a delivery would wait for ever."""
+    facing = Mapped.begun()
+    link = facing.receiver(credit=3)
+    for number in range(2):
+        facing.get(transfer(number, more=True), BODY[:2])
+        facing.get(Transfer(0, aborted=True))
+    assert (link.credit, given(facing)) == (1, [])
+    facing.get(transfer(2), BODY)
+    assert (link.credit, given(facing)) == (2, [2])
+    facing.get(transfer(3), BODY)
+    facing.get(transfer(4), BODY)
+    assert (link.credit, given(facing), len(facing.of(Delivery))) == (0, [], 3)
+
+
+def test_credit_given_anew_counts_from_then() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(credit=2)
+    facing.get(transfer(0, more=True), BODY[:2])
+    facing.get(Transfer(0, aborted=True))
+    link.flow(1)
+    given(facing)
+    facing.get(transfer(1), BODY)
+    assert (link.credit, given(facing)) == (0, [])
+
+
+def test_a_drain_ends_with_a_delivery_that_is_aborted() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(credit=1)
+    link.drain()
+    given(facing)
+    facing.get(transfer(0, more=True), BODY[:2])
+    facing.get(Transfer(0, aborted=True))
+    assert len(facing.of(Drained)) == 1
+    assert (link.draining, given(facing)) == (False, [])
+
+
+RABBITMQ_3 = Open("rabbit", properties={"product": "RabbitMQ", "version": "3.10.8"})
+
+
+def test_credit_is_taken_back_where_a_drain_would_end_the_session() -> None:
+    facing = Mapped.begun(peer=RABBITMQ_3)
+    link = facing.receiver(credit=3)
+    link.drain()
+    assert [(each.link_credit, each.drain, each.echo) for each in facing.frames()] == [(0, False, True)]
+    # The answer to an earlier flow, and a delivery that crossed the last one.
+    facing.get(session_flow(handle=0, delivery_count=0, link_credit=3))
+    facing.get(transfer(0), BODY)
+    assert (len(facing.of(Delivery)), facing.of(Drained), link.draining) == (1, [], True)
+    facing.get(session_flow(handle=0, delivery_count=1, link_credit=0, echo=True))
+    assert (len(facing.of(Drained)), link.draining) == (1, False)
+    assert [(each.link_credit, each.drain) for each in facing.frames()[1:]] == [(0, False)]
+
+
+def test_credit_that_comes_with_a_drain_is_given_first() -> None:
+    facing = Mapped.begun(peer=RABBITMQ_3)
+    link = facing.receiver(credit=0)
+    facing.forget()
+    link.flow(1, drain=True)
+    sent = [(each.link_credit, each.drain, each.echo) for each in facing.frames()]
+    assert sent == [(1, False, False), (0, False, True)]
+    facing.get(transfer(0), BODY)
+    facing.get(session_flow(handle=0, delivery_count=1, link_credit=0))
+    assert len(facing.of(Drained)) == 1
+
+
+@pytest.mark.parametrize("version", ["4.0.1", "4.2", ""])
+def test_later_versions_are_drained(version: str) -> None:
+    peer = Open("rabbit", properties={"product": "RabbitMQ", "version": version})
+    facing = Mapped.begun(peer=peer)
+    link = facing.receiver(credit=3)
+    facing.forget()
+    link.drain()
+    assert [(each.link_credit, each.drain, each.echo) for each in facing.frames()] == [(3, True, False)]

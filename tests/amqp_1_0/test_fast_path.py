@@ -216,8 +216,9 @@ class World:
                 receiver.accept(*found[-value:])
             case "foreign":
                 session = receiver.session
-                other = next(each for each in session.links if each.ROLE and each is not receiver)
-                other.accept(one)
+                others = [each for each in session.links if each.ROLE and each is not receiver]
+                if others:
+                    others[0].accept(one)
             case "reject":
                 receiver.reject(one)
             case "modify":

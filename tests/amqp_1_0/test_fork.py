@@ -33,7 +33,7 @@ def test_a_snapshot_of_another_layout_is_refused() -> None:
     schema, values = connection.__getstate__()
     with pytest.raises(ValueError, match="layout 0"):
         Connection.__new__(Connection).__setstate__((0, values))
-    assert schema == 1
+    assert schema == Connection.SCHEMA
 
 
 def test_links_of_a_copy_belong_to_the_copy() -> None:

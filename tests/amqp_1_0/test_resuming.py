@@ -248,6 +248,15 @@ def test_tag_12_is_settled() -> None:
     assert [event.state for event in case.facing.of(Settled)] == [ACCEPTED]
 
 
+def test_the_credit_that_a_settlement_takes_is_given_again() -> None:
+    case = Resuming(3)
+    link: Any = case.facing.end.session(0).link(0)
+    link.flow(1)
+    facing = case.transfer(Transfer(2, 7, tag(3), 0, True, state=ACCEPTED, resume=True))
+    assert [each.body.link_credit for each in facing.sent() if each.name == "flow"] == [1, 1]
+    assert link.credit == 1
+
+
 @pytest.mark.rule("1.0/resume/tag13-sender-wins")
 def test_of_tag_13_the_senders_outcome_counts() -> None:
     case = Case(13)

@@ -191,6 +191,8 @@ def test_what_can_not_be_meant() -> None:
         serve(made.handle, configs={AMQP_1_0: ClassicConfig()})  # type: ignore[arg-type]  # pyright: ignore
     with pytest.raises(ValueError, match="another version"):
         serve(made.handle, configs={AMQP_0_9_1: Config()})  # type: ignore
+    with pytest.raises(ValueError, match="give serve an `ssl` context"):
+        serve(made.handle, version=AMQP_1_0, config=Config(tls=True))
     with pytest.raises(ValueError, match="SCRAM"):
         config = Config(mechanisms=("SCRAM-SHA-256",))
         serve(made.handle, version=AMQP_1_0, config=config, authenticate=lambda _, __: True)

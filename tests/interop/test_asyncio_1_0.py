@@ -135,11 +135,11 @@ def test_outcomes(node: Peer) -> None:
     run(main(), 60)
 
 
-def test_draining_and_fetching(dynamic: Peer) -> None:
+def test_draining_and_fetching(peer: Peer) -> None:
     async def main() -> None:
-        async with dynamic.connect() as connection:
+        async with peer.connect() as connection:
             session = await connection.open_session()
-            address = dynamic.address()
+            address = peer.address()
             async with session.open_receiver(address, credit=0) as receiver:
                 assert await receiver.fetch(0.2) is None
                 assert receiver.credit == 0

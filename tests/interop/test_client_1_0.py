@@ -202,11 +202,10 @@ def test_nothing_comes_without_credit(peer: Peer) -> None:
     wire.close()
 
 
-def test_draining(named: Peer) -> None:
-    # A session of RabbitMQ 3.10 dies when one of its classic queues gets empty.
-    wire = named.open()
+def test_draining(peer: Peer) -> None:
+    wire = peer.open()
     session = wire.session()
-    address = named.address()
+    address = peer.address()
     sender = wire.sender(session, address)
     for number in range(3):
         wire.send(sender, Message(b"%d" % number))

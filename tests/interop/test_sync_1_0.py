@@ -59,7 +59,6 @@ def made(request: pytest.FixtureRequest) -> Peer:
 
 peer = pytest.fixture(params=PEERS, name="peer")(made)
 node = pytest.fixture(params=NODES, name="node")(made)
-drains = pytest.fixture(params=("brokerj", "proton", "rhea"), name="drains")(made)
 dynamic = pytest.fixture(params=("brokerj", "proton", "rhea"), name="dynamic")(made)
 
 
@@ -127,10 +126,10 @@ def test_outcomes(node: Peer) -> None:
                 assert isinstance(sender.send(b"x", timeout=WAIT), kind)
 
 
-def test_draining_and_fetching(drains: Peer) -> None:
-    with drains.connect() as connection:
+def test_draining_and_fetching(peer: Peer) -> None:
+    with peer.connect() as connection:
         session = connection.open_session(timeout=WAIT)
-        address = drains.address()
+        address = peer.address()
         with session.open_receiver(address, credit=0, timeout=WAIT) as receiver:
             assert receiver.fetch(timeout=0.2) is None
             assert receiver.credit == 0

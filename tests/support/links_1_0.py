@@ -15,6 +15,7 @@ from amqp_sansio.amqp_1_0 import (
     Flow,
     LinkClosed,
     LinkFailed,
+    Open,
     Receiver,
     Sender,
     Session,
@@ -71,10 +72,16 @@ class Mapped(Facing):
 
     @classmethod
     def begun(
-        cls, side: Side = Side.CLIENT, *, config: Config | None = None, channel: int = 0, **changes: Any
+        cls,
+        side: Side = Side.CLIENT,
+        *,
+        config: Config | None = None,
+        channel: int = 0,
+        peer: Open | None = None,
+        **changes: Any,
     ) -> Mapped:
-        """Begin the session; `changes` are for the peer's begin."""
-        facing: Any = cls.opened(side, config)
+        """Begin the session; `peer` is the peer's open, `changes` are for its begin."""
+        facing: Any = cls.opened(side, config, peer)
         facing.channel = channel
         facing.session = facing.end.open_session()
         facing.feed(octets_of(begin(**changes), channel))

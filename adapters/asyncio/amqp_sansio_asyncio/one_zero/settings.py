@@ -72,9 +72,11 @@ def client_config(uri: AmqpUri, options: OneZeroOptions) -> Config:
 
 def server_config(given: Config | None) -> Config:
     """The configuration of a server; it has a name where none was given. Without one users log in
-    by PLAIN.
+    by PLAIN. Raises ValueError for TLS inside the connection, which no adapter does.
     """
     config = given or Config(mechanisms=("PLAIN",))
+    if config.tls:
+        raise ValueError("Config.tls begins TLS inside the connection; give serve an `ssl` context")
     return config if config.container_id else replace(config, container_id=random_name())
 
 

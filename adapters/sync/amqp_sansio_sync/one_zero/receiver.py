@@ -300,7 +300,7 @@ class Receiver(Link[CoreReceiver]):
                 self.core.drain()
 
         self.post(begin)
-        self.wire.wait(lambda: not self.core.credit or receiving.ended, timeout, "the drain")
+        self.wire.wait(lambda: not self.core.draining or receiving.ended, timeout, "the drain")
         if receiving.ended:
             raise self.gone()
 
@@ -396,7 +396,7 @@ class Receiver(Link[CoreReceiver]):
             self.post(drain)
             seconds = self.wire.core.config.close_timeout
             self.wire.wait(
-                lambda: not self.core.credit or receiving.ended, seconds, "the drain"
+                lambda: not self.core.draining or receiving.ended, seconds, "the drain"
             )
         try:
             return self._take(0, ask=False)
