@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ._classic.dialect import get_dialect
-from ._classic.resync import PROVEN, Reader
 from ._classic.scout import Scout as ClassicScout
 from .amqp_0_10.scout import Scout as ZeroTenScout
 from .amqp_1_0.scout import Scout as OneZeroScout
@@ -95,28 +93,11 @@ class Scouts:
                 found, begin = version, scout.at
             elif not scout.proven and (before < 0 or scout.scanned < before):
                 before = scout.scanned
-        if self._classic.proven:
-            at = self._classic_at()
-            if found is None or at < begin:
-                found, begin = AMQP_0_9_1, at
+        classic = self._classic
+        if classic.proven and (found is None or classic.at < begin):
+            found, begin = AMQP_0_9_1, classic.at
         # A frame of a version that isn't refuted yet may begin before.
         return found if found is None or before < 0 or begin < before else None
-
-    def _classic_at(self) -> int:
-        """Where the first frame begins that the classic scout has found."""
-        reader = Reader((get_dialect("0-9-1-rabbit"), get_dialect("0-8-rabbit")), None)
-        begin = 0
-        octets = bytearray()
-        for piece in (*self._pieces, None):
-            if piece is not None:
-                octets += piece
-                continue
-            at, answer = reader.find(bytes(octets), 0, True)
-            if answer == PROVEN:
-                return begin + at
-            begin += len(octets)
-            octets = bytearray()
-        return begin
 
     def _earliest(self) -> Version | None:
         """The verdict of the fewest octets of the last piece that give one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from .._direction import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ..endpoint import Side
 from ..errors import CodecError
 from ..negotiation import HEADER_SIZE
@@ -41,10 +42,7 @@ from .observing_content import (
     receive_header,
 )
 from .observing_damage import (
-    AT_HEADER,
     AT_START,
-    IN_DAMAGE,
-    IN_FRAMES,
     Direction,
     cut_body,
     damage,

@@ -2,71 +2,35 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from .._receive import ReceiveBuffer
+from .._direction import IN_DAMAGE, IN_FRAMES
+from .._direction import Direction as SharedDirection
 from ..endpoint import Side
-from ..observer import Skipped
 from .dialect import get_dialect
 from .frames import BODY, FRAME, OVERHEAD
 from .observing_content import end_content, receive_body
-from .resync import LIKELY_MAX, PROVEN, REFUTED, Reader
+from .resync import LIKELY_MAX, Reader
 
 if TYPE_CHECKING:
     from .observing import ClassicMachine
     from .observing_content import Content
 
-AT_HEADER: Final = 0
-"""The first octets are a protocol header."""
-AT_START: Final = 1
+AT_START: Final = 3
 """The first octets are a protocol header or a frame."""
-IN_FRAMES: Final = 2
-IN_DAMAGE: Final = 3
-"""Looking for the next proven frame."""
 
 
-class Direction:
-    """What one side sends: its octets, where reading them stands, and the messages that are under way.
+class Direction(SharedDirection):
+    """What one side sends, and the messages that are under way."""
 
-    In damage, `skip_from` is where the octets begin that became nothing, `scan` where to look for a frame, `prefer` a
-    place to look at first (0: none), all as offsets in the stream; `need` is how many octets it takes to say more.
-    """
-
-    __slots__ = (
-        "at_ns", "buffer", "client", "contents", "end", "good", "mark_end", "marks", "mode", "need",
-        "prefer", "scan", "side", "skip_from", "stray", "told",
-    )  # fmt: skip
+    __slots__ = ("contents", "good", "stray", "told")
 
     def __init__(self, side: Side, mode: int) -> None:
-        self.side = side
-        self.client = side is Side.CLIENT
-        self.mode = mode
-        self.buffer = ReceiveBuffer()
-        self.end = 0
-        self.marks: deque[tuple[int, int]] = deque()
-        self.mark_end = 0
-        self.at_ns = 0
+        super().__init__(side, mode)
         self.contents: dict[int, Content] = {}
         self.stray: dict[int, bool] = {}
         self.good = b"\x00\x00"  # properties that were checked; equal ones needn't be
-        self.skip_from = 0
-        self.scan = 0
-        self.need = 1
-        self.prefer = 0
         self.told = -1  # where the last frame begins whose size was reported
-
-    def receive(self, octets: bytes, at_ns: int) -> None:
-        """Queue octets."""
-        self.end += len(octets)
-        self.marks.append((self.end, at_ns))
-        self.buffer.append(octets)
-
-    def when(self, end: int) -> int:
-        """When the octet before the offset `end` arrived; the last answer for an offset that was passed already."""
-        while end > self.mark_end:
-            self.mark_end, self.at_ns = self.marks.popleft()
-        return self.at_ns
 
     def frame_end(self) -> int:
         """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""
@@ -76,14 +40,6 @@ class Direction:
         size: int
         _, _, size = FRAME.unpack_from(buffer.data, buffer.pos)
         return buffer.offset + size + OVERHEAD if size <= LIKELY_MAX else 0
-
-    def search(self, skip_from: int, scan: int, prefer: int = 0) -> None:
-        """From now on look for the next proven frame."""
-        self.mode = IN_DAMAGE
-        self.skip_from = skip_from
-        self.scan = scan
-        self.need = 1
-        self.prefer = prefer
 
 
 def damage(
@@ -100,42 +56,9 @@ def damage(
 
 def look(machine: ClassicMachine, direction: Direction, last: bool) -> bool:
     """Look for the next frame that can be proven; False when octets are missing."""
-    buffer = direction.buffer
-    held = len(buffer)
-    if not held or not (last or held >= direction.need):
+    if not direction.may_say_more(last):
         return False
-    buffer.want(held)
-    data = buffer.data
-    reader = _reader(machine, direction.side)
-    if direction.prefer:
-        at = direction.prefer - buffer.consumed
-        beyond = REFUTED if last else 1
-        answer = reader.prove(data, at, last) if at < len(data) else beyond
-        if answer > 0:
-            direction.need = at - buffer.pos + answer
-            return False
-        if answer == PROVEN:
-            _resume(machine, direction, at)
-            return True
-        direction.prefer = 0
-    at, answer = reader.find(data, max(buffer.pos, direction.scan - buffer.consumed), last)
-    if answer == PROVEN:
-        _resume(machine, direction, at)
-        return True
-    buffer.pos = at
-    direction.need = 1 if answer == REFUTED else answer
-    return False
-
-
-def _resume(machine: ClassicMachine, direction: Direction, at: int) -> None:
-    """A frame begins at `at`; what lies before it is skipped."""
-    buffer = direction.buffer
-    buffer.pos = at
-    octets = buffer.offset - direction.skip_from
-    if octets:
-        at_ns = direction.when(buffer.offset)
-        machine.events.append(Skipped(direction.side, direction.skip_from, octets, at_ns, "resync"))
-    direction.mode = IN_FRAMES
+    return direction.look(_reader(machine, direction.side), last, machine.events)
 
 
 def _reader(machine: ClassicMachine, side: Side) -> Reader:
@@ -157,12 +80,10 @@ def end_octets(machine: ClassicMachine, direction: Direction, at_ns: int) -> Non
         begin, reason = direction.skip_from, "resync"
     else:
         begin, reason = buffer.offset, "incomplete"
-    octets = direction.end - begin
+    direction.skip_from = begin
     buffer.clear()
     abandon(machine, direction)
-    if octets:
-        at_ns = direction.when(direction.end)
-        machine.events.append(Skipped(direction.side, begin, octets, at_ns, reason))
+    direction.skip(direction.end, reason, machine.events)
     direction.skip_from = direction.end
 
 
@@ -202,10 +123,7 @@ def abandon(machine: ClassicMachine, direction: Direction) -> None:
 
 
 __all__ = [
-    "AT_HEADER",
     "AT_START",
-    "IN_DAMAGE",
-    "IN_FRAMES",
     "Direction",
     "abandon",
     "cut_body",

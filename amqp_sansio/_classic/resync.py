@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from .._direction import PROVEN, REFUTED
 from ..endpoint import Side
 from ..errors import CodecError
 from .frames import BODY, END, FRAME, HEADER, HEARTBEAT, METHOD, METHOD_ID, OVERHEAD
@@ -18,8 +19,6 @@ from .frames import BODY, END, FRAME, HEADER, HEARTBEAT, METHOD, METHOD_ID, OVER
 if TYPE_CHECKING:
     from .dialect import Dialect
 
-PROVEN: Final = 0
-REFUTED: Final = -1
 
 LIKELY_MAX: Final = 131_072
 """The largest payload that is looked for while no frame-max is known: the default of the brokers."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from .._direction import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ..endpoint import Side
 from ..observer import Identified, Observed, Skipped
 from ..observer import Violation as Reported
@@ -32,16 +33,12 @@ from .frames import (
 )
 from .observing_content import Content, add_frame, drop_content, end_content
 from .observing_damage import (
-    AT_HEADER,
-    IN_DAMAGE,
-    IN_FRAMES,
     Direction,
     cut_body,
     damage,
     doubt,
     end_octets,
     look,
-    search,
 )
 from .observing_joint import ObservingJoint
 from .observing_message import ObservedCommand
@@ -102,7 +99,7 @@ class ZeroTenMachine:
         doubt(self, direction)
         # Behind the hole the frame it began in goes on, whose octets may look like frames themselves.
         prefer = frame_end if frame_end > direction.end else 0
-        search(direction, direction.end, direction.end, prefer)
+        direction.search(direction.end, direction.end, prefer)
 
     def finish(self, at_ns: int) -> None:
         """End both directions."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .._direction import PROVEN, REFUTED
 from ..endpoint import Side
 from ..errors import CodecError
 from ._records import COMMANDS, CONTROLS, STRUCTS
@@ -31,9 +32,6 @@ from .frames import (
     reserved,
 )
 from .records import Command, Control, decode_command, decode_control, decode_headers
-
-PROVEN: Final = 0
-REFUTED: Final = -1
 
 _OF_SERVER: Final = frozenset(
     {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from .._direction import AT_HEADER, IN_DAMAGE, IN_FRAMES, PROVEN, REFUTED
 from ..endpoint import Side
 from ..errors import CodecError
 from ..observer import Identified, Observed, Skipped
@@ -43,9 +44,6 @@ from .frames import (
 )
 from .observing_content import drop_content, receive_transfer
 from .observing_damage import (
-    AT_HEADER,
-    IN_DAMAGE,
-    IN_FRAMES,
     IN_TLS,
     Direction,
     cut_transfer,
@@ -57,7 +55,7 @@ from .observing_damage import (
 )
 from .observing_joint import NOTHING_AFTER, ObservingJoint
 from .performative import Performative, SaslFrame, decode_frame_body
-from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, PROVEN, REFUTED, descriptor
+from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, descriptor
 
 if TYPE_CHECKING:
     from ..observer import ObserverEvent, Setting

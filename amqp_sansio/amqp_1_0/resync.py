@@ -11,6 +11,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from .._direction import PROVEN, REFUTED
 from ..endpoint import Side
 from ..errors import CodecError
 from ._performatives import (
@@ -35,8 +36,6 @@ from .performative import decode_frame_body
 if TYPE_CHECKING:
     from .performative import Performative, SaslFrame
 
-PROVEN: Final = 0
-REFUTED: Final = -1
 
 HEADERS: Final = (AMQP_HEADER, TLS_HEADER, SASL_HEADER)
 """The protocol headers of this version."""
