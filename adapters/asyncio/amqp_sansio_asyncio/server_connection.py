@@ -4,14 +4,13 @@ channels to answer with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING
 
 from amqp_sansio.amqp_0_9_1 import Channel as CoreChannel
 from amqp_sansio.amqp_0_9_1 import Method, Table
-from amqp_sansio.events import CloseReport, Event
+from amqp_sansio.events import CloseReport
 
-from .serving import ServingDriver
+from .serving import ServedConnection, ServingDriver
 
 if TYPE_CHECKING:
     from .classic import ClassicCore
@@ -35,7 +34,7 @@ class ServerDriver(ServingDriver["ClassicCore"]):
         self.core.refuse_open(530, f"NOT_ALLOWED - there is no virtual host {name!r}")
 
 
-class ServerConnection:
+class ServerConnection(ServedConnection[ServerDriver]):
     """A client that has logged in and opened its virtual host, as the server sees it.
 
     `async for event in connection` takes the client's events one by one: Opened (a channel),
@@ -44,10 +43,6 @@ class ServerConnection:
     queued is written when the next event is asked for, or by `flush`. Events that aren't taken stay
     unread, up to `Limits.unparsed` octets, then in the socket.
     """
-
-    def __init__(self, driver: ServerDriver) -> None:
-        self._driver: Final = driver
-        self.user = ""
 
     @property
     def core(self) -> ClassicCore:
@@ -69,27 +64,6 @@ class ServerConnection:
         """What the client says of itself."""
         return self._driver.core.peer_properties
 
-    @property
-    def peername(self) -> object:
-        """The client's socket address."""
-        return self._extra("peername")
-
-    @property
-    def peer_certificate(self) -> Mapping[str, object] | None:
-        """The client's certificate, as `ssl.SSLSocket.getpeercert` has it; None when there is none."""
-        certificate = self._extra("peercert")
-        return cast("Mapping[str, object]", certificate) if isinstance(certificate, dict) else None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the client can be answered."""
-        return self._driver.core.is_open
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why it ended, once it has."""
-        return self._driver.core.report
-
     def channel(self, number: int) -> CoreChannel:
         """The client's channel `number`. Raises EndpointClosed when it isn't open."""
         return self._driver.core.channel(number)
@@ -104,14 +78,6 @@ class ServerConnection:
         self._driver.core.reply(method)
         self._driver.schedule_flush()
 
-    def flush(self) -> None:
-        """Write what is queued, at the end of this turn of the event loop."""
-        self._driver.schedule_flush()
-
-    async def drain(self) -> None:
-        """Write what is queued; wait while the client reads too slowly."""
-        await self._driver.drain()
-
     async def close(
         self,
         code: int = 320,
@@ -123,26 +89,6 @@ class ServerConnection:
         """
         self._driver.close(code, text, cause)
         return await self.wait_closed()
-
-    async def wait_closed(self) -> CloseReport:
-        """Wait until the connection has ended and its transport is closed."""
-        await self._driver.wait_lost()
-        report = self._driver.core.report
-        assert report is not None
-        return report
-
-    def __aiter__(self) -> ServerConnection:
-        return self
-
-    async def __anext__(self) -> Event:
-        event = await self._driver.next()
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    def _extra(self, name: str) -> object:
-        transport = self._driver.transport
-        return transport.get_extra_info(name) if transport is not None else None
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"closed: {self.report}"

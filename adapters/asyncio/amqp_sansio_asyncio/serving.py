@@ -1,13 +1,14 @@
-"""The driver of a server's connection: events stay in the core until the application takes them."""
+"""A server's connections of every version: events stay in the core until the application takes them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, cast
 
 from amqp_sansio.errors import Scope
-from amqp_sansio.events import Closed, Event, Signal
+from amqp_sansio.events import Closed, CloseReport, Event, Signal
 
 from .driver import FLUSH_OCTETS, CoreT, Driver
 
@@ -129,4 +130,66 @@ class ServingDriver(Driver[CoreT]):
             await self._drained.wait()
 
 
-__all__ = ["ServingDriver"]
+_D = TypeVar("_D", bound=ServingDriver[Any])
+
+
+class ServedConnection(Generic[_D]):
+    """What a server sees of a client in every version: its address, its events, its end."""
+
+    def __init__(self, driver: _D) -> None:
+        self._driver: Final = driver
+        self.user = ""
+
+    @property
+    def peername(self) -> object:
+        """The client's socket address."""
+        return self._extra("peername")
+
+    @property
+    def peer_certificate(self) -> Mapping[str, object] | None:
+        """The client's certificate, as `ssl.SSLSocket.getpeercert` has it; None when there is none."""
+        certificate = self._extra("peercert")
+        return cast("Mapping[str, object]", certificate) if isinstance(certificate, dict) else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client can be answered."""
+        is_open: bool = self._driver.core.is_open
+        return is_open
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        report: CloseReport | None = self._driver.core.report
+        return report
+
+    def flush(self) -> None:
+        """Write what is queued, at the end of this turn of the event loop."""
+        self._driver.schedule_flush()
+
+    async def drain(self) -> None:
+        """Write what is queued; wait while the client reads too slowly."""
+        await self._driver.drain()
+
+    async def wait_closed(self) -> CloseReport:
+        """Wait until the connection has ended and its transport is closed."""
+        await self._driver.wait_lost()
+        report = self.report
+        assert report is not None
+        return report
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._driver.next()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    def _extra(self, name: str) -> object:
+        transport = self._driver.transport
+        return transport.get_extra_info(name) if transport is not None else None
+
+
+__all__ = ["ServedConnection", "ServingDriver"]

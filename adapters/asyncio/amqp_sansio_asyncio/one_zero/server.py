@@ -5,13 +5,13 @@ sessions and links to answer with.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from amqp_sansio.amqp_1_0 import Connection as CoreConnection
 from amqp_sansio.amqp_1_0.conditions import CONNECTION_FORCED, INTERNAL_ERROR, NOT_FOUND
-from amqp_sansio.events import CloseReport, Event
+from amqp_sansio.events import CloseReport
 
-from ..serving import ServingDriver
+from ..serving import ServedConnection, ServingDriver
 
 if TYPE_CHECKING:
     from amqp_sansio.amqp_1_0 import Open
@@ -45,7 +45,7 @@ class OneZeroServerDriver(ServingDriver[CoreConnection]):
         self.core.refuse_open(NOT_FOUND, f"there is no virtual host {name!r}")
 
 
-class OneZeroServerConnection:
+class OneZeroServerConnection(ServedConnection[OneZeroServerDriver]):
     """A 1.0 client that has logged in and opened its connection, as the server sees it.
 
     `async for event in connection` takes the client's events one by one: SessionRequested,
@@ -70,10 +70,6 @@ class OneZeroServerConnection:
     ...             link = connection.link(event.channel, event.link)
     ...             link.accept(event)
     """
-
-    def __init__(self, driver: OneZeroServerDriver) -> None:
-        self._driver: Final = driver
-        self.user = ""
 
     @property
     def core(self) -> CoreConnection:
@@ -101,27 +97,6 @@ class OneZeroServerConnection:
         """The SASL mechanism with which the client logged in; empty without SASL."""
         return self._driver.core.mechanism
 
-    @property
-    def peername(self) -> object:
-        """The client's socket address."""
-        return self._extra("peername")
-
-    @property
-    def peer_certificate(self) -> Mapping[str, object] | None:
-        """The client's certificate, as `ssl.SSLSocket.getpeercert` has it; None when there is none."""
-        certificate = self._extra("peercert")
-        return cast("Mapping[str, object]", certificate) if isinstance(certificate, dict) else None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the client can be answered."""
-        return self._driver.core.is_open
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why it ended, once it has."""
-        return self._driver.core.report
-
     def session(self, channel: int) -> CoreSession:
         """The session that this end sends on `channel`. Raises EndpointClosed when there is none."""
         return self._driver.core.session(channel)
@@ -129,14 +104,6 @@ class OneZeroServerConnection:
     def link(self, channel: int, handle: int) -> CoreSender | CoreReceiver:
         """The link with that handle of this end. Raises EndpointClosed when there is none."""
         return self._driver.core.session(channel).link(handle)
-
-    def flush(self) -> None:
-        """Write what is queued, at the end of this turn of the event loop."""
-        self._driver.schedule_flush()
-
-    async def drain(self) -> None:
-        """Write what is queued; wait while the client reads too slowly."""
-        await self._driver.drain()
 
     async def close(
         self,
@@ -149,26 +116,6 @@ class OneZeroServerConnection:
         """
         self._driver.close(condition, description, info)
         return await self.wait_closed()
-
-    async def wait_closed(self) -> CloseReport:
-        """Wait until the connection has ended and its transport is closed."""
-        await self._driver.wait_lost()
-        report = self._driver.core.report
-        assert report is not None
-        return report
-
-    def __aiter__(self) -> OneZeroServerConnection:
-        return self
-
-    async def __anext__(self) -> Event:
-        event = await self._driver.next()
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    def _extra(self, name: str) -> object:
-        transport = self._driver.transport
-        return transport.get_extra_info(name) if transport is not None else None
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"closed: {self.report}"
