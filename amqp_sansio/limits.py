@@ -25,6 +25,8 @@ class Limits:
     | `consumers` | consumers on one channel: 506 |
     | `backlog_high`, `backlog_low` | `SendPaused` and `SendResumed` |
     | `backlog_hard` | commands raise `LimitExceeded`; for what the peer provokes: the connection ends (506) |
+    | `replay` | 0-10: own commands on one session that the peer hasn't confirmed: `LimitExceeded` |
+    | `replay_octets` | 0-10: their octets: `LimitExceeded` |
     | `sasl_rounds` | challenge rounds in one authentication: the connection ends |
     """
 
@@ -44,3 +46,5 @@ class Limits:
     backlog_low: int = 256 * 1024
     backlog_hard: int = 256 * 1024 * 1024
     sasl_rounds: int = 16
+    replay: int = 65_536
+    replay_octets: int = 64 * 1024 * 1024

@@ -155,4 +155,6 @@ def _server_of(version: Version) -> Any:
         from .amqp_1_0.connection import Connection as Connection10
 
         return Connection10.server
-    raise ValueError(f"a server for AMQP {version.label} is not part of this release")
+    from .amqp_0_10.connection import Connection as Connection010
+
+    return Connection010.server

@@ -8,7 +8,7 @@ Source: amqp0-10-alt.xml, sha256 b6b81b9d293a570192adfbbffa32851e447b938c438089a
 from __future__ import annotations
 
 from struct import Struct as _Struct
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .field_types import (
     pack_array,
@@ -25,16 +25,11 @@ from .field_types import (
     read_byte_ranges,
     read_map,
     read_sequence_set,
-    read_str8,
-    read_str16,
-    read_struct,
     read_struct32,
     read_uuid,
-    read_vbin8,
-    read_vbin16,
-    read_vbin32,
+    read_xid,
 )
-from .records import Command, Control, Struct
+from .records import COMMANDS, CONTROLS, STRUCTS, Command, Control, Struct
 from .values import Datetime
 
 if TYPE_CHECKING:
@@ -81,10 +76,11 @@ class SessionHeader(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         if self.sync:
             flags |= 0x1
-        return _pack_B(flags) + b"".join(parts)
+        parts[0] = _pack_B(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -110,6 +106,7 @@ class CommandFragment(Struct):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("command_id", "byte_ranges")
     REQUIRED: ClassVar[tuple[str, ...]] = ("command_id", "byte_ranges")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("command_id", "byte_ranges")
 
     command_id: int | None
     byte_ranges: ByteRanges | None
@@ -238,7 +235,7 @@ class DeliveryProperties(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         if self.discard_unroutable:
             flags |= 0x100
         if self.immediate:
@@ -281,7 +278,8 @@ class DeliveryProperties(Struct):
         if resume_ttl is not None:
             flags |= 0x8
             parts.append(_pack_Q(resume_ttl))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -317,15 +315,21 @@ class DeliveryProperties(Struct):
         else:
             found.expiration = None
         if flags & 0x1:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x2:
-            found.routing_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.routing_key = None
         if flags & 0x4:
-            found.resume_id, pos = read_str16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.resume_id = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.resume_id = None
         if flags & 0x8:
@@ -369,7 +373,7 @@ class FragmentProperties(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         if self.first:
             flags |= 0x100
         if self.last:
@@ -378,7 +382,8 @@ class FragmentProperties(Struct):
         if fragment_size is not None:
             flags |= 0x400
             parts.append(_pack_Q(fragment_size))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -424,7 +429,7 @@ class ReplyTo(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
@@ -433,7 +438,8 @@ class ReplyTo(Struct):
         if routing_key is not None:
             flags |= 0x200
             parts.append(pack_str8(routing_key))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -441,11 +447,15 @@ class ReplyTo(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x200:
-            found.routing_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.routing_key = None
         return found, pos
@@ -528,7 +538,7 @@ class MessageProperties(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         content_length = self.content_length
         if content_length is not None:
             flags |= 0x100
@@ -565,7 +575,8 @@ class MessageProperties(Struct):
         if application_headers is not None:
             flags |= 0x1
             parts.append(pack_map(application_headers))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -582,27 +593,39 @@ class MessageProperties(Struct):
         else:
             found.message_id = None
         if flags & 0x400:
-            found.correlation_id, pos = read_vbin16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.correlation_id = data[pos + 2 : stop]
+            pos = stop
         else:
             found.correlation_id = None
         if flags & 0x800:
-            found.reply_to, pos = read_struct(ReplyTo, data, pos, end)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.reply_to = ReplyTo.decode(data, pos + 2, stop)
+            pos = stop
         else:
             found.reply_to = None
         if flags & 0x1000:
-            found.content_type, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.content_type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.content_type = None
         if flags & 0x2000:
-            found.content_encoding, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.content_encoding = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.content_encoding = None
         if flags & 0x4000:
-            found.user_id, pos = read_vbin16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.user_id = data[pos + 2 : stop]
+            pos = stop
         else:
             found.user_id = None
         if flags & 0x8000:
-            found.app_id, pos = read_vbin16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.app_id = data[pos + 2 : stop]
+            pos = stop
         else:
             found.app_id = None
         if flags & 0x1:
@@ -626,6 +649,7 @@ class Acquired(Struct):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("transfers",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("transfers",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("transfers",)
 
     transfers: SequenceSet | None
 
@@ -638,12 +662,13 @@ class Acquired(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         transfers = self.transfers
         if transfers is not None:
             flags |= 0x100
             parts.append(pack_sequence_set(transfers))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -682,12 +707,13 @@ class MessageResumeResult(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         offset = self.offset
         if offset is not None:
             flags |= 0x100
             parts.append(_pack_Q(offset))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -716,6 +742,7 @@ class XaResult(Struct):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("status",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("status",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("status",)
 
     status: int | None
 
@@ -728,12 +755,13 @@ class XaResult(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         status = self.status
         if status is not None:
             flags |= 0x100
             parts.append(_pack_H(status))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -764,6 +792,7 @@ class Xid(Struct):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("format", "global_id", "branch_id")
     REQUIRED: ClassVar[tuple[str, ...]] = ("format", "global_id", "branch_id")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("format", "global_id", "branch_id")
 
     format: int | None
     global_id: bytes | None
@@ -782,7 +811,7 @@ class Xid(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         format = self.format
         if format is not None:
             flags |= 0x100
@@ -795,7 +824,8 @@ class Xid(Struct):
         if branch_id is not None:
             flags |= 0x400
             parts.append(pack_vbin8(branch_id))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -808,11 +838,15 @@ class Xid(Struct):
         else:
             found.format = None
         if flags & 0x200:
-            found.global_id, pos = read_vbin8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.global_id = data[pos + 1 : stop]
+            pos = stop
         else:
             found.global_id = None
         if flags & 0x400:
-            found.branch_id, pos = read_vbin8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.branch_id = data[pos + 1 : stop]
+            pos = stop
         else:
             found.branch_id = None
         return found, pos
@@ -832,6 +866,7 @@ class GetTimeoutResult(Struct):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("timeout",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("timeout",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("timeout",)
 
     timeout: int | None
 
@@ -844,12 +879,13 @@ class GetTimeoutResult(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         timeout = self.timeout
         if timeout is not None:
             flags |= 0x100
             parts.append(_pack_I(timeout))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -878,6 +914,7 @@ class RecoverResult(Struct):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("in_doubt",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("in_doubt",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("in_doubt",)
 
     in_doubt: Sequence[Any] | None
 
@@ -890,12 +927,13 @@ class RecoverResult(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         in_doubt = self.in_doubt
         if in_doubt is not None:
             flags |= 0x100
             parts.append(pack_array(in_doubt))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -946,7 +984,7 @@ class ExchangeQueryResult(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         type = self.type
         if type is not None:
             flags |= 0x100
@@ -959,7 +997,8 @@ class ExchangeQueryResult(Struct):
         if arguments is not None:
             flags |= 0x800
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -967,7 +1006,9 @@ class ExchangeQueryResult(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.type, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.type = None
         found.durable = flags & 0x200 != 0
@@ -1032,7 +1073,7 @@ class ExchangeBoundResult(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         if self.exchange_not_found:
             flags |= 0x100
         if self.queue_not_found:
@@ -1043,7 +1084,8 @@ class ExchangeBoundResult(Struct):
             flags |= 0x800
         if self.args_not_matched:
             flags |= 0x1000
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1130,7 +1172,7 @@ class QueueQueryResult(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -1157,7 +1199,8 @@ class QueueQueryResult(Struct):
         if subscriber_count is not None:
             flags |= 0x8000
             parts.append(_pack_I(subscriber_count))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1165,11 +1208,15 @@ class QueueQueryResult(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x200:
-            found.alternate_exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.alternate_exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.alternate_exchange = None
         found.durable = flags & 0x400 != 0
@@ -1269,7 +1316,7 @@ class FileProperties(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         content_type = self.content_type
         if content_type is not None:
             flags |= 0x100
@@ -1306,7 +1353,8 @@ class FileProperties(Struct):
         if cluster_id is not None:
             flags |= 0x1
             parts.append(pack_str8(cluster_id))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1314,11 +1362,15 @@ class FileProperties(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.content_type, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.content_type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.content_type = None
         if flags & 0x200:
-            found.content_encoding, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.content_encoding = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.content_encoding = None
         if flags & 0x400:
@@ -1331,15 +1383,21 @@ class FileProperties(Struct):
         else:
             found.priority = None
         if flags & 0x1000:
-            found.reply_to, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.reply_to = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.reply_to = None
         if flags & 0x2000:
-            found.message_id, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.message_id = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.message_id = None
         if flags & 0x4000:
-            found.filename, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.filename = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.filename = None
         if flags & 0x8000:
@@ -1348,7 +1406,9 @@ class FileProperties(Struct):
         else:
             found.timestamp = None
         if flags & 0x1:
-            found.cluster_id, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.cluster_id = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.cluster_id = None
         return found, pos
@@ -1401,7 +1461,7 @@ class StreamProperties(Struct):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         content_type = self.content_type
         if content_type is not None:
             flags |= 0x100
@@ -1422,7 +1482,8 @@ class StreamProperties(Struct):
         if timestamp is not None:
             flags |= 0x1000
             parts.append(_pack_q(timestamp))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1430,11 +1491,15 @@ class StreamProperties(Struct):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.content_type, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.content_type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.content_type = None
         if flags & 0x200:
-            found.content_encoding, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.content_encoding = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.content_encoding = None
         if flags & 0x400:
@@ -1468,6 +1533,8 @@ class ConnectionStart(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("server_properties", "mechanisms", "locales")
     REQUIRED: ClassVar[tuple[str, ...]] = ("mechanisms", "locales")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("mechanisms", "locales")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("connection.start-ok",)
 
     server_properties: Mapping[str, Any] | None
@@ -1487,7 +1554,7 @@ class ConnectionStart(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         server_properties = self.server_properties
         if server_properties is not None:
             flags |= 0x100
@@ -1500,7 +1567,8 @@ class ConnectionStart(Control):
         if locales is not None:
             flags |= 0x400
             parts.append(pack_array(locales))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1542,7 +1610,9 @@ class ConnectionStartOk(Control):
         "locale",
     )
     REQUIRED: ClassVar[tuple[str, ...]] = ("mechanism", "response", "locale")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("mechanism", "response")
     SECRETS: ClassVar[tuple[str, ...]] = ("response",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     client_properties: Mapping[str, Any] | None
     mechanism: str | None
@@ -1564,7 +1634,7 @@ class ConnectionStartOk(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         client_properties = self.client_properties
         if client_properties is not None:
             flags |= 0x100
@@ -1581,7 +1651,8 @@ class ConnectionStartOk(Control):
         if locale is not None:
             flags |= 0x800
             parts.append(pack_str8(locale))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1593,15 +1664,21 @@ class ConnectionStartOk(Control):
         else:
             found.client_properties = None
         if flags & 0x200:
-            found.mechanism, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.mechanism = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.mechanism = None
         if flags & 0x400:
-            found.response, pos = read_vbin32(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.response = data[pos + 4 : stop]
+            pos = stop
         else:
             found.response = None
         if flags & 0x800:
-            found.locale, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.locale = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.locale = None
         return found, pos
@@ -1619,6 +1696,8 @@ class ConnectionSecure(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("challenge",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("challenge",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("challenge",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("connection.secure-ok",)
 
     challenge: bytes | None
@@ -1632,12 +1711,13 @@ class ConnectionSecure(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         challenge = self.challenge
         if challenge is not None:
             flags |= 0x100
             parts.append(pack_vbin32(challenge))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1645,7 +1725,9 @@ class ConnectionSecure(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.challenge, pos = read_vbin32(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.challenge = data[pos + 4 : stop]
+            pos = stop
         else:
             found.challenge = None
         return found, pos
@@ -1663,7 +1745,9 @@ class ConnectionSecureOk(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("response",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("response",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("response",)
     SECRETS: ClassVar[tuple[str, ...]] = ("response",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     response: bytes | None
 
@@ -1676,12 +1760,13 @@ class ConnectionSecureOk(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         response = self.response
         if response is not None:
             flags |= 0x100
             parts.append(pack_vbin32(response))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1689,7 +1774,9 @@ class ConnectionSecureOk(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.response, pos = read_vbin32(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.response = data[pos + 4 : stop]
+            pos = stop
         else:
             found.response = None
         return found, pos
@@ -1714,6 +1801,7 @@ class ConnectionTune(Control):
         "heartbeat_min",
         "heartbeat_max",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("connection.tune-ok",)
 
     channel_max: int | None
@@ -1736,7 +1824,7 @@ class ConnectionTune(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         channel_max = self.channel_max
         if channel_max is not None:
             flags |= 0x100
@@ -1753,7 +1841,8 @@ class ConnectionTune(Control):
         if heartbeat_max is not None:
             flags |= 0x800
             parts.append(_pack_H(heartbeat_max))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1797,6 +1886,8 @@ class ConnectionTuneOk(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("channel_max", "max_frame_size", "heartbeat")
     REQUIRED: ClassVar[tuple[str, ...]] = ("channel_max",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("channel_max",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     channel_max: int | None
     max_frame_size: int | None
@@ -1815,7 +1906,7 @@ class ConnectionTuneOk(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         channel_max = self.channel_max
         if channel_max is not None:
             flags |= 0x100
@@ -1828,7 +1919,8 @@ class ConnectionTuneOk(Control):
         if heartbeat is not None:
             flags |= 0x400
             parts.append(_pack_H(heartbeat))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1867,6 +1959,7 @@ class ConnectionOpen(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("virtual_host", "capabilities", "insist")
     REQUIRED: ClassVar[tuple[str, ...]] = ("virtual_host",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("connection.open-ok", "connection.redirect")
 
     virtual_host: str | None
@@ -1886,7 +1979,7 @@ class ConnectionOpen(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         virtual_host = self.virtual_host
         if virtual_host is not None:
             flags |= 0x100
@@ -1897,7 +1990,8 @@ class ConnectionOpen(Control):
             parts.append(pack_array(capabilities))
         if self.insist:
             flags |= 0x400
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1905,7 +1999,9 @@ class ConnectionOpen(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.virtual_host, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.virtual_host = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.virtual_host = None
         if flags & 0x200:
@@ -1927,6 +2023,7 @@ class ConnectionOpenOk(Control):
         ("known_hosts", "array"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("known_hosts",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     known_hosts: Sequence[Any] | None
 
@@ -1939,12 +2036,13 @@ class ConnectionOpenOk(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         known_hosts = self.known_hosts
         if known_hosts is not None:
             flags |= 0x100
             parts.append(pack_array(known_hosts))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -1971,6 +2069,8 @@ class ConnectionRedirect(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("host", "known_hosts")
     REQUIRED: ClassVar[tuple[str, ...]] = ("host",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("host",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     host: str | None
     known_hosts: Sequence[Any] | None
@@ -1986,7 +2086,7 @@ class ConnectionRedirect(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         host = self.host
         if host is not None:
             flags |= 0x100
@@ -1995,7 +2095,8 @@ class ConnectionRedirect(Control):
         if known_hosts is not None:
             flags |= 0x200
             parts.append(pack_array(known_hosts))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2003,7 +2104,9 @@ class ConnectionRedirect(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.host, pos = read_str16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.host = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.host = None
         if flags & 0x200:
@@ -2020,6 +2123,7 @@ class ConnectionHeartbeat(Control):
 
     NAME: ClassVar[str] = "connection.heartbeat"
     CODE: ClassVar[int] = 0x010A
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2039,6 +2143,8 @@ class ConnectionClose(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("reply_code", "reply_text")
     REQUIRED: ClassVar[tuple[str, ...]] = ("reply_code",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("reply_code",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESPONSES: ClassVar[tuple[str, ...]] = ("connection.close-ok",)
 
     reply_code: int | None
@@ -2055,7 +2161,7 @@ class ConnectionClose(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         reply_code = self.reply_code
         if reply_code is not None:
             flags |= 0x100
@@ -2064,7 +2170,8 @@ class ConnectionClose(Control):
         if reply_text is not None:
             flags |= 0x200
             parts.append(pack_str8(reply_text))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2077,7 +2184,9 @@ class ConnectionClose(Control):
         else:
             found.reply_code = None
         if flags & 0x200:
-            found.reply_text, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.reply_text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.reply_text = None
         return found, pos
@@ -2090,6 +2199,7 @@ class ConnectionCloseOk(Control):
 
     NAME: ClassVar[str] = "connection.close-ok"
     CODE: ClassVar[int] = 0x010C
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2109,6 +2219,8 @@ class SessionAttach(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("name", "force")
     REQUIRED: ClassVar[tuple[str, ...]] = ("name",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("name",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESPONSES: ClassVar[tuple[str, ...]] = ("session.attached", "session.detached")
 
     name: bytes | None
@@ -2125,14 +2237,15 @@ class SessionAttach(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         name = self.name
         if name is not None:
             flags |= 0x100
             parts.append(pack_vbin16(name))
         if self.force:
             flags |= 0x200
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2140,7 +2253,9 @@ class SessionAttach(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.name, pos = read_vbin16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.name = data[pos + 2 : stop]
+            pos = stop
         else:
             found.name = None
         found.force = flags & 0x200 != 0
@@ -2159,6 +2274,8 @@ class SessionAttached(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("name",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("name",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("name",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     name: bytes | None
 
@@ -2171,12 +2288,13 @@ class SessionAttached(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         name = self.name
         if name is not None:
             flags |= 0x100
             parts.append(pack_vbin16(name))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2184,7 +2302,9 @@ class SessionAttached(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.name, pos = read_vbin16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.name = data[pos + 2 : stop]
+            pos = stop
         else:
             found.name = None
         return found, pos
@@ -2202,6 +2322,8 @@ class SessionDetach(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("name",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("name",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("name",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESPONSES: ClassVar[tuple[str, ...]] = ("session.detached",)
 
     name: bytes | None
@@ -2215,12 +2337,13 @@ class SessionDetach(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         name = self.name
         if name is not None:
             flags |= 0x100
             parts.append(pack_vbin16(name))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2228,7 +2351,9 @@ class SessionDetach(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.name, pos = read_vbin16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.name = data[pos + 2 : stop]
+            pos = stop
         else:
             found.name = None
         return found, pos
@@ -2247,6 +2372,8 @@ class SessionDetached(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("name", "code")
     REQUIRED: ClassVar[tuple[str, ...]] = ("name", "code")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("name", "code")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     name: bytes | None
     code: int | None
@@ -2262,7 +2389,7 @@ class SessionDetached(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         name = self.name
         if name is not None:
             flags |= 0x100
@@ -2271,7 +2398,8 @@ class SessionDetached(Control):
         if code is not None:
             flags |= 0x200
             parts.append(_pack_B(code))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2279,7 +2407,9 @@ class SessionDetached(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.name, pos = read_vbin16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.name = data[pos + 2 : stop]
+            pos = stop
         else:
             found.name = None
         if flags & 0x200:
@@ -2301,6 +2431,7 @@ class SessionRequestTimeout(Control):
         ("timeout", "uint32"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("timeout",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESPONSES: ClassVar[tuple[str, ...]] = ("session.timeout",)
 
     timeout: int | None
@@ -2314,12 +2445,13 @@ class SessionRequestTimeout(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         timeout = self.timeout
         if timeout is not None:
             flags |= 0x100
             parts.append(_pack_I(timeout))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2345,6 +2477,7 @@ class SessionTimeout(Control):
         ("timeout", "uint32"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("timeout",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     timeout: int | None
 
@@ -2357,12 +2490,13 @@ class SessionTimeout(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         timeout = self.timeout
         if timeout is not None:
             flags |= 0x100
             parts.append(_pack_I(timeout))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2390,6 +2524,8 @@ class SessionCommandPoint(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("command_id", "command_offset")
     REQUIRED: ClassVar[tuple[str, ...]] = ("command_id", "command_offset")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("command_id", "command_offset")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     command_id: int | None
     command_offset: int | None
@@ -2405,7 +2541,7 @@ class SessionCommandPoint(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         command_id = self.command_id
         if command_id is not None:
             flags |= 0x100
@@ -2414,7 +2550,8 @@ class SessionCommandPoint(Control):
         if command_offset is not None:
             flags |= 0x200
             parts.append(_pack_Q(command_offset))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2447,6 +2584,8 @@ class SessionExpected(Control):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("commands", "fragments")
     REQUIRED: ClassVar[tuple[str, ...]] = ("commands",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("commands",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     commands: SequenceSet | None
     fragments: bytes | None
@@ -2462,7 +2601,7 @@ class SessionExpected(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         commands = self.commands
         if commands is not None:
             flags |= 0x100
@@ -2471,7 +2610,8 @@ class SessionExpected(Control):
         if fragments is not None:
             flags |= 0x200
             parts.append(pack_vbin32(fragments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2483,7 +2623,9 @@ class SessionExpected(Control):
         else:
             found.commands = None
         if flags & 0x200:
-            found.fragments, pos = read_vbin32(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.fragments = data[pos + 4 : stop]
+            pos = stop
         else:
             found.fragments = None
         return found, pos
@@ -2501,6 +2643,7 @@ class SessionConfirmed(Control):
         ("fragments", "fragments"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("commands", "fragments")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     commands: SequenceSet | None
     fragments: bytes | None
@@ -2516,7 +2659,7 @@ class SessionConfirmed(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         commands = self.commands
         if commands is not None:
             flags |= 0x100
@@ -2525,7 +2668,8 @@ class SessionConfirmed(Control):
         if fragments is not None:
             flags |= 0x200
             parts.append(pack_vbin32(fragments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2537,7 +2681,9 @@ class SessionConfirmed(Control):
         else:
             found.commands = None
         if flags & 0x200:
-            found.fragments, pos = read_vbin32(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.fragments = data[pos + 4 : stop]
+            pos = stop
         else:
             found.fragments = None
         return found, pos
@@ -2555,6 +2701,7 @@ class SessionCompleted(Control):
         ("timely_reply", "bit"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("commands", "timely_reply")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     commands: SequenceSet | None
     timely_reply: bool
@@ -2570,14 +2717,15 @@ class SessionCompleted(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         commands = self.commands
         if commands is not None:
             flags |= 0x100
             parts.append(pack_sequence_set(commands))
         if self.timely_reply:
             flags |= 0x200
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2603,6 +2751,7 @@ class SessionKnownCompleted(Control):
         ("commands", "sequence-set"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("commands",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     commands: SequenceSet | None
 
@@ -2615,12 +2764,13 @@ class SessionKnownCompleted(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         commands = self.commands
         if commands is not None:
             flags |= 0x100
             parts.append(pack_sequence_set(commands))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2647,6 +2797,7 @@ class SessionFlush(Control):
         ("completed", "bit"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("expected", "confirmed", "completed")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     expected: bool
     confirmed: bool
@@ -2665,14 +2816,15 @@ class SessionFlush(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         if self.expected:
             flags |= 0x100
         if self.confirmed:
             flags |= 0x200
         if self.completed:
             flags |= 0x400
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2696,6 +2848,7 @@ class SessionGap(Control):
         ("commands", "sequence-set"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("commands",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     commands: SequenceSet | None
 
@@ -2708,12 +2861,13 @@ class SessionGap(Control):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         commands = self.commands
         if commands is not None:
             flags |= 0x100
             parts.append(pack_sequence_set(commands))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2727,20 +2881,21 @@ class SessionGap(Control):
         return found, pos
 
 
-class ExecutionSync(Command):
+class ExecutionSync(Command[None]):
     """execution.sync (0-10 command, code 0x0301)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "execution.sync"
     CODE: ClassVar[int] = 0x0301
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
-class ExecutionResult(Command):
+class ExecutionResult(Command[None]):
     """execution.result (0-10 command, code 0x0302)."""
 
     __slots__ = ("command_id", "value")
@@ -2753,6 +2908,8 @@ class ExecutionResult(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("command_id", "value")
     REQUIRED: ClassVar[tuple[str, ...]] = ("command_id",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("command_id",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     command_id: int | None
     value: Any
@@ -2768,7 +2925,7 @@ class ExecutionResult(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         command_id = self.command_id
         if command_id is not None:
             flags |= 0x100
@@ -2777,7 +2934,8 @@ class ExecutionResult(Command):
         if value is not None:
             flags |= 0x200
             parts.append(pack_struct32(value))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2796,7 +2954,7 @@ class ExecutionResult(Command):
         return found, pos
 
 
-class ExecutionException(Command):
+class ExecutionException(Command[None]):
     """execution.exception (0-10 command, code 0x0303)."""
 
     __slots__ = (
@@ -2830,6 +2988,8 @@ class ExecutionException(Command):
         "error_info",
     )
     REQUIRED: ClassVar[tuple[str, ...]] = ("error_code",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("error_code",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     error_code: int | None
     command_id: int | None
@@ -2860,7 +3020,7 @@ class ExecutionException(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         error_code = self.error_code
         if error_code is not None:
             flags |= 0x100
@@ -2889,7 +3049,8 @@ class ExecutionException(Command):
         if error_info is not None:
             flags |= 0x4000
             parts.append(pack_map(error_info))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2922,7 +3083,9 @@ class ExecutionException(Command):
         else:
             found.field_index = None
         if flags & 0x2000:
-            found.description, pos = read_str16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.description = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.description = None
         if flags & 0x4000:
@@ -2932,7 +3095,7 @@ class ExecutionException(Command):
         return found, pos
 
 
-class MessageTransfer(Command):
+class MessageTransfer(Command[None]):
     """message.transfer (0-10 command, code 0x0401)."""
 
     __slots__ = ("destination", "accept_mode", "acquire_mode")
@@ -2946,6 +3109,7 @@ class MessageTransfer(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination", "accept_mode", "acquire_mode")
     REQUIRED: ClassVar[tuple[str, ...]] = ("accept_mode", "acquire_mode")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     HEADERS: ClassVar[tuple[str, ...]] = (
         "message.delivery-properties",
         "message.fragment-properties",
@@ -2970,7 +3134,7 @@ class MessageTransfer(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         destination = self.destination
         if destination is not None:
             flags |= 0x100
@@ -2983,7 +3147,8 @@ class MessageTransfer(Command):
         if acquire_mode is not None:
             flags |= 0x400
             parts.append(_pack_B(acquire_mode))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -2991,7 +3156,9 @@ class MessageTransfer(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         if flags & 0x200:
@@ -3007,7 +3174,7 @@ class MessageTransfer(Command):
         return found, pos
 
 
-class MessageAccept(Command):
+class MessageAccept(Command[None]):
     """message.accept (0-10 command, code 0x0402)."""
 
     __slots__ = ("transfers",)
@@ -3019,6 +3186,8 @@ class MessageAccept(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("transfers",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("transfers",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("transfers",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     transfers: SequenceSet | None
 
@@ -3031,12 +3200,13 @@ class MessageAccept(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         transfers = self.transfers
         if transfers is not None:
             flags |= 0x100
             parts.append(pack_sequence_set(transfers))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3050,7 +3220,7 @@ class MessageAccept(Command):
         return found, pos
 
 
-class MessageReject(Command):
+class MessageReject(Command[None]):
     """message.reject (0-10 command, code 0x0403)."""
 
     __slots__ = ("transfers", "code", "text")
@@ -3064,6 +3234,8 @@ class MessageReject(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("transfers", "code", "text")
     REQUIRED: ClassVar[tuple[str, ...]] = ("transfers", "code")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("transfers",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     transfers: SequenceSet | None
     code: int | None
@@ -3082,7 +3254,7 @@ class MessageReject(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         transfers = self.transfers
         if transfers is not None:
             flags |= 0x100
@@ -3095,7 +3267,8 @@ class MessageReject(Command):
         if text is not None:
             flags |= 0x400
             parts.append(pack_str8(text))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3112,13 +3285,15 @@ class MessageReject(Command):
         else:
             found.code = None
         if flags & 0x400:
-            found.text, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.text = None
         return found, pos
 
 
-class MessageRelease(Command):
+class MessageRelease(Command[None]):
     """message.release (0-10 command, code 0x0404)."""
 
     __slots__ = ("transfers", "set_redelivered")
@@ -3131,6 +3306,8 @@ class MessageRelease(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("transfers", "set_redelivered")
     REQUIRED: ClassVar[tuple[str, ...]] = ("transfers",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("transfers",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     transfers: SequenceSet | None
     set_redelivered: bool
@@ -3146,14 +3323,15 @@ class MessageRelease(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         transfers = self.transfers
         if transfers is not None:
             flags |= 0x100
             parts.append(pack_sequence_set(transfers))
         if self.set_redelivered:
             flags |= 0x200
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3168,7 +3346,7 @@ class MessageRelease(Command):
         return found, pos
 
 
-class MessageAcquire(Command):
+class MessageAcquire(Command[Acquired]):
     """message.acquire (0-10 command, code 0x0405)."""
 
     __slots__ = ("transfers",)
@@ -3180,6 +3358,8 @@ class MessageAcquire(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("transfers",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("transfers",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("transfers",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "message.acquired"
 
     transfers: SequenceSet | None
@@ -3193,12 +3373,13 @@ class MessageAcquire(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         transfers = self.transfers
         if transfers is not None:
             flags |= 0x100
             parts.append(pack_sequence_set(transfers))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3212,7 +3393,7 @@ class MessageAcquire(Command):
         return found, pos
 
 
-class MessageResume(Command):
+class MessageResume(Command[MessageResumeResult]):
     """message.resume (0-10 command, code 0x0406)."""
 
     __slots__ = ("destination", "resume_id")
@@ -3225,6 +3406,8 @@ class MessageResume(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination", "resume_id")
     REQUIRED: ClassVar[tuple[str, ...]] = ("resume_id",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("resume_id",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESULT: ClassVar[str] = "message.message-resume-result"
 
     destination: str | None
@@ -3241,7 +3424,7 @@ class MessageResume(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         destination = self.destination
         if destination is not None:
             flags |= 0x100
@@ -3250,7 +3433,8 @@ class MessageResume(Command):
         if resume_id is not None:
             flags |= 0x200
             parts.append(pack_str16(resume_id))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3258,17 +3442,21 @@ class MessageResume(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         if flags & 0x200:
-            found.resume_id, pos = read_str16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.resume_id = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.resume_id = None
         return found, pos
 
 
-class MessageSubscribe(Command):
+class MessageSubscribe(Command[None]):
     """message.subscribe (0-10 command, code 0x0407)."""
 
     __slots__ = (
@@ -3305,6 +3493,8 @@ class MessageSubscribe(Command):
         "arguments",
     )
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue", "accept_mode", "acquire_mode")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     queue: str | None
     destination: str | None
@@ -3338,7 +3528,7 @@ class MessageSubscribe(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -3369,7 +3559,8 @@ class MessageSubscribe(Command):
         if arguments is not None:
             flags |= 0x8000
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3377,11 +3568,15 @@ class MessageSubscribe(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x200:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         if flags & 0x400:
@@ -3396,7 +3591,9 @@ class MessageSubscribe(Command):
             found.acquire_mode = None
         found.exclusive = flags & 0x1000 != 0
         if flags & 0x2000:
-            found.resume_id, pos = read_str16(data, pos)
+            stop = pos + 2 + _read_H(data, pos)[0]
+            found.resume_id = data[pos + 2 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.resume_id = None
         if flags & 0x4000:
@@ -3411,7 +3608,7 @@ class MessageSubscribe(Command):
         return found, pos
 
 
-class MessageCancel(Command):
+class MessageCancel(Command[None]):
     """message.cancel (0-10 command, code 0x0408)."""
 
     __slots__ = ("destination",)
@@ -3423,6 +3620,8 @@ class MessageCancel(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("destination",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("destination",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     destination: str | None
 
@@ -3435,12 +3634,13 @@ class MessageCancel(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         destination = self.destination
         if destination is not None:
             flags |= 0x100
             parts.append(pack_str8(destination))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3448,13 +3648,15 @@ class MessageCancel(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         return found, pos
 
 
-class MessageSetFlowMode(Command):
+class MessageSetFlowMode(Command[None]):
     """message.set-flow-mode (0-10 command, code 0x0409)."""
 
     __slots__ = ("destination", "flow_mode")
@@ -3467,6 +3669,8 @@ class MessageSetFlowMode(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination", "flow_mode")
     REQUIRED: ClassVar[tuple[str, ...]] = ("flow_mode",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("flow_mode",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     destination: str | None
     flow_mode: int | None
@@ -3482,7 +3686,7 @@ class MessageSetFlowMode(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         destination = self.destination
         if destination is not None:
             flags |= 0x100
@@ -3491,7 +3695,8 @@ class MessageSetFlowMode(Command):
         if flow_mode is not None:
             flags |= 0x200
             parts.append(_pack_B(flow_mode))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3499,7 +3704,9 @@ class MessageSetFlowMode(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         if flags & 0x200:
@@ -3510,7 +3717,7 @@ class MessageSetFlowMode(Command):
         return found, pos
 
 
-class MessageFlow(Command):
+class MessageFlow(Command[None]):
     """message.flow (0-10 command, code 0x040a)."""
 
     __slots__ = ("destination", "unit", "value")
@@ -3524,6 +3731,8 @@ class MessageFlow(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination", "unit", "value")
     REQUIRED: ClassVar[tuple[str, ...]] = ("unit",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("unit",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     destination: str | None
     unit: int | None
@@ -3542,7 +3751,7 @@ class MessageFlow(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         destination = self.destination
         if destination is not None:
             flags |= 0x100
@@ -3555,7 +3764,8 @@ class MessageFlow(Command):
         if value is not None:
             flags |= 0x400
             parts.append(_pack_I(value))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3563,7 +3773,9 @@ class MessageFlow(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         if flags & 0x200:
@@ -3579,7 +3791,7 @@ class MessageFlow(Command):
         return found, pos
 
 
-class MessageFlush(Command):
+class MessageFlush(Command[None]):
     """message.flush (0-10 command, code 0x040b)."""
 
     __slots__ = ("destination",)
@@ -3590,6 +3802,7 @@ class MessageFlush(Command):
         ("destination", "str8"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     destination: str | None
 
@@ -3602,12 +3815,13 @@ class MessageFlush(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         destination = self.destination
         if destination is not None:
             flags |= 0x100
             parts.append(pack_str8(destination))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3615,13 +3829,15 @@ class MessageFlush(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         return found, pos
 
 
-class MessageStop(Command):
+class MessageStop(Command[None]):
     """message.stop (0-10 command, code 0x040c)."""
 
     __slots__ = ("destination",)
@@ -3632,6 +3848,7 @@ class MessageStop(Command):
         ("destination", "str8"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("destination",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     destination: str | None
 
@@ -3644,12 +3861,13 @@ class MessageStop(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         destination = self.destination
         if destination is not None:
             flags |= 0x100
             parts.append(pack_str8(destination))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3657,65 +3875,71 @@ class MessageStop(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.destination, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.destination = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.destination = None
         return found, pos
 
 
-class TxSelect(Command):
+class TxSelect(Command[None]):
     """tx.select (0-10 command, code 0x0501)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "tx.select"
     CODE: ClassVar[int] = 0x0501
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
-class TxCommit(Command):
+class TxCommit(Command[None]):
     """tx.commit (0-10 command, code 0x0502)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "tx.commit"
     CODE: ClassVar[int] = 0x0502
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
-class TxRollback(Command):
+class TxRollback(Command[None]):
     """tx.rollback (0-10 command, code 0x0503)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "tx.rollback"
     CODE: ClassVar[int] = 0x0503
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
-class DtxSelect(Command):
+class DtxSelect(Command[None]):
     """dtx.select (0-10 command, code 0x0601)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "dtx.select"
     CODE: ClassVar[int] = 0x0601
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
-class DtxStart(Command):
+class DtxStart(Command[XaResult]):
     """dtx.start (0-10 command, code 0x0602)."""
 
     __slots__ = ("xid", "join", "resume")
@@ -3729,6 +3953,8 @@ class DtxStart(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid", "join", "resume")
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "dtx.xa-result"
 
     xid: Xid | None
@@ -3748,7 +3974,7 @@ class DtxStart(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
@@ -3757,7 +3983,8 @@ class DtxStart(Command):
             flags |= 0x200
         if self.resume:
             flags |= 0x400
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3765,7 +3992,7 @@ class DtxStart(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         found.join = flags & 0x200 != 0
@@ -3773,7 +4000,7 @@ class DtxStart(Command):
         return found, pos
 
 
-class DtxEnd(Command):
+class DtxEnd(Command[XaResult]):
     """dtx.end (0-10 command, code 0x0603)."""
 
     __slots__ = ("xid", "fail", "suspend")
@@ -3787,6 +4014,8 @@ class DtxEnd(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid", "fail", "suspend")
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "dtx.xa-result"
 
     xid: Xid | None
@@ -3806,7 +4035,7 @@ class DtxEnd(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
@@ -3815,7 +4044,8 @@ class DtxEnd(Command):
             flags |= 0x200
         if self.suspend:
             flags |= 0x400
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3823,7 +4053,7 @@ class DtxEnd(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         found.fail = flags & 0x200 != 0
@@ -3831,7 +4061,7 @@ class DtxEnd(Command):
         return found, pos
 
 
-class DtxCommit(Command):
+class DtxCommit(Command[XaResult]):
     """dtx.commit (0-10 command, code 0x0604)."""
 
     __slots__ = ("xid", "one_phase")
@@ -3844,6 +4074,8 @@ class DtxCommit(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid", "one_phase")
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "dtx.xa-result"
 
     xid: Xid | None
@@ -3860,14 +4092,15 @@ class DtxCommit(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
             parts.append(xid.encode_sized())
         if self.one_phase:
             flags |= 0x200
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3875,14 +4108,14 @@ class DtxCommit(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         found.one_phase = flags & 0x200 != 0
         return found, pos
 
 
-class DtxForget(Command):
+class DtxForget(Command[None]):
     """dtx.forget (0-10 command, code 0x0605)."""
 
     __slots__ = ("xid",)
@@ -3894,6 +4127,8 @@ class DtxForget(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     xid: Xid | None
 
@@ -3906,12 +4141,13 @@ class DtxForget(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
             parts.append(xid.encode_sized())
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3919,13 +4155,13 @@ class DtxForget(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         return found, pos
 
 
-class DtxGetTimeout(Command):
+class DtxGetTimeout(Command[GetTimeoutResult]):
     """dtx.get-timeout (0-10 command, code 0x0606)."""
 
     __slots__ = ("xid",)
@@ -3937,6 +4173,8 @@ class DtxGetTimeout(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "dtx.get-timeout-result"
 
     xid: Xid | None
@@ -3950,12 +4188,13 @@ class DtxGetTimeout(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
             parts.append(xid.encode_sized())
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -3963,13 +4202,13 @@ class DtxGetTimeout(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         return found, pos
 
 
-class DtxPrepare(Command):
+class DtxPrepare(Command[XaResult]):
     """dtx.prepare (0-10 command, code 0x0607)."""
 
     __slots__ = ("xid",)
@@ -3981,6 +4220,8 @@ class DtxPrepare(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "dtx.xa-result"
 
     xid: Xid | None
@@ -3994,12 +4235,13 @@ class DtxPrepare(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
             parts.append(xid.encode_sized())
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4007,19 +4249,20 @@ class DtxPrepare(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         return found, pos
 
 
-class DtxRecover(Command):
+class DtxRecover(Command[RecoverResult]):
     """dtx.recover (0-10 command, code 0x0608)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "dtx.recover"
     CODE: ClassVar[int] = 0x0608
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "dtx.recover-result"
 
     @classmethod
@@ -4027,7 +4270,7 @@ class DtxRecover(Command):
         return cls(), pos + cls.PACK
 
 
-class DtxRollback(Command):
+class DtxRollback(Command[XaResult]):
     """dtx.rollback (0-10 command, code 0x0609)."""
 
     __slots__ = ("xid",)
@@ -4039,6 +4282,8 @@ class DtxRollback(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "dtx.xa-result"
 
     xid: Xid | None
@@ -4052,12 +4297,13 @@ class DtxRollback(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
             parts.append(xid.encode_sized())
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4065,13 +4311,13 @@ class DtxRollback(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         return found, pos
 
 
-class DtxSetTimeout(Command):
+class DtxSetTimeout(Command[None]):
     """dtx.set-timeout (0-10 command, code 0x060a)."""
 
     __slots__ = ("xid", "timeout")
@@ -4084,6 +4330,8 @@ class DtxSetTimeout(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("xid", "timeout")
     REQUIRED: ClassVar[tuple[str, ...]] = ("xid", "timeout")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("xid", "timeout")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     xid: Xid | None
     timeout: int | None
@@ -4099,7 +4347,7 @@ class DtxSetTimeout(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         xid = self.xid
         if xid is not None:
             flags |= 0x100
@@ -4108,7 +4356,8 @@ class DtxSetTimeout(Command):
         if timeout is not None:
             flags |= 0x200
             parts.append(_pack_I(timeout))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4116,7 +4365,7 @@ class DtxSetTimeout(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.xid, pos = read_struct(Xid, data, pos, end)
+            found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
         if flags & 0x200:
@@ -4127,7 +4376,7 @@ class DtxSetTimeout(Command):
         return found, pos
 
 
-class ExchangeDeclare(Command):
+class ExchangeDeclare(Command[None]):
     """exchange.declare (0-10 command, code 0x0701)."""
 
     __slots__ = (
@@ -4161,6 +4410,8 @@ class ExchangeDeclare(Command):
         "arguments",
     )
     REQUIRED: ClassVar[tuple[str, ...]] = ("exchange", "type")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("exchange", "type")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     exchange: str | None
     type: str | None
@@ -4191,7 +4442,7 @@ class ExchangeDeclare(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
@@ -4214,7 +4465,8 @@ class ExchangeDeclare(Command):
         if arguments is not None:
             flags |= 0x4000
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4222,15 +4474,21 @@ class ExchangeDeclare(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x200:
-            found.type, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.type = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.type = None
         if flags & 0x400:
-            found.alternate_exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.alternate_exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.alternate_exchange = None
         found.passive = flags & 0x800 != 0
@@ -4243,7 +4501,7 @@ class ExchangeDeclare(Command):
         return found, pos
 
 
-class ExchangeDelete(Command):
+class ExchangeDelete(Command[None]):
     """exchange.delete (0-10 command, code 0x0702)."""
 
     __slots__ = ("exchange", "if_unused")
@@ -4256,6 +4514,8 @@ class ExchangeDelete(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("exchange", "if_unused")
     REQUIRED: ClassVar[tuple[str, ...]] = ("exchange",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("exchange",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     exchange: str | None
     if_unused: bool
@@ -4271,14 +4531,15 @@ class ExchangeDelete(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
             parts.append(pack_str8(exchange))
         if self.if_unused:
             flags |= 0x200
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4286,14 +4547,16 @@ class ExchangeDelete(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         found.if_unused = flags & 0x200 != 0
         return found, pos
 
 
-class ExchangeQuery(Command):
+class ExchangeQuery(Command[ExchangeQueryResult]):
     """exchange.query (0-10 command, code 0x0703)."""
 
     __slots__ = ("name",)
@@ -4304,6 +4567,7 @@ class ExchangeQuery(Command):
         ("name", "str8"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("name",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "exchange.exchange-query-result"
 
     name: str | None
@@ -4317,12 +4581,13 @@ class ExchangeQuery(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         name = self.name
         if name is not None:
             flags |= 0x100
             parts.append(pack_str8(name))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4330,13 +4595,15 @@ class ExchangeQuery(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.name, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.name = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.name = None
         return found, pos
 
 
-class ExchangeBind(Command):
+class ExchangeBind(Command[None]):
     """exchange.bind (0-10 command, code 0x0704)."""
 
     __slots__ = ("queue", "exchange", "binding_key", "arguments")
@@ -4351,6 +4618,8 @@ class ExchangeBind(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("queue", "exchange", "binding_key", "arguments")
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue", "exchange", "binding_key")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue", "exchange", "binding_key")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     queue: str | None
     exchange: str | None
@@ -4372,7 +4641,7 @@ class ExchangeBind(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -4389,7 +4658,8 @@ class ExchangeBind(Command):
         if arguments is not None:
             flags |= 0x800
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4397,15 +4667,21 @@ class ExchangeBind(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x200:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x400:
-            found.binding_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.binding_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.binding_key = None
         if flags & 0x800:
@@ -4415,7 +4691,7 @@ class ExchangeBind(Command):
         return found, pos
 
 
-class ExchangeUnbind(Command):
+class ExchangeUnbind(Command[None]):
     """exchange.unbind (0-10 command, code 0x0705)."""
 
     __slots__ = ("queue", "exchange", "binding_key")
@@ -4429,6 +4705,8 @@ class ExchangeUnbind(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("queue", "exchange", "binding_key")
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue", "exchange", "binding_key")
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue", "exchange", "binding_key")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     queue: str | None
     exchange: str | None
@@ -4447,7 +4725,7 @@ class ExchangeUnbind(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -4460,7 +4738,8 @@ class ExchangeUnbind(Command):
         if binding_key is not None:
             flags |= 0x400
             parts.append(pack_str8(binding_key))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4468,21 +4747,27 @@ class ExchangeUnbind(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x200:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x400:
-            found.binding_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.binding_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.binding_key = None
         return found, pos
 
 
-class ExchangeBound(Command):
+class ExchangeBound(Command[ExchangeBoundResult]):
     """exchange.bound (0-10 command, code 0x0706)."""
 
     __slots__ = ("exchange", "queue", "binding_key", "arguments")
@@ -4497,6 +4782,7 @@ class ExchangeBound(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("exchange", "queue", "binding_key", "arguments")
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "exchange.exchange-bound-result"
 
     exchange: str | None
@@ -4519,7 +4805,7 @@ class ExchangeBound(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
@@ -4536,7 +4822,8 @@ class ExchangeBound(Command):
         if arguments is not None:
             flags |= 0x800
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4544,15 +4831,21 @@ class ExchangeBound(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x200:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x400:
-            found.binding_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.binding_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.binding_key = None
         if flags & 0x800:
@@ -4562,7 +4855,7 @@ class ExchangeBound(Command):
         return found, pos
 
 
-class QueueDeclare(Command):
+class QueueDeclare(Command[None]):
     """queue.declare (0-10 command, code 0x0801)."""
 
     __slots__ = (
@@ -4596,6 +4889,8 @@ class QueueDeclare(Command):
         "arguments",
     )
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     queue: str | None
     alternate_exchange: str | None
@@ -4626,7 +4921,7 @@ class QueueDeclare(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -4647,7 +4942,8 @@ class QueueDeclare(Command):
         if arguments is not None:
             flags |= 0x4000
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4655,11 +4951,15 @@ class QueueDeclare(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x200:
-            found.alternate_exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.alternate_exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.alternate_exchange = None
         found.passive = flags & 0x400 != 0
@@ -4673,7 +4973,7 @@ class QueueDeclare(Command):
         return found, pos
 
 
-class QueueDelete(Command):
+class QueueDelete(Command[None]):
     """queue.delete (0-10 command, code 0x0802)."""
 
     __slots__ = ("queue", "if_unused", "if_empty")
@@ -4687,6 +4987,8 @@ class QueueDelete(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("queue", "if_unused", "if_empty")
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     queue: str | None
     if_unused: bool
@@ -4705,7 +5007,7 @@ class QueueDelete(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -4714,7 +5016,8 @@ class QueueDelete(Command):
             flags |= 0x200
         if self.if_empty:
             flags |= 0x400
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4722,7 +5025,9 @@ class QueueDelete(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         found.if_unused = flags & 0x200 != 0
@@ -4730,7 +5035,7 @@ class QueueDelete(Command):
         return found, pos
 
 
-class QueuePurge(Command):
+class QueuePurge(Command[None]):
     """queue.purge (0-10 command, code 0x0803)."""
 
     __slots__ = ("queue",)
@@ -4742,6 +5047,8 @@ class QueuePurge(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("queue",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     queue: str | None
 
@@ -4754,12 +5061,13 @@ class QueuePurge(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
             parts.append(pack_str8(queue))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4767,13 +5075,15 @@ class QueuePurge(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         return found, pos
 
 
-class QueueQuery(Command):
+class QueueQuery(Command[QueueQueryResult]):
     """queue.query (0-10 command, code 0x0804)."""
 
     __slots__ = ("queue",)
@@ -4785,6 +5095,8 @@ class QueueQuery(Command):
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("queue",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESULT: ClassVar[str] = "queue.queue-query-result"
 
     queue: str | None
@@ -4798,12 +5110,13 @@ class QueueQuery(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
             parts.append(pack_str8(queue))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4811,13 +5124,15 @@ class QueueQuery(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         return found, pos
 
 
-class FileQos(Command):
+class FileQos(Command[None]):
     """file.qos (0-10 command, code 0x0901)."""
 
     __slots__ = ("prefetch_size", "prefetch_count", "global_")
@@ -4830,6 +5145,7 @@ class FileQos(Command):
         ("global_", "bit"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("prefetch_size", "prefetch_count", "global_")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("file.qos-ok",)
 
     prefetch_size: int | None
@@ -4849,7 +5165,7 @@ class FileQos(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         prefetch_size = self.prefetch_size
         if prefetch_size is not None:
             flags |= 0x100
@@ -4860,7 +5176,8 @@ class FileQos(Command):
             parts.append(_pack_H(prefetch_count))
         if self.global_:
             flags |= 0x400
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4881,20 +5198,21 @@ class FileQos(Command):
         return found, pos
 
 
-class FileQosOk(Command):
+class FileQosOk(Command[None]):
     """file.qos-ok (0-10 command, code 0x0902)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "file.qos-ok"
     CODE: ClassVar[int] = 0x0902
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
-class FileConsume(Command):
+class FileConsume(Command[None]):
     """file.consume (0-10 command, code 0x0903)."""
 
     __slots__ = ("queue", "consumer_tag", "no_local", "no_ack", "exclusive", "nowait", "arguments")
@@ -4919,6 +5237,7 @@ class FileConsume(Command):
         "nowait",
         "arguments",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("file.consume-ok",)
 
     queue: str | None
@@ -4950,7 +5269,7 @@ class FileConsume(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -4971,7 +5290,8 @@ class FileConsume(Command):
         if arguments is not None:
             flags |= 0x4000
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -4979,11 +5299,15 @@ class FileConsume(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x200:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         found.no_local = flags & 0x400 != 0
@@ -4997,7 +5321,7 @@ class FileConsume(Command):
         return found, pos
 
 
-class FileConsumeOk(Command):
+class FileConsumeOk(Command[None]):
     """file.consume-ok (0-10 command, code 0x0904)."""
 
     __slots__ = ("consumer_tag",)
@@ -5008,6 +5332,7 @@ class FileConsumeOk(Command):
         ("consumer_tag", "str8"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("consumer_tag",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     consumer_tag: str | None
 
@@ -5020,12 +5345,13 @@ class FileConsumeOk(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
             parts.append(pack_str8(consumer_tag))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5033,13 +5359,15 @@ class FileConsumeOk(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         return found, pos
 
 
-class FileCancel(Command):
+class FileCancel(Command[None]):
     """file.cancel (0-10 command, code 0x0905)."""
 
     __slots__ = ("consumer_tag",)
@@ -5050,6 +5378,7 @@ class FileCancel(Command):
         ("consumer_tag", "str8"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("consumer_tag",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     consumer_tag: str | None
 
@@ -5062,12 +5391,13 @@ class FileCancel(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
             parts.append(pack_str8(consumer_tag))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5075,13 +5405,15 @@ class FileCancel(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         return found, pos
 
 
-class FileOpen(Command):
+class FileOpen(Command[None]):
     """file.open (0-10 command, code 0x0906)."""
 
     __slots__ = ("identifier", "content_size")
@@ -5093,6 +5425,7 @@ class FileOpen(Command):
         ("content_size", "uint64"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("identifier", "content_size")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESPONSES: ClassVar[tuple[str, ...]] = ("file.open-ok",)
 
     identifier: str | None
@@ -5109,7 +5442,7 @@ class FileOpen(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         identifier = self.identifier
         if identifier is not None:
             flags |= 0x100
@@ -5118,7 +5451,8 @@ class FileOpen(Command):
         if content_size is not None:
             flags |= 0x200
             parts.append(_pack_Q(content_size))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5126,7 +5460,9 @@ class FileOpen(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.identifier, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.identifier = None
         if flags & 0x200:
@@ -5137,7 +5473,7 @@ class FileOpen(Command):
         return found, pos
 
 
-class FileOpenOk(Command):
+class FileOpenOk(Command[None]):
     """file.open-ok (0-10 command, code 0x0907)."""
 
     __slots__ = ("staged_size",)
@@ -5148,6 +5484,7 @@ class FileOpenOk(Command):
         ("staged_size", "uint64"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("staged_size",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESPONSES: ClassVar[tuple[str, ...]] = ("file.stage",)
 
     staged_size: int | None
@@ -5161,12 +5498,13 @@ class FileOpenOk(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         staged_size = self.staged_size
         if staged_size is not None:
             flags |= 0x100
             parts.append(_pack_Q(staged_size))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5181,13 +5519,14 @@ class FileOpenOk(Command):
         return found, pos
 
 
-class FileStage(Command):
+class FileStage(Command[None]):
     """file.stage (0-10 command, code 0x0908)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "file.stage"
     CODE: ClassVar[int] = 0x0908
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     HEADERS: ClassVar[tuple[str, ...]] = ("file.file-properties",)
     HAS_BODY: ClassVar[bool] = True
 
@@ -5196,7 +5535,7 @@ class FileStage(Command):
         return cls(), pos + cls.PACK
 
 
-class FilePublish(Command):
+class FilePublish(Command[None]):
     """file.publish (0-10 command, code 0x0909)."""
 
     __slots__ = ("exchange", "routing_key", "mandatory", "immediate", "identifier")
@@ -5217,6 +5556,7 @@ class FilePublish(Command):
         "immediate",
         "identifier",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     exchange: str | None
     routing_key: str | None
@@ -5241,7 +5581,7 @@ class FilePublish(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
@@ -5258,7 +5598,8 @@ class FilePublish(Command):
         if identifier is not None:
             flags |= 0x1000
             parts.append(pack_str8(identifier))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5266,23 +5607,29 @@ class FilePublish(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x200:
-            found.routing_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.routing_key = None
         found.mandatory = flags & 0x400 != 0
         found.immediate = flags & 0x800 != 0
         if flags & 0x1000:
-            found.identifier, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.identifier = None
         return found, pos
 
 
-class FileReturn(Command):
+class FileReturn(Command[None]):
     """file.return (0-10 command, code 0x090a)."""
 
     __slots__ = ("reply_code", "reply_text", "exchange", "routing_key")
@@ -5301,6 +5648,7 @@ class FileReturn(Command):
         "exchange",
         "routing_key",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
     HEADERS: ClassVar[tuple[str, ...]] = ("file.file-properties",)
     HAS_BODY: ClassVar[bool] = True
 
@@ -5324,7 +5672,7 @@ class FileReturn(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         reply_code = self.reply_code
         if reply_code is not None:
             flags |= 0x100
@@ -5341,7 +5689,8 @@ class FileReturn(Command):
         if routing_key is not None:
             flags |= 0x800
             parts.append(pack_str8(routing_key))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5354,21 +5703,27 @@ class FileReturn(Command):
         else:
             found.reply_code = None
         if flags & 0x200:
-            found.reply_text, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.reply_text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.reply_text = None
         if flags & 0x400:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x800:
-            found.routing_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.routing_key = None
         return found, pos
 
 
-class FileDeliver(Command):
+class FileDeliver(Command[None]):
     """file.deliver (0-10 command, code 0x090b)."""
 
     __slots__ = (
@@ -5398,6 +5753,7 @@ class FileDeliver(Command):
         "routing_key",
         "identifier",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     consumer_tag: str | None
     delivery_tag: int | None
@@ -5425,7 +5781,7 @@ class FileDeliver(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
@@ -5448,7 +5804,8 @@ class FileDeliver(Command):
         if identifier is not None:
             flags |= 0x2000
             parts.append(pack_str8(identifier))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5456,7 +5813,9 @@ class FileDeliver(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         if flags & 0x200:
@@ -5466,21 +5825,27 @@ class FileDeliver(Command):
             found.delivery_tag = None
         found.redelivered = flags & 0x400 != 0
         if flags & 0x800:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x1000:
-            found.routing_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.routing_key = None
         if flags & 0x2000:
-            found.identifier, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.identifier = None
         return found, pos
 
 
-class FileAck(Command):
+class FileAck(Command[None]):
     """file.ack (0-10 command, code 0x090c)."""
 
     __slots__ = ("delivery_tag", "multiple")
@@ -5492,6 +5857,7 @@ class FileAck(Command):
         ("multiple", "bit"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("delivery_tag", "multiple")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     delivery_tag: int | None
     multiple: bool
@@ -5507,14 +5873,15 @@ class FileAck(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         delivery_tag = self.delivery_tag
         if delivery_tag is not None:
             flags |= 0x100
             parts.append(_pack_Q(delivery_tag))
         if self.multiple:
             flags |= 0x200
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5530,7 +5897,7 @@ class FileAck(Command):
         return found, pos
 
 
-class FileReject(Command):
+class FileReject(Command[None]):
     """file.reject (0-10 command, code 0x090d)."""
 
     __slots__ = ("delivery_tag", "requeue")
@@ -5542,6 +5909,7 @@ class FileReject(Command):
         ("requeue", "bit"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("delivery_tag", "requeue")
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     delivery_tag: int | None
     requeue: bool
@@ -5557,14 +5925,15 @@ class FileReject(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         delivery_tag = self.delivery_tag
         if delivery_tag is not None:
             flags |= 0x100
             parts.append(_pack_Q(delivery_tag))
         if self.requeue:
             flags |= 0x200
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5580,7 +5949,7 @@ class FileReject(Command):
         return found, pos
 
 
-class StreamQos(Command):
+class StreamQos(Command[None]):
     """stream.qos (0-10 command, code 0x0a01)."""
 
     __slots__ = ("prefetch_size", "prefetch_count", "consume_rate", "global_")
@@ -5599,6 +5968,7 @@ class StreamQos(Command):
         "consume_rate",
         "global_",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("stream.qos-ok",)
 
     prefetch_size: int | None
@@ -5621,7 +5991,7 @@ class StreamQos(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         prefetch_size = self.prefetch_size
         if prefetch_size is not None:
             flags |= 0x100
@@ -5636,7 +6006,8 @@ class StreamQos(Command):
             parts.append(_pack_I(consume_rate))
         if self.global_:
             flags |= 0x800
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5662,20 +6033,21 @@ class StreamQos(Command):
         return found, pos
 
 
-class StreamQosOk(Command):
+class StreamQosOk(Command[None]):
     """stream.qos-ok (0-10 command, code 0x0a02)."""
 
     __slots__ = ()
 
     NAME: ClassVar[str] = "stream.qos-ok"
     CODE: ClassVar[int] = 0x0A02
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
-class StreamConsume(Command):
+class StreamConsume(Command[None]):
     """stream.consume (0-10 command, code 0x0a03)."""
 
     __slots__ = ("queue", "consumer_tag", "no_local", "exclusive", "nowait", "arguments")
@@ -5698,6 +6070,7 @@ class StreamConsume(Command):
         "nowait",
         "arguments",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     RESPONSES: ClassVar[tuple[str, ...]] = ("stream.consume-ok",)
 
     queue: str | None
@@ -5726,7 +6099,7 @@ class StreamConsume(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         queue = self.queue
         if queue is not None:
             flags |= 0x100
@@ -5745,7 +6118,8 @@ class StreamConsume(Command):
         if arguments is not None:
             flags |= 0x2000
             parts.append(pack_map(arguments))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5753,11 +6127,15 @@ class StreamConsume(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         if flags & 0x200:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         found.no_local = flags & 0x400 != 0
@@ -5770,7 +6148,7 @@ class StreamConsume(Command):
         return found, pos
 
 
-class StreamConsumeOk(Command):
+class StreamConsumeOk(Command[None]):
     """stream.consume-ok (0-10 command, code 0x0a04)."""
 
     __slots__ = ("consumer_tag",)
@@ -5781,6 +6159,7 @@ class StreamConsumeOk(Command):
         ("consumer_tag", "str8"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("consumer_tag",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     consumer_tag: str | None
 
@@ -5793,12 +6172,13 @@ class StreamConsumeOk(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
             parts.append(pack_str8(consumer_tag))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5806,13 +6186,15 @@ class StreamConsumeOk(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         return found, pos
 
 
-class StreamCancel(Command):
+class StreamCancel(Command[None]):
     """stream.cancel (0-10 command, code 0x0a05)."""
 
     __slots__ = ("consumer_tag",)
@@ -5823,6 +6205,7 @@ class StreamCancel(Command):
         ("consumer_tag", "str8"),
     )
     __match_args__: ClassVar[tuple[str, ...]] = ("consumer_tag",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     consumer_tag: str | None
 
@@ -5835,12 +6218,13 @@ class StreamCancel(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
             parts.append(pack_str8(consumer_tag))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5848,13 +6232,15 @@ class StreamCancel(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         return found, pos
 
 
-class StreamPublish(Command):
+class StreamPublish(Command[None]):
     """stream.publish (0-10 command, code 0x0a06)."""
 
     __slots__ = ("exchange", "routing_key", "mandatory", "immediate")
@@ -5873,6 +6259,7 @@ class StreamPublish(Command):
         "mandatory",
         "immediate",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
     HEADERS: ClassVar[tuple[str, ...]] = ("stream.stream-properties",)
     HAS_BODY: ClassVar[bool] = True
 
@@ -5896,7 +6283,7 @@ class StreamPublish(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
@@ -5909,7 +6296,8 @@ class StreamPublish(Command):
             flags |= 0x400
         if self.immediate:
             flags |= 0x800
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -5917,11 +6305,15 @@ class StreamPublish(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x200:
-            found.routing_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.routing_key = None
         found.mandatory = flags & 0x400 != 0
@@ -5929,7 +6321,7 @@ class StreamPublish(Command):
         return found, pos
 
 
-class StreamReturn(Command):
+class StreamReturn(Command[None]):
     """stream.return (0-10 command, code 0x0a07)."""
 
     __slots__ = ("reply_code", "reply_text", "exchange", "routing_key")
@@ -5948,6 +6340,7 @@ class StreamReturn(Command):
         "exchange",
         "routing_key",
     )
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
     HEADERS: ClassVar[tuple[str, ...]] = ("stream.stream-properties",)
     HAS_BODY: ClassVar[bool] = True
 
@@ -5971,7 +6364,7 @@ class StreamReturn(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         reply_code = self.reply_code
         if reply_code is not None:
             flags |= 0x100
@@ -5988,7 +6381,8 @@ class StreamReturn(Command):
         if routing_key is not None:
             flags |= 0x800
             parts.append(pack_str8(routing_key))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -6001,21 +6395,27 @@ class StreamReturn(Command):
         else:
             found.reply_code = None
         if flags & 0x200:
-            found.reply_text, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.reply_text = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.reply_text = None
         if flags & 0x400:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x800:
-            found.routing_key, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.routing_key = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.routing_key = None
         return found, pos
 
 
-class StreamDeliver(Command):
+class StreamDeliver(Command[None]):
     """stream.deliver (0-10 command, code 0x0a08)."""
 
     __slots__ = ("consumer_tag", "delivery_tag", "exchange", "queue")
@@ -6035,6 +6435,8 @@ class StreamDeliver(Command):
         "queue",
     )
     REQUIRED: ClassVar[tuple[str, ...]] = ("queue",)
+    MANDATORY: ClassVar[tuple[str, ...]] = ("queue",)
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
     HEADERS: ClassVar[tuple[str, ...]] = ("stream.stream-properties",)
     HAS_BODY: ClassVar[bool] = True
 
@@ -6058,7 +6460,7 @@ class StreamDeliver(Command):
 
     def _pack(self) -> bytes:
         flags = 0
-        parts: list[bytes] = []
+        parts = [b""]
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
@@ -6075,7 +6477,8 @@ class StreamDeliver(Command):
         if queue is not None:
             flags |= 0x800
             parts.append(pack_str8(queue))
-        return _pack_H(flags) + b"".join(parts)
+        parts[0] = _pack_H(flags)
+        return b"".join(parts)
 
     @classmethod
     def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
@@ -6083,7 +6486,9 @@ class StreamDeliver(Command):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.consumer_tag, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.consumer_tag = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.consumer_tag = None
         if flags & 0x200:
@@ -6092,17 +6497,21 @@ class StreamDeliver(Command):
         else:
             found.delivery_tag = None
         if flags & 0x400:
-            found.exchange, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.exchange = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.exchange = None
         if flags & 0x800:
-            found.queue, pos = read_str8(data, pos)
+            stop = pos + 1 + data[pos]
+            found.queue = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
+            pos = stop
         else:
             found.queue = None
         return found, pos
 
 
-STRUCTS: Final[Mapping[int, type[Struct]]] = {
+STRUCTS.update({
     0x0401: DeliveryProperties,
     0x0402: FragmentProperties,
     0x0403: MessageProperties,
@@ -6117,8 +6526,8 @@ STRUCTS: Final[Mapping[int, type[Struct]]] = {
     0x0801: QueueQueryResult,
     0x0901: FileProperties,
     0x0A01: StreamProperties,
-}
-CONTROLS: Final[Mapping[int, type[Control]]] = {
+})
+CONTROLS.update({
     0x0101: ConnectionStart,
     0x0102: ConnectionStartOk,
     0x0103: ConnectionSecure,
@@ -6144,8 +6553,8 @@ CONTROLS: Final[Mapping[int, type[Control]]] = {
     0x020B: SessionKnownCompleted,
     0x020C: SessionFlush,
     0x020D: SessionGap,
-}
-COMMANDS: Final[Mapping[int, type[Command]]] = {
+})
+COMMANDS.update({
     0x0301: ExecutionSync,
     0x0302: ExecutionResult,
     0x0303: ExecutionException,
@@ -6205,7 +6614,7 @@ COMMANDS: Final[Mapping[int, type[Command]]] = {
     0x0A06: StreamPublish,
     0x0A07: StreamReturn,
     0x0A08: StreamDeliver,
-}
+})
 
 __all__ = [
     "COMMANDS",

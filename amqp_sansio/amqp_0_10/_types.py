@@ -1,4 +1,10 @@
-"""Octets of values: any type by its code, maps, lists, arrays (0-10 part 1 section 2.2)."""
+"""Octets of values: any type by its code, maps, lists, arrays (0-10 part 1 section 2.2).
+
+Lists and arrays are decoded at once, maps when they are looked at. What bounds them: a value is nested at most
+`NESTING` deep, and a struct within one that holds values itself comes as Struct32, so that none nests deeper that way;
+a list, an array or a map has at most `ENTRIES` elements. Elements without octets (void, bit) would cost a peer
+nothing: of those an array that is within another value has at most `EMPTY_ENTRIES`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +21,12 @@ if TYPE_CHECKING:
 
 NESTING: Final = 32
 ENTRIES: Final = 65_536
-"""Bounds of one value: how deep it is nested, and how many elements any part of it has."""
+EMPTY_ENTRIES: Final = 256
+"""Bounds of one value; see the module's docstring."""
 
-_U16: Final = Struct(">H")
+_U8: Final = Struct(">B").pack
 _U32: Final = Struct(">I")
+_SIZE_AND_CODE: Final = Struct(">IH").pack
 _FIXED: Final[dict[int, Struct]] = {
     CODES["int8"]: Struct(">b"),
     CODES["uint8"]: Struct(">B"),
@@ -41,10 +49,14 @@ _TEXTS: Final[dict[int, str]] = {
     CODES["str16"]: "utf-8",
     CODES["str16-utf16"]: "utf-16-be",
 }
+_INT64: Final = CODES["int64"]
+_UINT64: Final = CODES["uint64"]
+_STR16: Final = CODES["str16"]
 _MAP: Final = CODES["map"]
 _LIST: Final = CODES["list"]
 _ARRAY: Final = CODES["array"]
 _STRUCT32: Final = CODES["struct32"]
+_DIGITS: Final = 19
 _COMPOUND: Final = frozenset({_MAP, _LIST, _ARRAY, _STRUCT32})
 
 
@@ -100,7 +112,7 @@ def decode_typed(code: int, data: bytes, pos: int, end: int, depth: int) -> tupl
         return fixed.unpack_from(data, start)[0], stop
     charset = _TEXTS.get(code)
     if charset is not None:
-        return text(data[start:stop], charset), stop
+        return text(data[start:stop], charset, start), stop
     if code in _COMPOUND:
         if depth <= 0:
             raise fault(f"values are nested deeper than {NESTING}", pos)
@@ -114,9 +126,9 @@ def decode_typed(code: int, data: bytes, pos: int, end: int, depth: int) -> tupl
     if code == 0x38:
         return Datetime(int.from_bytes(data[start:stop], "big", signed=True)), stop
     if code == 0x48:
-        from uuid import UUID
+        import uuid
 
-        return UUID(bytes=data[start:stop]), stop
+        return uuid.UUID(bytes=data[start:stop]), stop
     if code in (0xC8, 0xD8):
         return _decimal(data[start], data[start + 1 : stop]), stop
     if code in NAMES:
@@ -124,14 +136,14 @@ def decode_typed(code: int, data: bytes, pos: int, end: int, depth: int) -> tupl
     return Typed(f"0x{code:02x}", data[start:stop]), stop
 
 
-def text(octets: bytes, charset: str) -> str:
-    """Characters; octets that aren't any survive as surrogates, so that they are written again as they came."""
+def text(octets: bytes, charset: str, offset: int) -> str:
+    """Characters; octets that aren't UTF-8 survive as surrogates, so that they are written again as they came."""
     if charset == "utf-8":
         return octets.decode("utf-8", "surrogateescape")
     try:
         return octets.decode(charset)
     except UnicodeDecodeError as error:
-        raise fault(f"{len(octets)} octets aren't {charset}", 0) from error
+        raise fault(f"{len(octets)} octets aren't {charset}", offset) from error
 
 
 def _decimal(exponent: int, octets: bytes) -> Decimal:
@@ -142,11 +154,17 @@ def _decimal(exponent: int, octets: bytes) -> Decimal:
     return Decimal((int(number < 0), digits, -exponent))
 
 
-def _decode_map(data: bytes, pos: int, end: int, _: int) -> Map:
+def _decode_map(data: bytes, pos: int, end: int, depth: int) -> Map:
+    if depth < NESTING - 1:
+        # Within another value it's looked through at once, for how deep it is: each map that is read alone later
+        # begins to count anew.
+        decode_entries(data, pos, end, depth + 1)
     return Map.from_wire(data[pos:end])
 
 
-def decode_entries(data: bytes, pos: int, end: int, depth: int = NESTING) -> list[tuple[str, int, Any]]:
+def decode_entries(
+    data: bytes, pos: int, end: int, depth: int = NESTING
+) -> list[tuple[str, int, Any]]:
     """The entries of a map: key, type code, value."""
     count, pos = _count(data, pos, end)
     found: list[tuple[str, int, Any]] = []
@@ -154,7 +172,7 @@ def decode_entries(data: bytes, pos: int, end: int, depth: int = NESTING) -> lis
         if pos >= end or pos + 2 + data[pos] > end:
             raise fault("the entries of a map are cut off", pos)
         size = data[pos]
-        key = text(data[pos + 1 : pos + 1 + size], "utf-8")
+        key = text(data[pos + 1 : pos + 1 + size], "utf-8", pos + 1)
         pos += 1 + size
         code = data[pos]
         value, pos = decode_typed(code, data, pos + 1, end, depth - 1)
@@ -196,6 +214,10 @@ def _decode_array(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
         raise fault("an array without type and count", pos)
     code = data[pos]
     count, pos = _count(data, pos + 1, end)
+    if code >> 4 == 0xF and depth < NESTING - 1 and count > EMPTY_ENTRIES:
+        raise fault(
+            f"an array of {count} elements without octets, {EMPTY_ENTRIES} are allowed", pos - 4
+        )
     found: list[Any] = []
     for _ in range(count):
         value, pos = decode_typed(code, data, pos, end, depth)
@@ -205,10 +227,15 @@ def _decode_array(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
     return found
 
 
-def _decode_struct32(data: bytes, pos: int, end: int, _: int) -> Any:
-    from .records import decode_struct
+def _decode_struct32(data: bytes, pos: int, end: int, depth: int) -> Any:
+    from . import records
 
-    return decode_struct(data, pos, end)
+    if depth < NESTING - 1 and end - pos >= 2:
+        code = data[pos] << 8 | data[pos + 1]
+        kind = records.STRUCTS.get(code)
+        if kind is None or any([name in ("map", "array", "struct32") for _, name in kind.FIELDS]):
+            return Struct32(code, data[pos + 2 : end])
+    return records.decode_struct(data, pos, end)
 
 
 _DECODE: Final[dict[int, Callable[[bytes, int, int, int], Any]]] = {
@@ -221,37 +248,44 @@ _DECODE: Final[dict[int, Callable[[bytes, int, int, int], Any]]] = {
 
 def encode_untyped(value: Any, depth: int) -> tuple[int, bytes]:
     """The type code that a Python value gets, and its octets without it."""
-    if depth <= 0:
-        raise CodecError(f"values are nested deeper than {NESTING}")
-    if value is None:
-        return 0xF0, b""
-    if isinstance(value, Typed):
-        return _typed(value, depth)
-    if isinstance(value, bool):
-        return 0x08, bytes((value,))
-    if isinstance(value, Datetime):
-        return 0x38, encode_as(0x38, value, depth)
-    if isinstance(value, int):
-        code = CODES["int64"] if value < 1 << 63 else CODES["uint64"]
-        return code, encode_as(code, value, depth)
-    for kind, name in _PLAIN:
-        if isinstance(value, kind):
-            return CODES[name], encode_as(CODES[name], value, depth)
-    code = _late(value)
+    code = _EXACT.get(value.__class__)
+    if code is None:
+        code = _code_of(value)
+        if isinstance(value, Typed):
+            value = value.value
+    elif code == _INT64 and value >= 1 << 63:
+        code = _UINT64
     return code, encode_as(code, value, depth)
 
 
-_PLAIN: Final[tuple[tuple[type, str], ...]] = (
-    (str, "str16"),
-    (float, "double"),
-    ((bytes), "vbin32"),
-    (bytearray, "vbin32"),
-    (memoryview, "vbin32"),
-    (Mapping, "map"),
-    (list, "list"),
-    (tuple, "list"),
-    (Struct32, "struct32"),
-)
+_EXACT: Final[dict[type, int]] = {
+    type(None): 0xF0,
+    bool: CODES["boolean"],
+    Datetime: CODES["datetime"],
+    int: _INT64,
+    str: _STR16,
+    float: CODES["double"],
+    bytes: CODES["vbin32"],
+    bytearray: CODES["vbin32"],
+    memoryview: CODES["vbin32"],
+    dict: _MAP,
+    Map: _MAP,
+    list: _LIST,
+    tuple: _LIST,
+    Struct32: _STRUCT32,
+}
+_KINDS: Final[tuple[tuple[type, int], ...]] = (*_EXACT.items(), (Mapping, _MAP))
+
+
+def _code_of(value: Any) -> int:
+    if isinstance(value, Typed):
+        return _named(value.name)
+    if isinstance(value, int) and not isinstance(value, bool | Datetime):
+        return _INT64 if value < 1 << 63 else _UINT64
+    for kind, code in _KINDS:
+        if isinstance(value, kind):
+            return code
+    return _late(value)
 
 
 def _late(value: Any) -> int:
@@ -265,36 +299,41 @@ def _late(value: Any) -> int:
         return CODES["uuid"]
     if isinstance(value, Decimal):
         return CODES["dec64"]
-    if isinstance(value, Struct) and value.CODE:
+    if isinstance(value, Struct):
         return _STRUCT32
-    raise CodecError(f"no type of 0-10 holds {type(value).__name__}: {value!r}; name one with Typed")
+    raise CodecError(
+        f"no type of 0-10 holds {type(value).__name__}: {value!r}; name one with Typed"
+    )
 
 
-def _typed(value: Typed, depth: int) -> tuple[int, bytes]:
-    code = CODES.get(value.name)
+def _named(name: str) -> int:
+    """The code of a type that `Typed` names, also of one that isn't known ("0x8f")."""
+    code = CODES.get(name)
     if code is None:
-        if not value.name.startswith("0x"):
-            raise CodecError(f"no type of 0-10 is called {value.name!r}")
-        code = int(value.name, 16)
-        octets: bytes = value.value
-        group = code >> 4
-        if group in (0x8, 0x9, 0xA):
-            octets = len(octets).to_bytes(1 << (group - 8), "big") + octets
-        return code, octets
-    return code, encode_as(code, value.value, depth)
+        digits = name.removeprefix("0x")
+        if digits == name or len(digits) != 2 or set(digits) - set("0123456789abcdef"):
+            raise CodecError(f"no type of 0-10 is called {name!r}")
+        code = int(digits, 16)
+        if code >> 4 in (0xB, 0xE):
+            raise CodecError(f"type code {name} is reserved")
+    return code
 
 
 def encode_as(code: int, value: Any, depth: int) -> bytes:
     """A value as the type `code`, without the code. Raises CodecError when that can't hold it."""
+    if depth <= 0 and code in _COMPOUND:
+        raise CodecError(f"values are nested deeper than {NESTING}")
     try:
         return _encode_as(code, value, depth)
+    except CodecError:
+        raise
     except (StructError, OverflowError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, CodecError):
-            raise
-        raise CodecError(f"{value!r} can't be written as {NAMES[code]}: {error}") from error
+        raise CodecError(f"{value!r} can't be written as {_name(code)}: {error}") from error
 
 
 def _encode_as(code: int, value: Any, depth: int) -> bytes:
+    if code == _STR16:
+        return _sized(code, value.encode("utf-8", "surrogateescape"))
     fixed = _FIXED.get(code)
     if fixed is not None:
         packed: bytes = fixed.pack(value)
@@ -304,23 +343,24 @@ def _encode_as(code: int, value: Any, depth: int) -> bytes:
         octets = value.encode(charset, "surrogateescape" if charset == "utf-8" else "strict")
         return _sized(code, octets)
     if code == _MAP:
-        raw = value.raw if isinstance(value, Map) else encode_entries(value, depth - 1)
+        raw = value.raw if isinstance(value, Map) else encode_entries(value, depth)
         return _U32.pack(len(raw)) + raw
     if code == _LIST:
         parts = [encode_untyped(each, depth - 1) for each in value]
         body = b"".join([bytes((each,)) + octets for each, octets in parts])
         return _U32.pack(4 + len(body)) + _U32.pack(len(parts)) + body
     if code == _ARRAY:
-        return encode_array(value, depth - 1)
+        return encode_array(value, depth)
     if code == _STRUCT32:
-        if isinstance(value, Struct32):
-            octets = _U16.pack(value.code) + value.octets
-            return _U32.pack(len(octets)) + octets
-        encoded: bytes = value.encode_sized()
+        encoded: bytes = (
+            encode_struct32(value) if isinstance(value, Struct32) else value.encode_struct32()
+        )
         return encoded
     if code == 0x08:
         return bytes((bool(value),))
     if code in (0xF0, 0xF1):
+        if value is not (None if code == 0xF0 else True):
+            raise CodecError(f"{value!r} can't be written as {NAMES[code]}, which has no octets")
         return b""
     if code == 0x38:
         return int(value).to_bytes(8, "big", signed=True)
@@ -329,12 +369,20 @@ def _encode_as(code: int, value: Any, depth: int) -> bytes:
         return uuid
     if code in (0xC8, 0xD8):
         return _encode_decimal(value, 4 if code == 0xC8 else 8)
-    return _sized(code, bytes(value))
+    return _sized(code, bytes(memoryview(value)))
+
+
+def encode_struct32(value: Struct32) -> bytes:
+    """A struct that isn't known, behind four octets of size. Raises CodecError."""
+    try:
+        return _SIZE_AND_CODE(2 + len(value.octets), value.code) + value.octets
+    except (StructError, TypeError, AttributeError) as error:
+        raise CodecError(f"{value!r} can't be written as struct32: {error}") from error
 
 
 def _encode_decimal(value: Decimal, width: int) -> bytes:
     sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):
+    if not isinstance(exponent, int) or exponent > _DIGITS:
         raise CodecError(f"{value} is no number that dec32 and dec64 hold")
     number = int("".join(map(str, digits)) or "0") * 10 ** max(exponent, 0)
     signed: int = -number if sign else number
@@ -345,25 +393,67 @@ def _sized(code: int, octets: bytes) -> bytes:
     """Octets of a fixed width, or behind their size."""
     group = code >> 4
     if group in (0x8, 0x9, 0xA):
+        size = len(octets)
         wide = 1 << (group - 8)
-        if len(octets) >= 1 << (8 * wide):
-            raise CodecError(f"{len(octets)} octets don't fit into {NAMES[code]}")
-        return len(octets).to_bytes(wide, "big") + octets
-    wanted = {0xC: 5, 0xD: 9}.get(group, 1 << group)
+        if size >> (8 * wide):
+            raise CodecError(f"{size} octets don't fit into {_name(code)}")
+        return size.to_bytes(wide, "big") + octets
+    wanted = {0xC: 5, 0xD: 9, 0xF: 0}.get(group, 1 << group)
     if len(octets) != wanted:
-        raise CodecError(f"{NAMES[code]} has {wanted} octets, not {len(octets)}")
+        raise CodecError(f"{_name(code)} has {wanted} octets, not {len(octets)}")
     return octets
+
+
+def _name(code: int) -> str:
+    return NAMES.get(code, f"0x{code:02x}")
+
+
+_COUNT: Final = Struct(">I").pack
+_TAGGED: Final = Struct(">Bq").pack
+_BOOLEANS: Final = (b"\x08\x00", b"\x08\x01")
+_WIDE: Final = 1 << 63
+_OCTETS: Final = tuple([bytes((size,)) for size in range(256)])
+_TEXT_SIZES: Final = tuple([bytes((_STR16, 0, size)) for size in range(256)])
+"""Code and size of short characters."""
 
 
 def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
     """Count and entries of a map."""
-    parts = [_U32.pack(len(entries))]
+    if depth:
+        try:
+            return _encode_plain(entries)
+        except (ValueError, LookupError, AttributeError):
+            pass  # something out of the ordinary: the careful code writes it, or says what's wrong
+    parts = [_COUNT(len(entries))]
     for key, value in entries.items():
-        octets = key.encode("utf-8", "surrogateescape")
+        try:
+            octets = key.encode("utf-8", "surrogateescape")
+        except (AttributeError, UnicodeEncodeError) as error:
+            raise CodecError(f"{key!r} can't be a map's key: {error}") from error
         if len(octets) > 255:
-            raise CodecError(f"the map's key {key[:20]!r}... has {len(octets)} octets, 255 are allowed")
+            raise CodecError(
+                f"the map's key {key[:20]!r}... has {len(octets)} octets, 255 are allowed"
+            )
         code, content = encode_untyped(value, depth - 1)
-        parts.append(bytes((len(octets),)) + octets + bytes((code,)) + content)
+        parts += (_U8(len(octets)), octets, _U8(code), content)
+    return b"".join(parts)
+
+
+def _encode_plain(entries: Mapping[str, Any]) -> bytes:
+    """A map of short characters, integers and booleans. Raises LookupError, ValueError, AttributeError for others."""
+    parts = [_COUNT(len(entries))]
+    for key, value in entries.items():
+        octets = key.encode()
+        kind = value.__class__
+        if kind is str:
+            content = value.encode()
+            parts += (_OCTETS[len(octets)], octets, _TEXT_SIZES[len(content)], content)
+        elif kind is bool:
+            parts += (_OCTETS[len(octets)], octets, _BOOLEANS[value])
+        elif kind is int and -_WIDE <= value < _WIDE:
+            parts += (_OCTETS[len(octets)], octets, _TAGGED(_INT64, value))
+        else:
+            raise LookupError
     return b"".join(parts)
 
 
@@ -372,16 +462,15 @@ def encode_array(values: Any, depth: int = NESTING) -> bytes:
     values = list(values)
     if not values:
         return b"\x00\x00\x00\x05\xf0\x00\x00\x00\x00"
-    first = values[0]
-    code, _ = encode_untyped(first, depth)
+    code = _code_of(values[0])
     plain = [each.value if isinstance(each, Typed) else each for each in values]
-    body = b"".join([encode_as(code, each, depth) for each in plain])
+    body = b"".join([encode_as(code, each, depth - 1) for each in plain])
     return _U32.pack(5 + len(body)) + bytes((code,)) + _U32.pack(len(values)) + body
 
 
 def decode_array(data: bytes, pos: int, end: int) -> list[Any]:
     """The elements of an array whose octets behind the size are `data[pos:end]`."""
-    return _decode_array(data, pos, end, NESTING)
+    return _decode_array(data, pos, end, NESTING - 1)
 
 
 def fault(description: str, offset: int) -> CodecError:
@@ -389,4 +478,11 @@ def fault(description: str, offset: int) -> CodecError:
     return CodecError(description, offset=offset, code=501)
 
 
-__all__ = ["decode_array", "decode_entries", "decode_value", "encode_array", "encode_entries", "encode_value"]
+__all__ = [
+    "decode_array",
+    "decode_entries",
+    "decode_value",
+    "encode_array",
+    "encode_entries",
+    "encode_value",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from struct import Struct as _Struct
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import CodecError
 from ._types import decode_array, encode_array, encode_as, encode_entries, fault
@@ -14,61 +14,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
+    from ._records import Xid
     from .records import Struct
 
     S = TypeVar("S", bound=Struct)
 else:
     S = TypeVar("S")
 
+_pack_B = _Struct(">B").pack
+_pack_H = _Struct(">H").pack
+_pack_I = _Struct(">I").pack
 _read_H = _Struct(">H").unpack_from
 _read_I = _Struct(">I").unpack_from
 _STRUCT32 = CODES["struct32"]
 
 
-def read_str8(data: bytes, pos: int) -> tuple[str, int]:
-    """Characters behind one octet of size; octets that are none survive as surrogates."""
-    end = pos + 1 + data[pos]
-    return data[pos + 1 : end].decode("utf-8", "surrogateescape"), end
-
-
-def read_str16(data: bytes, pos: int) -> tuple[str, int]:
-    """Characters behind two octets of size."""
-    end = pos + 2 + _read_H(data, pos)[0]
-    return data[pos + 2 : end].decode("utf-8", "surrogateescape"), end
-
-
-def read_vbin8(data: bytes, pos: int) -> tuple[bytes, int]:
-    """Octets behind one octet of size."""
-    end = pos + 1 + data[pos]
-    return data[pos + 1 : end], end
-
-
-def read_vbin16(data: bytes, pos: int) -> tuple[bytes, int]:
-    """Octets behind two octets of size."""
-    end = pos + 2 + _read_H(data, pos)[0]
-    return data[pos + 2 : end], end
-
-
-def read_vbin32(data: bytes, pos: int) -> tuple[bytes, int]:
-    """Octets behind four octets of size."""
-    end = pos + 4 + _read_I(data, pos)[0]
-    return data[pos + 4 : end], end
-
-
 def read_uuid(data: bytes, pos: int) -> tuple[UUID, int]:
     """Sixteen octets."""
-    from uuid import UUID
+    import uuid
 
     octets = data[pos : pos + 16]
     if len(octets) != 16:
         raise fault("a uuid is cut off", pos)
-    return UUID(bytes=octets), pos + 16
+    return uuid.UUID(bytes=octets), pos + 16
 
 
 def read_map(data: bytes, pos: int) -> tuple[Map, int]:
     """A map behind four octets of size."""
-    raw, end = read_vbin32(data, pos)
-    return Map.from_wire(raw), end
+    end = pos + 4 + _read_I(data, pos)[0]
+    return Map.from_wire(data[pos + 4 : end]), end
 
 
 def read_array(data: bytes, pos: int) -> tuple[list[Any], int]:
@@ -81,28 +55,28 @@ def read_array(data: bytes, pos: int) -> tuple[list[Any], int]:
 
 def read_sequence_set(data: bytes, pos: int) -> tuple[SequenceSet, int]:
     """Ranges behind two octets of size."""
-    octets, end = read_vbin16(data, pos)
+    end = pos + 2 + _read_H(data, pos)[0]
     if end > len(data):
         raise fault("a sequence-set is cut off", pos)
-    return SequenceSet.decode(octets), end
+    return SequenceSet.decode(data[pos + 2 : end]), end
 
 
 def read_byte_ranges(data: bytes, pos: int) -> tuple[ByteRanges, int]:
     """Ranges behind two octets of size."""
-    octets, end = read_vbin16(data, pos)
+    end = pos + 2 + _read_H(data, pos)[0]
     if end > len(data):
         raise fault("byte-ranges are cut off", pos)
-    return ByteRanges.decode(octets), end
+    return ByteRanges.decode(data[pos + 2 : end]), end
 
 
 def read_struct32(data: bytes, pos: int) -> tuple[Any, int]:
     """A coded struct behind four octets of size."""
-    from .records import decode_struct
+    from . import records
 
     end = pos + 4 + _read_I(data, pos)[0]
     if end > len(data):
         raise fault("a struct32 is cut off", pos)
-    return decode_struct(data, pos + 4, end), end
+    return records.decode_struct(data, pos + 4, end), end
 
 
 def read_struct(kind: type[S], data: bytes, pos: int, end: int) -> tuple[S, int]:
@@ -120,37 +94,58 @@ def read_struct(kind: type[S], data: bytes, pos: int, end: int) -> tuple[S, int]
     return kind.decode(data, start, stop), stop
 
 
+def read_xid(data: bytes, pos: int, end: int) -> tuple[Xid, int]:
+    """A dtx.xid in the form it has: with a code behind four octets of size, or without one behind two (PlainXid)."""
+    from ._records import Xid
+    from .dialect import PlainXid
+
+    # No xid fills 65,536 octets, so the larger size begins with two zeros. The smaller one counts the packing flags.
+    coded = data[pos : pos + 2] == b"\x00\x00"
+    return read_struct(Xid if coded else PlainXid, data, pos, end)
+
+
 def pack_str8(value: str) -> bytes:
     """Characters behind one octet of size. Raises CodecError above 255 octets."""
     octets = value.encode("utf-8", "surrogateescape")
     if len(octets) > 255:
         raise CodecError(f"{value[:20]!r}... has {len(octets)} octets, a str8 has at most 255")
-    return bytes((len(octets),)) + octets
+    return OCTETS[len(octets)] + octets
+
+
+OCTETS: Final = tuple([bytes((size,)) for size in range(256)])
+"""The octet of each size."""
 
 
 def pack_str16(value: str) -> bytes:
     """Characters behind two octets of size. Raises CodecError above 65,535 octets."""
-    return _sized(value.encode("utf-8", "surrogateescape"), 2)
+    octets = value.encode("utf-8", "surrogateescape")
+    if len(octets) > 65_535:
+        raise CodecError(f"{value[:20]!r}... has {len(octets)} octets, a str16 has at most 65535")
+    return _pack_H(len(octets)) + octets
 
 
 def pack_vbin8(value: bytes) -> bytes:
     """Octets behind one octet of size. Raises CodecError."""
-    return _sized(bytes(value), 1)
+    if len(value) > 255:
+        raise CodecError(f"{len(value)} octets, a vbin8 has at most 255")
+    return _pack_B(len(value)) + value
 
 
 def pack_vbin16(value: bytes) -> bytes:
     """Octets behind two octets of size. Raises CodecError."""
-    return _sized(bytes(value), 2)
+    if len(value) > 65_535:
+        raise CodecError(f"{len(value)} octets, a vbin16 has at most 65535")
+    return _pack_H(len(value)) + value
 
 
 def pack_vbin32(value: bytes) -> bytes:
     """Octets behind four octets of size."""
-    return _sized(bytes(value), 4)
+    return _pack_I(len(value)) + value
 
 
 def pack_map(value: Mapping[str, Any]) -> bytes:
     """A map behind four octets of size. Raises CodecError."""
-    return _sized(value.raw if isinstance(value, Map) else encode_entries(value), 4)
+    return pack_vbin32(value.raw if isinstance(value, Map) else encode_entries(value))
 
 
 def pack_array(value: Sequence[Any]) -> bytes:
@@ -160,20 +155,14 @@ def pack_array(value: Sequence[Any]) -> bytes:
 
 def pack_sequence_set(value: SequenceSet) -> bytes:
     """Ranges behind two octets of size. Raises CodecError."""
-    return _sized(value.encode(), 2)
+    return pack_vbin16(value.encode())
 
 
 def pack_byte_ranges(value: ByteRanges) -> bytes:
     """Ranges behind two octets of size. Raises CodecError."""
-    return _sized(value.encode(), 2)
+    return pack_vbin16(value.encode())
 
 
 def pack_struct32(value: Any) -> bytes:
     """A coded struct behind four octets of size. Raises CodecError."""
     return encode_as(_STRUCT32, value, 1)
-
-
-def _sized(octets: bytes, width: int) -> bytes:
-    if len(octets) >= 1 << (8 * width):
-        raise CodecError(f"{len(octets)} octets, {(1 << (8 * width)) - 1} fit")
-    return len(octets).to_bytes(width, "big") + octets

@@ -1,20 +1,22 @@
 """ZeroTenHistory: what becomes of the messages on a connection of 0-10, from the units that were observed.
 
 The client's messages are settled when they are completed, by an exception, or with their transaction; the server's
-by message.accept, release and reject, or when they are completed where nothing else was agreed (part 1 sections 3.2
-and 10).
+by message.accept, release and reject, or file.ack and reject, or when they are completed where nothing else was agreed
+(part 1 sections 3.2 and 10).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..endpoint import Side
 from ..errors import CodecError
 from .frames import PROTOCOL_HEADER
-from .history_books import SessionBooks
-from .history_messages import MESSAGE_HANDLERS, Messages
+from .history_books import NONE, SessionBooks, Xid
+from .history_classes import CLASS_HANDLERS
+from .history_messages import MESSAGE_HANDLERS
+from .history_transactions import TRANSACTION_HANDLERS, drop_branch
 
 if TYPE_CHECKING:
     from ..lifecycle import MessageRecord
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ..observer import Observed
     from ..versions import Version
 
-_NONE: Final[Messages] = ()
+    Messages = Sequence[MessageRecord]
 
 _NOTHING: Final = 0
 _HEADERS: Final = 1
@@ -59,10 +61,14 @@ _BY_CODE: Final = {
 class ZeroTenHistory:
     """Folds the units of one connection. `facts` has what `ConnectionRecord` tells; `sessions` are by channel.
 
-    `dropped` are messages of sessions that aren't kept, as there are more of them than channels.
+    `dropped` are messages of sessions that aren't kept, as there are more of them than channels. `branches` are the
+    sessions that have parts of a branch, which may be gone; `branched` is at least the number of messages in them.
+    `resolving` are name and branch of the dtx.prepare, dtx.commit and dtx.rollback without a result, by their units.
     """
 
-    __slots__ = ("dropped", "facts", "limits", "phase", "sessions", "version")
+    __slots__ = (
+        "branched", "branches", "dropped", "facts", "limits", "phase", "resolving", "sessions", "version",
+    )  # fmt: skip
 
     def __init__(self, version: Version, limits: Limits) -> None:
         self.version = version
@@ -71,14 +77,17 @@ class ZeroTenHistory:
         self.sessions: dict[int, SessionBooks] = {}
         self.phase = _NOTHING
         self.dropped: list[MessageRecord] = []
+        self.branches: dict[Xid, list[SessionBooks]] = {}
+        self.branched = 0
+        self.resolving: dict[int, tuple[str, Xid]] = {}
 
     def observe(self, event: Observed) -> Messages:
         """Take a unit; give the messages whose outcome is known now."""
         handler = _HANDLERS.get(event.event)
         if handler is None or event.unit == "partial":
-            return _NONE
+            return NONE
         if event.content.__class__ is bytes and event.unit != "header":
-            return _NONE
+            return NONE
         done = handler(self, event, event.content)
         if self.dropped:
             done = [*self.dropped, *done]
@@ -91,6 +100,9 @@ class ZeroTenHistory:
         if sender is Side.CLIENT:
             for books in self.sessions.values():
                 done += books.end_transactions()
+                books.unsure = books.distributed
+                books.branch = None
+            done += self._end_branches()
         return done
 
     def finish(self) -> Messages:
@@ -99,8 +111,17 @@ class ZeroTenHistory:
         for books in self.sessions.values():
             done += books.flush()
         self.sessions = {}
+        done += self._end_branches()
         if "closed_by" not in self.facts and not self.facts["hint"]:
             self.facts["hint"] = _HINTS.get(self.phase, "")
+        return done
+
+    def _end_branches(self) -> list[MessageRecord]:
+        """Nobody will say how the branches end; their messages."""
+        done: list[MessageRecord] = []
+        for xid in list(self.branches):
+            done += drop_branch(self, xid)
+        self.branched = 0
         return done
 
     def session(self, channel: int) -> SessionBooks:
@@ -131,7 +152,7 @@ def _header(history: ZeroTenHistory, event: Observed, header: bytes) -> Messages
             hint="connect with the version the server offers",
         )
     history.phase = max(history.phase, _HEADERS)
-    return _NONE
+    return NONE
 
 
 def _peer(history: ZeroTenHistory, side: str, properties: Any) -> None:
@@ -170,13 +191,13 @@ def _phase(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
             facts["frame_max"] = control.max_frame_size
     elif event.event == "connection.open":
         facts["vhost"] = control.virtual_host
-    return _NONE
+    return NONE
 
 
 def _tune(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
     """What the server asks for; a client that says nothing of the frames' size takes it."""
     history.facts["frame_max"] = control.max_frame_size
-    return _NONE
+    return NONE
 
 
 def _connection_close(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
@@ -189,12 +210,12 @@ def _connection_close(history: ZeroTenHistory, event: Observed, control: Any) ->
             close_text=control.reply_text,
             hint=_LOGIN_FAILED if refused else _BY_CODE.get(code, ""),
         )
-    return _NONE
+    return NONE
 
 
 def _redirect(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
     history.facts.update(closed_by="server", close_text=f"redirected to {control.host}")
-    return _NONE
+    return NONE
 
 
 # Sessions.
@@ -203,14 +224,14 @@ def _redirect(history: ZeroTenHistory, event: Observed, control: Any) -> Message
 def _attach(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
     before = history.sessions.get(event.channel)
     if before is not None and before.name == control.name:
-        return _NONE
+        return NONE
     history.keep(event.channel, SessionBooks(control.name))
-    return before.flush() if before is not None else _NONE
+    return before.flush() if before is not None else NONE
 
 
 def _detached(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
     books = history.sessions.pop(event.channel, None)
-    return books.flush() if books is not None else _NONE
+    return books.flush() if books is not None else NONE
 
 
 _HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Messages]]] = {
@@ -228,6 +249,8 @@ _HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Messages]]]
     "session.attached": _attach,
     "session.detached": _detached,
     **MESSAGE_HANDLERS,
+    **CLASS_HANDLERS,
+    **TRANSACTION_HANDLERS,
 }
 """What a unit means to messages and connection, by its name."""
 

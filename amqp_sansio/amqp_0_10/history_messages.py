@@ -1,23 +1,27 @@
-"""What units mean to the messages of a session of 0-10: transfers, and what settles them (part 1 sections 3 and 10)."""
+"""What units mean to the messages of a session of 0-10: transfers, and what settles them (part 1 sections 3 and 10).
+
+Commands of the file and stream classes are completed, and fail, as those of the message class do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from .._serial import MASK
 from ..endpoint import Side
 from ..errors import CodecError
 from ..lifecycle import MessageRecord
-from .history_books import SessionBooks, Transaction
+from .history_books import NONE, SessionBooks, put
+from .history_transactions import bound_branches, end_transaction
 from .observing_ids import covered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..observer import Observed
     from .history import ZeroTenHistory
 
-Messages = Sequence[MessageRecord]
-_NONE: Final[Messages] = ()
+    Messages = Sequence[MessageRecord]
 
 _ACCEPT_NONE: Final = 1
 
@@ -43,11 +47,22 @@ def _publish(
         tag=number,
         link=books.label,
     )
-    if number is None:
+    return hold_publish(history, books, message)
+
+
+def hold_publish(
+    history: ZeroTenHistory, books: SessionBooks, message: MessageRecord, *, always: bool = False
+) -> Messages:
+    """A message of the client waits for its completion, or, unless `always`, for the end of its transaction."""
+    number = message.tag
+    current = None if always else books.current
+    if number is None or (books.unsure and not always):
         return (message,)
     done: list[MessageRecord] = []
-    waiting = books.transaction.published if books.transacted else books.publishes
-    _put(waiting, number, message, history.limits.unconfirmed, done)
+    waiting = books.publishes if current is None else current.published
+    put(waiting, number, message, history.limits.unconfirmed, done)
+    if current is not None and not books.transacted:
+        done += bound_branches(history, 1)
     return done
 
 
@@ -79,24 +94,8 @@ def _deliver(
         return (message,)
     done: list[MessageRecord] = []
     waiting = books.given if mode == _ACCEPT_NONE else books.deliveries
-    _put(waiting, number, message, history.limits.unsettled, done)
+    put(waiting, number, message, history.limits.unsettled, done)
     return done
-
-
-def _put(
-    waiting: dict[int, MessageRecord],
-    number: int,
-    message: MessageRecord,
-    most: int,
-    done: list[MessageRecord],
-) -> None:
-    """A message is open; at most `most` are."""
-    before = waiting.pop(number, None)
-    if before is not None:
-        done.append(before)
-    waiting[number] = message
-    if len(waiting) > most:
-        done.append(waiting.pop(next(iter(waiting))))
 
 
 def _delivery_properties(event: Observed) -> Any:
@@ -112,12 +111,12 @@ def _subscribe(history: ZeroTenHistory, event: Observed, command: Any) -> Messag
     subscriptions[command.destination or ""] = (command.queue, command.accept_mode or 0)
     if len(subscriptions) > history.limits.consumers:
         del subscriptions[next(iter(subscriptions))]
-    return _NONE
+    return NONE
 
 
 def _unsubscribe(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     history.session(event.channel).subscriptions.pop(command.destination or "", None)
-    return _NONE
+    return NONE
 
 
 # Settlement.
@@ -139,12 +138,21 @@ def _take(
 
 def _accept(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     books = history.session(event.channel)
-    if not books.transacted:
-        return _settled(_take(history, event, command), "accepted", event)
+    if event.sender is Side.SERVER:
+        # What becomes of messages in a transaction is known when it ends.
+        found = covered(books.publishes, command.transfers) if command.transfers else []
+        return _settled([(each, books.publishes.pop(each)) for each in found], "accepted", event)
+    taken = _take(history, event, command)
+    current = books.current
+    if books.unsure:
+        return [message for _, message in taken]
+    if current is None:
+        return _settled(taken, "accepted", event)
     done: list[MessageRecord] = []
-    if event.sender is Side.CLIENT:
-        for number, message in _take(history, event, command):
-            _put(books.transaction.accepted, number, message, history.limits.unsettled, done)
+    for number, message in taken:
+        put(current.accepted, number, message, history.limits.unsettled, done)
+    if not books.transacted:
+        done += bound_branches(history, len(taken))
     return done
 
 
@@ -169,14 +177,14 @@ def _exception(history: ZeroTenHistory, event: Observed, command: Any) -> Messag
     """A command has failed: when it's a message's, that's its end (part 1 section 3.4.1.3)."""
     books = history.session(event.channel)
     if event.sender is Side.CLIENT or command.command_id is None:
-        return _NONE
+        return NONE
     for waiting in books.published():
         message = waiting.pop(command.command_id, None)
         if message is not None:
             message.code, message.text = command.error_code, command.description
             message.settle("rejected", event)
             return (message,)
-    return _NONE
+    return NONE
 
 
 def _completed(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
@@ -184,7 +192,7 @@ def _completed(history: ZeroTenHistory, event: Observed, control: Any) -> Messag
     books = history.session(event.channel)
     commands = control.commands
     if not commands:
-        return _NONE
+        return NONE
     done: list[MessageRecord] = []
     if event.sender is Side.CLIENT:
         for number in covered(books.given, commands):
@@ -198,50 +206,8 @@ def _completed(history: ZeroTenHistory, event: Observed, control: Any) -> Messag
         done.append(message)
     for number in covered(books.ending, commands):
         committed, transaction = books.ending.pop(number)
-        done += _end(books, transaction, committed, event)
+        done += end_transaction(books, transaction, committed, event)
     return done
-
-
-def _end(
-    books: SessionBooks, transaction: Transaction, committed: bool, event: Observed
-) -> list[MessageRecord]:
-    """A transaction is over; after a rollback its deliveries are open again (part 1 section 10, tx)."""
-    done = list(transaction.published.values())
-    for message in done:
-        message.settle("accepted" if committed else "released", event)
-    if committed:
-        for message in transaction.accepted.values():
-            message.settle("accepted", event)
-            done.append(message)
-    elif transaction.accepted:
-        books.deliveries.update(transaction.accepted)
-        first = min(books.deliveries.values(), key=lambda message: message.seq).tag or 0
-        ordered = sorted(books.deliveries.items(), key=lambda item: (item[0] - first) & MASK)
-        books.deliveries = dict(ordered)
-    return done
-
-
-# Transactions.
-
-
-def _select(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
-    history.session(event.channel).transacted = True
-    return _NONE
-
-
-def _tx_end(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
-    """Commit or rollback is asked for; what follows belongs to the next transaction."""
-    books = history.session(event.channel)
-    books.transacted = True
-    number: int | None = getattr(event, "command_id", None)
-    if number is None:
-        return books.end_transactions()
-    books.ending[number] = (event.event == "tx.commit", books.transaction)
-    books.transaction = Transaction()
-    if len(books.ending) > history.limits.calls:
-        _, oldest = books.ending.pop(next(iter(books.ending)))
-        return oldest.open_messages()
-    return _NONE
 
 
 MESSAGE_HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Messages]]] = {
@@ -253,10 +219,7 @@ MESSAGE_HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Mess
     "message.reject": _reject,
     "execution.exception": _exception,
     "session.completed": _completed,
-    "tx.select": _select,
-    "tx.commit": _tx_end,
-    "tx.rollback": _tx_end,
 }
 """What a unit means to messages, by its name."""
 
-__all__ = ["MESSAGE_HANDLERS", "Messages"]
+__all__ = ["MESSAGE_HANDLERS", "hold_publish"]

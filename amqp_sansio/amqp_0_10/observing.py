@@ -314,7 +314,9 @@ class ZeroTenMachine:
                 if command.NAME == _HEARTBEAT:
                     unit = "heartbeat"
         else:
-            number, answers = self.joint.take_command(side, channel, command, self.seq)
+            header = 0 if properties is None else len(properties.raw)
+            sizes = (header, content.octets)
+            number, answers = self.joint.take_command(side, channel, command, self.seq, sizes)
             if not content.name:
                 unit = "unknown"
         self.observe_assembly(

@@ -10,9 +10,13 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from .._serial import MASK, add
-from ._records import CONTROLS
+from ._records import COMMANDS, CONTROLS
 from .frames import LARGEST_FRAME, MIN_MAX_FRAME_SIZE
+from .observing_books import Books
+from .observing_classes import CLASS_JUDGES
 from .observing_ids import covered
+from .observing_transactions import TRANSACTION_JUDGES
+from .observing_transfers import MESSAGE_JUDGES, Sizes, completes, never_sent
 
 if TYPE_CHECKING:
     from ..limits import Limits
@@ -27,12 +31,18 @@ _CONNECTION: Final = "connection."
 _OPENING: Final = -1
 """Where requests of the connection class wait: it's one for all channels."""
 
-_REQUESTS: Final = {
-    answer: tuple([kind.NAME for kind in CONTROLS.values() if answer in kind.RESPONSES])
-    for each in CONTROLS.values()
-    for answer in each.RESPONSES
+_RESPONSES: Final[dict[str, tuple[str, ...]]] = {
+    kind.NAME: getattr(kind, "RESPONSES", ()) for kind in (*CONTROLS.values(), *COMMANDS.values())
 }
-"""The controls that a control may answer."""
+_REQUESTS: Final = {
+    answer: tuple([name for name, answers in _RESPONSES.items() if answer in answers])
+    for answers in _RESPONSES.values()
+    for answer in answers
+}
+"""What a control or command may answer."""
+_JUDGES: Final = {**MESSAGE_JUDGES, **TRANSACTION_JUDGES, **CLASS_JUDGES}
+"""Who judges a command, by its name."""
+_NO_MESSAGE: Final = (0, 0)
 
 
 class Sent:
@@ -50,17 +60,21 @@ class Half:
 
     `pointed` says that its session.command-point came, `offset` what the next frame of a command must fit (None:
     nothing); `told` that the other side has ended the attachment. `flushed` says that it has asked what is expected,
-    `wanted` the timeout it asked for. `sent` are its commands by their ids, `subscribed` the destinations in use.
+    `wanted` the timeout it asked for. `sent` are its commands by their ids, `asked` those that wait for another one by
+    name, `subscribed` the destinations in use. `books` are what it has begun on a session that is new, None elsewhere.
     """
 
     __slots__ = (
-        "attached", "flushed", "name", "next_id", "offset", "pointed", "sent", "subscribed", "told", "wanted",
+        "asked", "attached", "books", "flushed", "name", "next_id", "offset", "pointed", "sent", "subscribed", "told",
+        "wanted",
     )  # fmt: skip
 
     def __init__(self, known: bool) -> None:
         self.sent: dict[int, Sent] = {}
+        self.asked: dict[str, deque[int]] = {}
         self.subscribed: set[str] = set()
         self.told = False
+        self.books: Books | None = None
         self.reset(known)
 
     def reset(self, known: bool) -> None:
@@ -73,7 +87,15 @@ class Half:
         self.flushed = not known
         self.wanted: int | None = _UNKNOWN
         self.sent = {}
+        self.asked = {}
         self.subscribed = set()
+        self.forget()
+
+    def forget(self) -> None:
+        """What it has begun isn't known any more."""
+        books, self.books = self.books, None
+        if books is not None and books.peer is not None:
+            books.peer.peer = None
 
     def attach(self, name: bytes | None) -> None:
         """A new attachment begins."""
@@ -84,11 +106,14 @@ class Half:
 
 
 class ObservingJoint:
-    """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity)."""
+    """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity).
+
+    `names` are those of the sessions that were attached: under one of them a session may go on that isn't new.
+    """
 
     __slots__ = (
         "asked", "channel_max", "channels", "faults", "frame_max", "insist", "known", "limits", "locales",
-        "mechanisms", "tune",
+        "mechanisms", "names", "tune",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, known: bool) -> None:
@@ -106,6 +131,7 @@ class ObservingJoint:
         self.channel_max: int | None = None
         self.frame_max: int | None = None
         self.faults: list[tuple[str, str, str]] = []
+        self.names: set[bytes] = set()
 
     def half(self, side: int, channel: int) -> Half:
         """The half of a side on a channel."""
@@ -134,6 +160,7 @@ class ObservingJoint:
             halves[side].reset(False)
             other = halves[1 - side]
             other.told = True
+            other.asked.clear()
             for sent in other.sent.values():
                 sent.due = False
 
@@ -153,6 +180,8 @@ class ObservingJoint:
         offset = half.offset
         if offset is None:
             return False
+        if not begins:
+            half.forget()
         if begins or not offset:
             half.offset = None
         if begins and offset:
@@ -268,12 +297,19 @@ class ObservingJoint:
                 self.blame("session.attach/one-session", text)
             if not half.attached or half.name != control.name:
                 half.attach(control.name)
+                if self._is_new(control):
+                    half.books = Books(side == CLIENT, self.limits.calls)
         elif name == "session.attached":
             if not half.attached or half.name != control.name:
                 half.attach(control.name)
+                asked = other.books if other.name == control.name else None
+                if asked is not None:
+                    half.books = Books(side == CLIENT, self.limits.calls)
+                    half.books.peer, asked.peer = asked, half.books
         elif name in _ATTACHING:
             half.attached = False
             half.sent.clear()
+            half.forget()
             other.told = True
         else:
             self._attached(half, channel, name)
@@ -281,12 +317,24 @@ class ObservingJoint:
             if step is not None:
                 step(half, other, control)
 
+    def _is_new(self, attach: Any) -> bool:
+        """Whether nothing speaks against it that the session begins now."""
+        name: bytes | None = attach.name
+        if name is None or name in self.names or len(self.names) >= self.limits.channels:
+            return False
+        self.names.add(name)
+        return not attach.force
+
     def _attached(self, half: Half, channel: int, name: str) -> None:
         if half.attached is False:
             text = f"{name} on channel {channel}, where no session is attached"
             self.blame("session/attachment", text)
 
     def _command_point(self, half: Half, other: Half, control: Any) -> None:
+        # A session that goes on, or sends again what it has sent, begins elsewhere.
+        expected = half.next_id if half.pointed else 0
+        if control.command_id != expected or control.command_offset:
+            half.forget()
         half.pointed = True
         half.next_id = control.command_id
         half.offset = control.command_offset or 0
@@ -294,7 +342,15 @@ class ObservingJoint:
     def _flush(self, half: Half, other: Half, control: Any) -> None:
         half.flushed = half.flushed or control.expected
 
+    def _gap(self, half: Half, other: Half, control: Any) -> None:
+        half.forget()
+
+    def _confirmed(self, half: Half, other: Half, control: Any) -> None:
+        if control.commands and not other.pointed:
+            other.forget()
+
     def _expected(self, half: Half, other: Half, control: Any) -> None:
+        self._confirmed(half, other, control)
         if not other.flushed:
             text = "session.expected, which nobody has asked for"
             self.blame("session.expected/only-on-flush", text, "warning")
@@ -312,8 +368,15 @@ class ObservingJoint:
 
     def _completed(self, half: Half, other: Half, control: Any) -> None:
         commands: SequenceSet | None = control.commands
-        if not commands or not other.sent:
+        if not commands:
             return
+        self._confirmed(half, other, control)
+        if half.books is not None:
+            never = never_sent(half.books, commands)
+            if never is not None:
+                text = f"session.completed of the command {never}, which wasn't sent"
+                self.blame("session/exactly-once", text)
+            completes(half.books, commands)
         for number in covered(other.sent, commands):
             if other.sent.pop(number).due:
                 text = f"session.completed says that command {number} is done, whose result wasn't sent"
@@ -322,9 +385,9 @@ class ObservingJoint:
     # Commands.
 
     def take_command(
-        self, side: int, channel: int, command: Any, seq: int
+        self, side: int, channel: int, command: Any, seq: int, sizes: Sizes = _NO_MESSAGE
     ) -> tuple[int | None, int | None]:
-        """A command, or its octets when it can't be read: its id, and the unit that it answers."""
+        """A command with its message, or its octets when it can't be read: its id, and the unit that it answers."""
         half, other = self.half(side, channel), self.half(1 - side, channel)
         name = getattr(command, "NAME", "a command")
         self._attached(half, channel, name)
@@ -341,6 +404,10 @@ class ObservingJoint:
             self._subscribe(half, command.destination)
         elif name == "message.cancel":
             half.subscribed.discard(command.destination)
+        elif name in _REQUESTS or _RESPONSES.get(name):
+            answers = self._correlate(half, other, name, command, seq)
+        if half.books is not None:
+            self._judge(half, half.books, name, command, sizes)
         if number is not None:
             half.next_id = add(number, 1)
             half.sent[number & MASK] = Sent(seq, bool(getattr(command, "RESULT", "")))
@@ -348,14 +415,41 @@ class ObservingJoint:
                 del half.sent[next(iter(half.sent))]
         return number, answers
 
+    def _correlate(self, half: Half, other: Half, name: str, command: Any, seq: int) -> int | None:
+        """A command of the file or stream class that asks for another one, or is such an answer."""
+        answers = None
+        for request in _REQUESTS.get(name, ()):
+            waiting = other.asked.get(request)
+            if waiting:
+                answers = waiting.popleft()
+                break
+        if _RESPONSES[name] and not getattr(command, "nowait", False):
+            asked = half.asked.setdefault(name, deque(maxlen=max(1, self.limits.requests)))
+            asked.append(seq)
+        return answers
+
+    def _judge(self, half: Half, books: Books, name: str, command: Any, sizes: Sizes) -> None:
+        """What a command does on a session that is known from its begin."""
+        number = half.next_id
+        if number is None or command.__class__ is bytes:
+            half.forget()
+            return
+        judge = _JUDGES.get(name)
+        if judge is not None:
+            judge(self, books, command, number, sizes)
+        books.next_id = add(number, 1)
+
     def lost_command(self, side: int, channel: int) -> None:
         """A command came that nothing is known of: from now on ids can't be counted."""
-        self.half(side, channel).next_id = None
+        half = self.half(side, channel)
+        half.next_id = None
+        half.forget()
 
     def skip_command(self, side: int, channel: int) -> None:
         """The rest of a command whose begin came earlier has come."""
         half = self.half(side, channel)
         half.offset = None
+        half.forget()
         if half.next_id is not None:
             half.next_id = add(half.next_id, 1)
 

@@ -5,17 +5,21 @@ Part 1 sections 5.3 (structs), 5.7 (controls), 5.8 (commands) and 5.9 (segments)
 
 from __future__ import annotations
 
+from struct import Struct as _Form
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..errors import CodecError
-from ._types import fault
+from ._types import encode_struct32, fault
 from .values import Struct32
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
+_R_co = TypeVar("_R_co", covariant=True)
+
+_UNWRITABLE: Final = (StructError, TypeError, AttributeError, OverflowError, ValueError)
 FRAMING_ERROR: Final = 501
 COMMAND_INVALID: Final = 503
 
@@ -24,8 +28,9 @@ class Struct:
     """A composite of named fields, packed behind flags that say which of them are there.
 
     `NAME` is the specification's name, `CODE` the class and struct code (0: it has none), `SIZE` and `PACK` the octets
-    of its size and of its flags, `FIELDS` name and type of each field, `REQUIRED` the fields that the specification
-    wants to be there. A field that isn't there is None, a bit False.
+    of its size and of its flags, `FIELDS` name and type of each field. `REQUIRED` are the fields that the specification
+    wants to be there, `MANDATORY` those of them that can be missed: no bits, and none that senders leave out and
+    that have a plain meaning then. A field that isn't there is None, a bit False.
 
     `wire` holds the octets from the flags on that a record was decoded from, which `encode` gives again; it's None for
     others, and not compared. Records are hashable and pickle.
@@ -39,6 +44,7 @@ class Struct:
     PACK: ClassVar[int] = 2
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ()
     REQUIRED: ClassVar[tuple[str, ...]] = ()
+    MANDATORY: ClassVar[tuple[str, ...]] = ()
     SECRETS: ClassVar[tuple[str, ...]] = ()
     RESERVED: ClassVar[tuple[str, ...]] = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()
@@ -54,15 +60,41 @@ class Struct:
             return self.wire
         try:
             return self._pack()
-        except (StructError, TypeError, AttributeError, OverflowError) as error:
-            raise CodecError(f"{self.NAME} can't be written: {self._culprit()}{error}") from error
+        except _UNWRITABLE as error:
+            text = f"{self.NAME} can't be written: {self._culprit()}{error}"
+            rule = error.rule if isinstance(error, CodecError) else None
+            raise CodecError(text, rule=rule) from error
 
     def encode_sized(self) -> bytes:
-        """Size, code and `encode`, as in a field, a header segment or a struct32."""
+        """Size, code and `encode`, as in a field of this type. Raises CodecError."""
         octets = self.encode()
         if self.CODE:
             octets = self.CODE.to_bytes(2, "big") + octets
         return len(octets).to_bytes(self.SIZE, "big") + octets if self.SIZE else octets
+
+    def encode_struct32(self) -> bytes:
+        """Four octets of size, code and `encode`, as in a header segment and in values.
+
+        Raises CodecError for what can't be written, and for a struct without a code.
+        """
+        if not self.CODE:
+            raise CodecError(
+                f"no type of 0-10 holds {type(self).__name__}, which has no code: {self!r}"
+            )
+        octets = self.wire
+        if octets is None:
+            octets = self.encode()
+        return _SIZE_AND_CODE(2 + len(octets), self.CODE) + octets
+
+    def missing(self) -> str:
+        """The name of the first field of `MANDATORY` that isn't there, "" when all are.
+
+        A struct that lacks one is malformed (part 1 section 5.3).
+        """
+        for name in self.MANDATORY:
+            if getattr(self, name) is None:
+                return name
+        return ""
 
     @classmethod
     def decode(cls, data: bytes, pos: int = 0, end: int | None = None) -> Self:
@@ -72,6 +104,11 @@ class Struct:
             found, stop = cls._unpack(data, pos, end)
         except (StructError, IndexError) as error:
             raise fault(f"{cls.NAME} is cut off", pos) from error
+        except CodecError as error:
+            offset = pos if error.offset is None else error.offset
+            raise CodecError(
+                f"{cls.NAME}: {error}", offset=offset, code=error.code, rule=error.rule
+            ) from error
         if stop != end:
             what = "is cut off" if stop > end else f"has {end - stop} octets too many"
             raise fault(f"{cls.NAME} {what}", pos)
@@ -117,10 +154,15 @@ class Struct:
 
 
 class Control(Struct):
-    """A control: on track 0, not numbered, not repeated (part 1 section 3.4.2). `RESPONSES` may answer it."""
+    """A control: on track 0, not numbered, not repeated (part 1 section 3.4.2).
+
+    `HANDLERS` are the roles that handle it, "client" and "server": who has no such role doesn't get it. `RESPONSES` may
+    answer it.
+    """
 
     __slots__ = ()
 
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESPONSES: ClassVar[tuple[str, ...]] = ()
 
     def encode_assembly(self) -> bytes:
@@ -128,47 +170,45 @@ class Control(Struct):
         return self.CODE.to_bytes(2, "big") + self.encode()
 
 
-class Command(Struct):
+class Command(Struct, Generic[_R_co]):
     """A command: on track 1, numbered, executed exactly once (part 1 section 3.4.1).
 
-    `RESULT` is the name of the struct that its result is, "" when it has none; `HEADERS` the structs of its header
-    segment, `HAS_BODY` whether it has a body segment.
+    It's generic in its result. `HANDLERS` are the roles that handle it, "client" and "server". `RESULT` is the name of
+    the struct that its result is, "" when it has none; `HEADERS` the structs of its header segment, `HAS_BODY` whether
+    it has a body segment.
     """
 
     __slots__ = ()
 
+    HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
     RESULT: ClassVar[str] = ""
     HEADERS: ClassVar[tuple[str, ...]] = ()
     HAS_BODY: ClassVar[bool] = False
 
     def encode_segment(self, *, sync: bool = False) -> bytes:
         """The octets of its command segment: code, session.header, packing flags, fields."""
-        header = b"\x01\x01" if sync else b"\x01\x00"
-        return self.CODE.to_bytes(2, "big") + header + self.encode()
+        # The size of session.header is 1, sync the first bit of its flags.
+        return _CODE_AND_HEADER(self.CODE, 0x0101 if sync else 0x0100) + self.encode()
 
 
 def decode_control(data: bytes, pos: int, end: int) -> Control:
     """The control whose code is at `pos`. Raises CodecError: framing-error, also for a code nobody knows."""
-    from ._records import CONTROLS
-
     if end - pos < 2:
         raise fault("a control without a code", pos)
-    kind = CONTROLS.get(int.from_bytes(data[pos : pos + 2], "big"))
+    kind = CONTROLS.get(data[pos] << 8 | data[pos + 1])
     if kind is None:
         raise fault(f"unknown control {data[pos]}.{data[pos + 1]}", pos)
     return kind.decode(data, pos + 2, end)
 
 
-def decode_command(data: bytes, pos: int, end: int) -> tuple[Command, bool]:
+def decode_command(data: bytes, pos: int, end: int) -> tuple[Command[Any], bool]:
     """The command whose code is at `pos`, and the sync bit of its session.header.
 
     Raises CodecError: command-invalid for a code nobody knows, framing-error for octets that can't be read.
     """
-    from ._records import COMMANDS
-
     if end - pos < 4:
         raise fault("a command without code and session.header", pos)
-    kind = COMMANDS.get(int.from_bytes(data[pos : pos + 2], "big"))
+    kind = COMMANDS.get(data[pos] << 8 | data[pos + 1])
     if kind is None:
         raise CodecError(
             f"unknown command {data[pos]}.{data[pos + 1]}", offset=pos, code=COMMAND_INVALID
@@ -178,16 +218,14 @@ def decode_command(data: bytes, pos: int, end: int) -> tuple[Command, bool]:
     if size < 1 or start > end:
         raise fault("the session.header of a command is cut off", pos + 2)
     # Of the packing flags' octet the first bit is sync.
-    return kind.decode(data, start, end), bool(data[pos + 3] & 1)
+    return kind.decode(data, start, end), data[pos + 3] & 1 != 0
 
 
 def decode_struct(data: bytes, pos: int, end: int) -> Struct | Struct32:
     """The content of a struct32: a record, or a Struct32 for a code nobody knows. Raises CodecError."""
-    from ._records import STRUCTS
-
     if end - pos < 2:
         raise fault("a struct32 without a code", pos)
-    code = int.from_bytes(data[pos : pos + 2], "big")
+    code = data[pos] << 8 | data[pos + 1]
     kind = STRUCTS.get(code)
     if kind is None:
         return Struct32(code, data[pos + 2 : end])
@@ -199,13 +237,12 @@ def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, 
     found: list[Struct | Struct32] = []
     codes: set[int] = set()
     while pos < end:
-        if end - pos < 4:
+        if end - pos < 6:
             raise fault("a header struct is cut off", pos)
-        stop = pos + 4 + int.from_bytes(data[pos : pos + 4], "big")
-        if stop > end:
+        size, code = _READ_SIZE_AND_CODE(data, pos)
+        stop = pos + 4 + size
+        if size < 2 or stop > end:
             raise fault("a header struct is cut off", pos)
-        struct = decode_struct(data, pos + 4, stop)
-        code = struct.code if isinstance(struct, Struct32) else struct.CODE
         if code in codes:
             raise CodecError(
                 f"the struct {code >> 8}.{code & 255} comes twice in a header segment",
@@ -214,17 +251,38 @@ def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, 
                 rule="0-10/wire/header-any-order",
             )
         codes.add(code)
-        found.append(struct)
+        kind = STRUCTS.get(code)
+        if kind is None:
+            found.append(Struct32(code, data[pos + 6 : stop]))
+        else:
+            found.append(kind.decode(data, pos + 6, stop))
         pos = stop
     return tuple(found)
 
 
 def encode_headers(structs: tuple[Struct | Struct32, ...]) -> bytes:
-    """A header segment."""
-    from ._types import encode_as
-    from .values import CODES
+    """A header segment. Raises CodecError."""
+    parts: list[bytes] = []
+    for each in structs:
+        if not isinstance(each, Struct):
+            parts.append(encode_struct32(each))
+        elif each.CODE:
+            octets = each.wire
+            if octets is None:
+                try:
+                    octets = each._pack()
+                except _UNWRITABLE:
+                    octets = each.encode()  # says what's wrong
+            parts += (_SIZE_AND_CODE(2 + len(octets), each.CODE), octets)
+        else:
+            parts.append(each.encode_struct32())
+    return b"".join(parts)
 
-    return b"".join([encode_as(CODES["struct32"], each, 1) for each in structs])
+
+STRUCTS: Final[dict[int, type[Struct]]] = {}
+CONTROLS: Final[dict[int, type[Control]]] = {}
+COMMANDS: Final[dict[int, type[Command[Any]]]] = {}
+"""The records by their codes; the generated module, which needs the bases here, adds all of them when it's imported."""
 
 
 def _rebuild(kind: type[Struct], values: tuple[Any, ...], wire: bytes | None) -> Struct:
@@ -238,6 +296,9 @@ def _hashable(value: Any) -> Any:
     return tuple(listed) if isinstance(value, list) else value
 
 
+_SIZE_AND_CODE: Final = _Form(">IH").pack
+_READ_SIZE_AND_CODE: Final = _Form(">IH").unpack_from
+_CODE_AND_HEADER: Final = _Form(">HH").pack
 _KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "str8": str,
     "str16": str,

@@ -7,7 +7,7 @@ Other frames say too little: what follows them must look like a frame, or be the
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from .._direction import PROVEN, REFUTED
 from ..endpoint import Side
@@ -121,9 +121,9 @@ class Reader:
                 at = _behind_zeros(data, at)
         return length, REFUTED
 
-    def read(self, data: bytes, begin: int, end: int, kind: int) -> Control | Command | None:
+    def read(self, data: bytes, begin: int, end: int, kind: int) -> Control | Command[Any] | None:
         """The control or command between `begin` and `end`; None when it can't be one, or not this side's."""
-        found: Control | Command
+        found: Control | Command[Any]
         try:
             if kind == CONTROL:
                 found = decode_control(data, begin, end)

@@ -12,13 +12,15 @@ from ..errors import CodecError
 _RANGE: Final = Struct(">II").pack
 _BYTE_RANGE: Final = Struct(">QQ").pack
 _WIDTH: Final = 8
+_FURTHEST: Final = 0x7FFF_FFFF
 
 
 class SequenceSet:
     """An immutable set of 32-bit command ids, kept as inclusive ranges in the order they were given.
 
     A range may wrap around: its upper end comes behind its lower one as RFC 1982 says, so `(4294967295, 1)` holds three
-    ids. Two sets are equal when they hold the same ids.
+    ids. Two sets are equal when they hold the same ids. `|` and `-` give ranges that ascend, from behind the widest gap
+    between them on, and that neither overlap nor touch.
 
     >>> done = SequenceSet([(0, 3), (5, 5)])
     >>> 5 in done, 4 in done, len(done), done.with_id(4).ranges
@@ -35,8 +37,13 @@ class SequenceSet:
         """Raises CodecError for a range that runs backwards, and for ids outside 32 bits."""
         self.ranges = tuple(ranges)
         for lower, upper in self.ranges:
-            if not (0 <= lower <= MASK and 0 <= upper <= MASK) or distance(lower, upper) < 0:
-                raise CodecError(f"{lower} to {upper} is no range of 32-bit serial numbers")
+            if (
+                not (0 <= lower <= MASK and 0 <= upper <= MASK)
+                or (upper - lower) & MASK > _FURTHEST
+            ):
+                raise CodecError(
+                    f"{lower} to {upper} is no range of 32-bit serial numbers", code=501
+                )
 
     @classmethod
     def of(cls, *ids: int) -> SequenceSet:
@@ -54,7 +61,9 @@ class SequenceSet:
     def decode(cls, octets: bytes) -> SequenceSet:
         """The set whose ranges fill `octets`, without their size. Raises CodecError."""
         if len(octets) % _WIDTH:
-            raise CodecError(f"a sequence-set of {len(octets)} octets, ranges have 8 each", code=501)
+            raise CodecError(
+                f"a sequence-set of {len(octets)} octets, ranges have 8 each", code=501
+            )
         return cls(iter_unpack(">II", octets))
 
     def encode(self) -> bytes:
@@ -63,25 +72,26 @@ class SequenceSet:
 
     def with_id(self, number: int) -> SequenceSet:
         """This set and one more id, joined to the ranges it touches."""
+        if len(self.ranges) == 1:
+            ((lower, upper),) = self.ranges
+            if number == (upper + 1) & MASK and (number - lower) & MASK <= _FURTHEST:
+                return SequenceSet(((lower, number),))
         return self | SequenceSet(((number, number),))
 
     def __or__(self, other: SequenceSet) -> SequenceSet:
-        ranges: list[tuple[int, int]] = list(self.ranges)
-        for lower, upper in other.ranges:
-            ranges = _joined(ranges, lower, upper)
-        return SequenceSet(ranges)
+        return SequenceSet(_around(_line(self.ranges + other.ranges)))
 
     def __sub__(self, other: SequenceSet) -> SequenceSet:
-        ranges: list[tuple[int, int]] = list(self.ranges)
-        for lower, upper in other.ranges:
-            ranges = [piece for each in ranges for piece in _without(each, lower, upper)]
-        return SequenceSet(ranges)
+        return SequenceSet(_around(_without(_line(self.ranges), _line(other.ranges))))
 
     def __contains__(self, number: object) -> bool:
         if not isinstance(number, int):
             return False
         return any(
-            [distance(lower, number) >= 0 and distance(number, upper) >= 0 for lower, upper in self.ranges]
+            [
+                distance(lower, number) >= 0 and distance(number, upper) >= 0
+                for lower, upper in self.ranges
+            ]
         )
 
     def __iter__(self) -> Iterator[int]:
@@ -98,10 +108,10 @@ class SequenceSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SequenceSet):
             return NotImplemented
-        return not (self - other) and not (other - self)
+        return self.ranges == other.ranges or _line(self.ranges) == _line(other.ranges)
 
     def __hash__(self) -> int:
-        return hash(len(self))
+        return hash(tuple(_line(self.ranges)))
 
     def __repr__(self) -> str:
         return f"SequenceSet({list(self.ranges)!r})"
@@ -158,33 +168,60 @@ class ByteRanges:
         return ByteRanges, (self.ranges,)
 
 
-def _joined(ranges: list[tuple[int, int]], lower: int, upper: int) -> list[tuple[int, int]]:
-    """The ranges with one more, which swallows those it overlaps or touches."""
-    kept: list[tuple[int, int]] = []
-    for one, other in ranges:
-        if distance(add(other, 1), lower) > 0 or distance(upper, add(one, -1)) > 0:
-            kept.append((one, other))
-            continue
-        lower = one if distance(one, lower) >= 0 else lower
-        upper = other if distance(upper, other) >= 0 else upper
-    place = len(kept)
-    while place and distance(lower, kept[place - 1][0]) > 0:
-        place -= 1
-    kept.insert(place, (lower, upper))
-    return kept
+def _line(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same ids in ranges that ascend without touching; what wraps around is cut in two."""
+    pieces: list[tuple[int, int]] = []
+    for lower, upper in ranges:
+        pieces += [(lower, upper)] if lower <= upper else [(lower, MASK), (0, upper)]
+    if len(pieces) < 2:
+        return pieces
+    pieces.sort()
+    found: list[tuple[int, int]] = []
+    start, end = pieces[0]
+    for lower, upper in pieces:
+        if lower > end + 1:
+            found.append((start, end))
+            start, end = lower, upper
+        elif upper > end:
+            end = upper
+    found.append((start, end))
+    return found
 
 
-def _without(each: tuple[int, int], lower: int, upper: int) -> list[tuple[int, int]]:
-    """What is left of a range when another one is taken out."""
-    start, end = each
-    if distance(end, lower) > 0 or distance(upper, start) > 0:
-        return [each]
+def _without(ranges: list[tuple[int, int]], others: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What is left of ranges without others; both, and the result, as `_line` gives them."""
     left: list[tuple[int, int]] = []
-    if distance(start, lower) > 0:
-        left.append((start, add(lower, -1)))
-    if distance(upper, end) > 0:
-        left.append((add(upper, 1), end))
+    place = 0
+    for start, end in ranges:
+        while place < len(others) and others[place][1] < start:
+            place += 1
+        rest = place
+        while rest < len(others) and others[rest][0] <= end:
+            lower, upper = others[rest]
+            if lower > start:
+                left.append((start, lower - 1))
+            start = upper + 1
+            rest += 1
+        if start <= end:
+            left.append((start, end))
     return left
+
+
+def _around(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges as `_line` gives them, joined where they wrap around, none wider than serial numbers compare."""
+    if len(pieces) > 1:
+        if pieces[0][0] == 0 and pieces[-1][1] == MASK:
+            pieces = [*pieces[1:-1], (pieces[-1][0], pieces[0][1])]
+        gaps = [(lower - pieces[place - 1][1]) & MASK for place, (lower, _) in enumerate(pieces)]
+        first = gaps.index(max(gaps))
+        pieces = pieces[first:] + pieces[:first]
+    found: list[tuple[int, int]] = []
+    for lower, upper in pieces:
+        while (upper - lower) & MASK > _FURTHEST:
+            found.append((lower, add(lower, _FURTHEST)))
+            lower = add(lower, _FURTHEST + 1)
+        found.append((lower, upper))
+    return found
 
 
 __all__ = ["ByteRanges", "SequenceSet"]

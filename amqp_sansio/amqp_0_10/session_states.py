@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from .._serial import add, distance
+from .._serial import MASK, add, distance
 from ..errors import LimitExceeded
 from .sequence_set import SequenceSet
 
@@ -101,6 +101,49 @@ class SendState(Generic[_C]):
             assert number not in self.completed, number
 
 
+class Runs:
+    """Ids as ranges that grow at their end: what a receiver keeps of commands, at a small price for each.
+
+    >>> runs = Runs()
+    >>> for number in (4294967295, 0, 1, 5):
+    ...     runs.add(number)
+    >>> 0 in runs, 4 in runs, runs.set.ranges
+    (True, False, ((4294967295, 1), (5, 5)))
+    """
+
+    __slots__ = ("ranges",)
+
+    def __init__(self, ids: SequenceSet = _NOTHING) -> None:
+        self.ranges: list[list[int]] = [list(each) for each in ids.ranges]
+
+    @property
+    def set(self) -> SequenceSet:
+        """The ids as a value."""
+        return SequenceSet([(lower, upper) for lower, upper in self.ranges])
+
+    def add(self, number: int) -> None:
+        """One more id; at the end of the last range it costs least."""
+        ranges = self.ranges
+        if ranges and (ranges[-1][1] + 1) & MASK == number:
+            ranges[-1][1] = number
+        elif number not in self:
+            self.ranges = [list(each) for each in self.set.with_id(number).ranges]
+
+    def remove(self, ids: SequenceSet) -> None:
+        """Without these ids."""
+        if ids and self.ranges:
+            self.ranges = [list(each) for each in (self.set - ids).ranges]
+
+    def unite(self, ids: SequenceSet) -> None:
+        """With these ids."""
+        self.ranges = [list(each) for each in (self.set | ids).ranges]
+
+    def __contains__(self, number: int) -> bool:
+        return any(
+            [(number - lower) & MASK <= (upper - lower) & MASK for lower, upper in self.ranges]
+        )
+
+
 class ReceiveState:
     """The commands that one end receives.
 
@@ -111,13 +154,23 @@ class ReceiveState:
     Invariant: `completed` is a part of `received`, all of which lie before `next_id`; `point` isn't behind `next_id`.
     """
 
-    __slots__ = ("completed", "next_id", "point", "received")
+    __slots__ = ("done", "known", "next_id", "point")
 
     def __init__(self) -> None:
         self.next_id: int | None = None
         self.point: int | None = None
-        self.received = _NOTHING
-        self.completed = _NOTHING
+        self.known = Runs()
+        self.done = Runs()
+
+    @property
+    def received(self) -> SequenceSet:
+        """The ids whose execution has begun, and that the sender may still replay."""
+        return self.known.set
+
+    @property
+    def completed(self) -> SequenceSet:
+        """Those of `received` that are executed."""
+        return self.done.set
 
     def command_point(self, number: int) -> bool:
         """The id of the next command (session.command-point); whether it's one that can come.
@@ -139,36 +192,38 @@ class ReceiveState:
         point, next_id = self.point, self.next_id
         assert point is not None
         assert next_id is not None
-        self.point = add(point, 1)
-        if distance(point, next_id) > 0:
+        self.point = (point + 1) & MASK
+        if point != next_id and distance(point, next_id) > 0:
             return point, False
         self.next_id = self.point
-        self.received = self.received.with_id(point)
+        self.known.add(point)
         return point, True
 
     def forget(self, number: int) -> None:
         """The transport was lost within the command `number`: it never arrived, and will be sent again."""
-        self.received = self.received - SequenceSet(((number, number),))
+        self.known.remove(SequenceSet(((number, number),)))
         self.next_id = self.point = number
 
     def complete(self, ids: Iterable[int]) -> None:
         """These commands are executed."""
         for number in ids:
-            if number in self.received:
-                self.completed = self.completed.with_id(number)
+            if number in self.known:
+                self.done.add(number)
 
     def known_completed(self, ids: SequenceSet) -> None:
         """The sender knows these to be completed (session.known-completed): it won't replay them."""
-        self.received = self.received - ids
-        self.completed = self.completed - ids
+        self.known.remove(ids)
+        self.done.remove(ids)
 
     def gap(self, ids: SequenceSet) -> None:
         """The sender will never send these (session.gap): they count as received and completed, what is done stays."""
-        self.received = self.received | ids
-        self.completed = self.completed | ids
+        self.known.unite(ids)
+        self.done.unite(ids)
         if self.next_id is not None:
-            while self.next_id in ids:
-                self.next_id = add(self.next_id, 1)
+            for lower, upper in self.known.ranges:
+                if (self.next_id - lower) & MASK <= (upper - lower) & MASK:
+                    self.next_id = add(upper, 1)
+                    break
             if self.point is not None and distance(self.point, self.next_id) > 0 and self.point in ids:
                 self.point = self.next_id
 
@@ -199,4 +254,4 @@ class ReceiveState:
             assert distance(self.point, self.next_id) >= 0
 
 
-__all__ = ["ReceiveState", "SendState"]
+__all__ = ["ReceiveState", "Runs", "SendState"]

@@ -95,8 +95,8 @@ def test_controls_between_the_frames_of_a_command() -> None:
     octets = transfer("", b"0123456789" * 10, largest=40)
     first, rest = octets[:40], octets[40:]
     size = int.from_bytes(octets[2:4])
-    talk = _talk().client(octets[:size], completed(0), octets[size:]).finish()
-    assert [unit.event for unit in talk.observed[-2:]] == ["session.completed", "message.transfer"]
+    talk = _talk().client(octets[:size], SessionFlush(), octets[size:]).finish()
+    assert [unit.event for unit in talk.observed[-2:]] == ["session.flush", "message.transfer"]
     assert (talk.observed[-1].body, talk.observed[-1].size) == (b"0123456789" * 10, len(octets))
     assert first + rest == octets
     assert not talk.rules

@@ -15,6 +15,8 @@ from amqp_sansio.amqp_0_10 import (
     ConnectionTuneOk,
     Control,
     DeliveryProperties,
+    FileProperties,
+    FileStage,
     MessageProperties,
     MessageSubscribe,
     MessageTransfer,
@@ -41,7 +43,7 @@ from tests.support.observing import CLIENT, SERVER, Arrival, take
 SECOND = 1_000_000_000
 
 
-def frames(record: Control | Command, channel: int = 0, *, sync: bool = False) -> bytes:
+def frames(record: Control | Command[Any], channel: int = 0, *, sync: bool = False) -> bytes:
     """The frame of a control, or of a command without a message."""
     if isinstance(record, Control):
         return encode_assembly(channel, [(CONTROL, record.encode_assembly())])
@@ -57,8 +59,25 @@ def transfer(
     **fields: Any,
 ) -> bytes:
     """The frames of a message.transfer with its message; without structs it has a routing key."""
-    command = MessageTransfer(destination, **fields)
     structs = structs or (DeliveryProperties(routing_key="key"), MessageProperties())
+    return content(
+        MessageTransfer(destination, **fields), body, *structs, channel=channel, largest=largest
+    )
+
+
+def stage(body: bytes | None = b"", **fields: Any) -> bytes:
+    """The frames of a file.stage; `fields` are those of the file's properties."""
+    return content(FileStage(), body, FileProperties(**fields))
+
+
+def content(
+    command: Command[Any],
+    body: bytes | None,
+    *structs: Struct,
+    channel: int = 0,
+    largest: int = 65_535,
+) -> bytes:
+    """The frames of a command with its message."""
     segments = [(COMMAND, command.encode_segment()), (HEADER, encode_headers(structs))]
     if body is not None:
         segments.append((BODY, body))
@@ -87,11 +106,11 @@ class Talk010:
         self.arrivals: list[Arrival] = []
         self.now = 0
 
-    def client(self, *what: Control | Command | bytes, channel: int = 0) -> Self:
+    def client(self, *what: Control | Command[Any] | bytes, channel: int = 0) -> Self:
         """The client sends controls and commands on a channel, or octets."""
         return self.send(CLIENT, _octets(what, channel))
 
-    def server(self, *what: Control | Command | bytes, channel: int = 0) -> Self:
+    def server(self, *what: Control | Command[Any] | bytes, channel: int = 0) -> Self:
         """The server sends controls and commands on a channel, or octets."""
         return self.send(SERVER, _octets(what, channel))
 
@@ -174,5 +193,5 @@ class Talk010:
         return [(message.kind, message.tag, message.outcome) for message in done]
 
 
-def _octets(what: tuple[Control | Command | bytes, ...], channel: int) -> bytes:
+def _octets(what: tuple[Control | Command[Any] | bytes, ...], channel: int) -> bytes:
     return b"".join([each if isinstance(each, bytes) else frames(each, channel) for each in what])

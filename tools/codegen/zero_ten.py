@@ -1,7 +1,7 @@
 """The generator of 0-10's records: structs, controls and commands, with straight-line packing and unpacking.
 
 The errata's XML is the source: where it differs from the printed specification (the size and code of dtx.xid), real
-peers follow it.
+peers follow it. A dtx.xid of a command is read in either form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FIXED = {
     "uint8": ("B", 1), "uint16": ("H", 2), "uint32": ("I", 4), "sequence-no": ("I", 4), "uint64": ("Q", 8),
     "datetime": ("q", 8),
 }  # fmt: skip
-_SIZED = {"str8": 1, "vbin8": 1, "str16": 2, "vbin16": 2, "vbin32": 4}
+_SIZED = {"str8": 1, "vbin8": 1, "str16": 2, "vbin16": 2, "vbin32": 4, "fragments": 4}
 _PYTHON = {
     "bit": "bool", "uint8": "int", "uint16": "int", "uint32": "int", "uint64": "int", "sequence-no": "int",
     "datetime": "int", "str8": "str", "str16": "str", "vbin8": "bytes", "vbin16": "bytes", "vbin32": "bytes",
@@ -30,8 +30,26 @@ _PYTHON = {
 _HELPERS = (
     "pack_array", "pack_byte_ranges", "pack_map", "pack_sequence_set", "pack_str8", "pack_str16", "pack_struct32",
     "pack_vbin8", "pack_vbin16", "pack_vbin32", "read_array", "read_byte_ranges", "read_map", "read_sequence_set",
-    "read_str8", "read_str16", "read_struct", "read_struct32", "read_uuid", "read_vbin8", "read_vbin16", "read_vbin32",
+    "read_struct32", "read_uuid", "read_xid",
 )  # fmt: skip
+_BOTH = ("client", "server")
+_EXEMPT = {
+    # Left out by senders, zero is meant: explicit, pre-acquired.
+    "message.transfer": ("accept_mode", "acquire_mode"),
+    "message.subscribe": ("accept_mode", "acquire_mode"),
+    # Left out by senders: en_US, the only locale; the virtual host without a name; no reason, which is code 0.
+    "connection.start-ok": ("locale",),
+    "connection.open": ("virtual_host",),
+    "message.reject": ("code",),
+    # Left out by senders: priority 4, non-persistent.
+    "message.delivery-properties": ("priority", "delivery_mode"),
+    # The result for what doesn't exist has nothing to say of it.
+    "queue.queue-query-result": ("queue", "message_count", "subscriber_count"),
+    # A query that asks for no queue is as meaningful as one for no exchange.
+    "exchange.bound": ("queue",),
+}
+"""Fields that are marked as required, and whose absence nevertheless has a plain meaning."""
+
 _SECRET = {("connection.start-ok", "response"), ("connection.secure-ok", "response")}
 
 
@@ -57,6 +75,19 @@ class Record(NamedTuple):
     result: str
     headers: tuple[str, ...]
     body: bool
+    handlers: tuple[str, ...]
+
+    @property
+    def mandatory(self) -> tuple[str, ...]:
+        """The required fields that can be missed: a bit is always there."""
+        exempt = _EXEMPT.get(self.name, ())
+        return tuple(
+            [
+                field.name
+                for field in self.fields
+                if field.required and field.kind != "bit" and field.name not in exempt
+            ]
+        )
 
 
 def generate(specs: Path) -> dict[str, str]:
@@ -144,7 +175,7 @@ def _struct(element: ElementTree.Element, owner: str, number: int, resolve: _Res
         int(element.get("size", "0")),
         int(element.get("pack", "0")),
         _fields(element, resolve),
-        (), "", (), False,
+        (), "", (), False, (),
     )  # fmt: skip
 
 
@@ -176,13 +207,26 @@ def _message(
             0,
             2,
             _fields(element, resolve),
-            tuple([f"{owner}.{each.get('name')}" for each in element if each.tag == f"{_NS}response"]),
+            tuple(
+                [f"{owner}.{each.get('name')}" for each in element if each.tag == f"{_NS}response"]
+            ),
             result,
             tuple(headers),
             body,
+            _handlers(element),
         )
     )
     return found
+
+
+def _handlers(element: ElementTree.Element) -> tuple[str, ...]:
+    """The roles that handle a control or command; sender and receiver of a session can each be on either side."""
+    roles = {each.get("role", "") for each in element if each.tag == f"{_NS}implement"}
+    if not roles or roles & {"sender", "receiver"}:
+        return _BOTH
+    if not roles <= set(_BOTH):
+        raise ValueError(f"{element.get('name')}: nobody has one of the roles {sorted(roles)}")
+    return tuple([each for each in _BOTH if each in roles])
 
 
 def class_name(name: str) -> str:
@@ -192,9 +236,10 @@ def class_name(name: str) -> str:
     title = "".join([word.capitalize() for word in words])
     bare = ("delivery", "message", "fragment", "file", "stream", "exchange", "queue", "reply", "xid", "xa", "get",
             "recover", "acquired", "command")  # fmt: skip
-    if (words[0] in bare and (words[-1] in ("properties", "result", "to", "fragment") or len(words) == 1)) and (
-        rest not in ("recover", "query")
-    ):
+    if (
+        words[0] in bare
+        and (words[-1] in ("properties", "result", "to", "fragment") or len(words) == 1)
+    ) and (rest not in ("recover", "query")):
         return title
     return owner.capitalize() + title
 
@@ -211,7 +256,7 @@ def _module(records: list[Record], digest: str) -> str:
         "from __future__ import annotations",
         "",
         "from struct import Struct as _Struct",
-        "from typing import TYPE_CHECKING, Any, ClassVar, Final, Self",
+        "from typing import TYPE_CHECKING, Any, ClassVar, Self",
         "",
         "from .field_types import (",
         *[
@@ -219,7 +264,7 @@ def _module(records: list[Record], digest: str) -> str:
             for name in _HELPERS
         ],
         ")",
-        "from .records import Command, Control, Struct",
+        "from .records import COMMANDS, CONTROLS, STRUCTS, Command, Control, Struct",
         "from .values import Datetime",
         "",
         "if TYPE_CHECKING:",
@@ -231,49 +276,77 @@ def _module(records: list[Record], digest: str) -> str:
         "_new = object.__new__",
     ]  # fmt: skip
     for form in "BHIQq":
-        lines += [f'_pack_{form} = _Struct(">{form}").pack', f'_read_{form} = _Struct(">{form}").unpack_from']
+        lines += [
+            f'_pack_{form} = _Struct(">{form}").pack',
+            f'_read_{form} = _Struct(">{form}").unpack_from',
+        ]
     for record in records:
         lines += ["", "", *_class(record)]
     lines += ["", ""]
     for base, title in (("struct", "STRUCTS"), ("control", "CONTROLS"), ("command", "COMMANDS")):
-        kind = base.capitalize()
-        lines.append(f"{title}: Final[Mapping[int, type[{kind}]]] = {{")
+        lines.append(f"{title}.update({{")
         lines += [
             f"    0x{record.code:04X}: {class_name(record.name)},"
             for record in records
             if record.base == base and record.code
         ]
-        lines.append("}")
-    names = ["COMMANDS", "CONTROLS", "STRUCTS", *sorted([class_name(record.name) for record in records])]
+        lines.append("})")
+    names = [
+        "COMMANDS",
+        "CONTROLS",
+        "STRUCTS",
+        *sorted([class_name(record.name) for record in records]),
+    ]
     lines += ["", "__all__ = [", *[f'    "{name}",' for name in names], "]"]
     return "\n".join(lines) + "\n"
 
 
 def _class(record: Record) -> list[str]:
     base = record.base.capitalize()
+    generic = base
+    if record.base == "command":
+        generic = f"Command[{class_name(record.result)}]" if record.result else "Command[None]"
     names = [field.name for field in record.fields]
     lines = [
-        f"class {class_name(record.name)}({base}):",
+        f"class {class_name(record.name)}({generic}):",
         f'    """{record.name} (0-10 {base.lower()}, code 0x{record.code:04x})."""',
         "",
     ]
     lines += _names("__slots__", names)
-    lines += ["", f'    NAME: ClassVar[str] = "{record.name}"', f"    CODE: ClassVar[int] = 0x{record.code:04X}"]
+    lines += [
+        "",
+        f'    NAME: ClassVar[str] = "{record.name}"',
+        f"    CODE: ClassVar[int] = 0x{record.code:04X}",
+    ]
     if record.base == "struct":
-        lines += [f"    SIZE: ClassVar[int] = {record.size}", f"    PACK: ClassVar[int] = {record.pack}"]
+        lines += [
+            f"    SIZE: ClassVar[int] = {record.size}",
+            f"    PACK: ClassVar[int] = {record.pack}",
+        ]
     if names:
         lines.append("    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = (")
-        lines += [f'        ("{field.name}", "{field.kind.removeprefix("struct:")}"),' for field in record.fields]
+        lines += [
+            f'        ("{field.name}", "{field.kind.removeprefix("struct:")}"),'
+            for field in record.fields
+        ]
         lines.append("    )")
         lines += _names("__match_args__: ClassVar[tuple[str, ...]]", names)
     required = [field.name for field in record.fields if field.required]
     if required:
         lines.append(f"    REQUIRED: ClassVar[tuple[str, ...]] = ({_tuple(required)})")
+    if record.mandatory:
+        lines.append(
+            f"    MANDATORY: ClassVar[tuple[str, ...]] = ({_tuple(list(record.mandatory))})"
+        )
     secrets = [name for name in names if (record.name, name) in _SECRET]
     if secrets:
         lines.append(f"    SECRETS: ClassVar[tuple[str, ...]] = ({_tuple(secrets)})")
+    if record.handlers:
+        lines.append(f"    HANDLERS: ClassVar[tuple[str, ...]] = ({_tuple(list(record.handlers))})")
     if record.responses:
-        lines.append(f"    RESPONSES: ClassVar[tuple[str, ...]] = ({_tuple(list(record.responses))})")
+        lines.append(
+            f"    RESPONSES: ClassVar[tuple[str, ...]] = ({_tuple(list(record.responses))})"
+        )
     if record.result:
         lines.append(f'    RESULT: ClassVar[str] = "{record.result}"')
     if record.headers:
@@ -329,12 +402,16 @@ def _flag(field: Field, pack: int) -> int:
 
 
 def _packing(record: Record) -> list[str]:
-    lines = ["    def _pack(self) -> bytes:", "        flags = 0", "        parts: list[bytes] = []"]
-    if record.pack == 0:
-        lines = ["    def _pack(self) -> bytes:", "        parts: list[bytes] = []"]
+    lines = ["    def _pack(self) -> bytes:", "        parts: list[bytes] = []"]
+    if record.pack:
+        # The flags' place, as they are known behind all fields only.
+        lines = ["    def _pack(self) -> bytes:", "        flags = 0", '        parts = [b""]']
     for field in record.fields:
         if field.kind == "bit":
-            lines += [f"        if self.{field.name}:", f"            flags |= 0x{_flag(field, record.pack):X}"]
+            lines += [
+                f"        if self.{field.name}:",
+                f"            flags |= 0x{_flag(field, record.pack):X}",
+            ]
             continue
         lines.append(f"        {field.name} = self.{field.name}")
         lines.append(f"        if {field.name} is not None:")
@@ -343,10 +420,8 @@ def _packing(record: Record) -> list[str]:
         lines.append(f"            parts.append({_written(field)})")
     if record.pack:
         form = {1: "B", 2: "H", 4: "I"}[record.pack]
-        lines.append(f'        return _pack_{form}(flags) + b"".join(parts)')
-    else:
-        lines.append('        return b"".join(parts)')
-    return lines
+        lines.append(f"        parts[0] = _pack_{form}(flags)")
+    return [*lines, '        return b"".join(parts)']
 
 
 def _written(field: Field) -> str:
@@ -354,7 +429,7 @@ def _written(field: Field) -> str:
     if kind in _FIXED:
         return f"_pack_{_FIXED[kind][0]}({name})"
     if kind in _SIZED:
-        return f"pack_{kind}({name})"
+        return f"pack_{'vbin32' if kind == 'fragments' else kind}({name})"
     if kind.startswith("struct:"):
         return f"{name}.encode_sized()"
     return {
@@ -364,7 +439,6 @@ def _written(field: Field) -> str:
         "struct32": f"pack_struct32({name})",
         "sequence-set": f"pack_sequence_set({name})",
         "byte-ranges": f"pack_byte_ranges({name})",
-        "fragments": f"pack_vbin32({name})",
     }[kind]
 
 
@@ -401,13 +475,25 @@ def _read_field(field: Field) -> list[str]:
             value = f"Datetime({value})"
         return [f"found.{name} = {value}", f"pos += {width}"]
     if kind in _SIZED:
-        return [f"found.{name}, pos = read_{kind}(data, pos)"]
+        width = _SIZED[kind]
+        size = "data[pos]" if width == 1 else f"_read_{'H' if width == 2 else 'I'}(data, pos)[0]"
+        octets = f"data[pos + {width} : stop]"
+        if kind.startswith("str"):
+            octets += '.decode("utf-8", "surrogateescape")'
+        return [f"stop = pos + {width} + {size}", f"found.{name} = {octets}", "pos = stop"]
+    if kind == "struct:dtx.xid":
+        return [f"found.{name}, pos = read_xid(data, pos, end)"]
     if kind.startswith("struct:"):
+        # A message.reply-to; behind two octets of size, as nothing else is but an xid.
         inner = class_name(kind.removeprefix("struct:"))
-        return [f"found.{name}, pos = read_struct({inner}, data, pos, end)"]
+        return [
+            "stop = pos + 2 + _read_H(data, pos)[0]",
+            f"found.{name} = {inner}.decode(data, pos + 2, stop)",
+            "pos = stop",
+        ]
     reader = {
         "uuid": "read_uuid", "map": "read_map", "array": "read_array", "struct32": "read_struct32",
-        "sequence-set": "read_sequence_set", "byte-ranges": "read_byte_ranges", "fragments": "read_vbin32",
+        "sequence-set": "read_sequence_set", "byte-ranges": "read_byte_ranges",
     }[kind]  # fmt: skip
     return [f"found.{name}, pos = {reader}(data, pos)"]
 

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from amqp_sansio._classic import states as classic
 from amqp_sansio._machine import TableEnum, mermaid
+from amqp_sansio.amqp_0_10 import command_rules as zero_ten_rules
+from amqp_sansio.amqp_0_10 import dtx_states
+from amqp_sansio.amqp_0_10 import states as zero_ten
 from amqp_sansio.amqp_1_0 import states as one_zero
 from tools.docs.pages import run
 
@@ -47,6 +50,49 @@ CLASSIC = (
         classic.MODE,
         classic.Mode.NORMAL,
         "What the client selected a channel for. Transactions and RabbitMQ's publisher confirms exclude each other.",
+    ),
+)
+
+
+ZERO_TEN = (
+    Machine(
+        "Connection",
+        zero_ten.CONNECTION,
+        zero_ten.Connection.START,
+        "Both ends together. `other` is every control of sessions, and every frame of a command. Once an end has sent "
+        "its close, all that the other one still sends but close and close-ok is dropped.",
+    ),
+    Machine(
+        "Attachment of a session",
+        zero_ten.ATTACHMENT,
+        zero_ten.Attachment.DETACHED,
+        "Both ends together, `I` the one that sent session.attach, `A` the one that accepted it. The session itself "
+        "outlives its attachments: what both ends know of its commands is no state but two sets of numbers "
+        "(`amqp_sansio.amqp_0_10.session_states`).",
+    ),
+    Machine(
+        "Transfer",
+        zero_ten.TRANSFER,
+        zero_ten.Transfer.START,
+        "One message, from the sender `S` to the recipient `R`.",
+    ),
+    Machine(
+        "Mode of a session",
+        zero_ten_rules.MODE,
+        zero_ten_rules.Mode.NORMAL,
+        "What the client selected a session for; the two kinds of transactions exclude each other.",
+    ),
+    Machine(
+        "Transaction branch",
+        dtx_states.BRANCH,
+        dtx_states.Branch.NON_EXISTENT,
+        "A branch of a distributed transaction, on the server, whatever sessions work for it.",
+    ),
+    Machine(
+        "Association with a branch",
+        dtx_states.ASSOCIATION,
+        dtx_states.Association.NOT_ASSOCIATED,
+        "What one session has to do with one branch.",
     ),
 )
 
@@ -121,6 +167,11 @@ def page() -> str:
     ]
     for machine in CLASSIC:
         lines += ["", f"### {machine.title}", "", machine.text, ""]
+        lines += ["```mermaid", _diagram(machine), "```"]
+    lines += ["", "## 0-10", ""]
+    lines += ["Modules `amqp_sansio.amqp_0_10.states`, `command_rules` and `dtx_states`."]
+    for machine in ZERO_TEN:
+        lines += ["", f"### {machine.title} of 0-10", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
     lines += ["", "## 1.0", "", "Module `amqp_sansio.amqp_1_0.states`: a table for each sending half."]
     for machine in ONE_ZERO:

@@ -1,0 +1,356 @@
+"""Session: one end of a session while it's attached to a channel (0-10 part 1 section 3, classes 2 to 4)."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from .._record import record
+from ..endpoint import Side
+from ..errors import EndpointClosed, LimitExceeded, LocalProtocolError
+from ..events import Handle
+from . import attaching, ending, executing, own_commands
+from ._records import (
+    ExecutionSync,
+    MessageAccept,
+    MessageAcquire,
+    MessageFlow,
+    MessageReject,
+    MessageRelease,
+    MessageTransfer,
+    SessionDetach,
+    SessionFlush,
+    SessionGap,
+    SessionRequestTimeout,
+)
+from .credit import BYTE, INFINITE, MESSAGE
+from .execution import INTERNAL_ERROR, ExecutionError
+from .message import Message
+from .sequence_set import SequenceSet
+from .states import Attachment
+
+if TYPE_CHECKING:
+    from ..events import CloseReport
+    from ._records import Acquired, Xid
+    from .connection import Connection
+    from .knowledge import SessionState
+    from .own_commands import Lead
+    from .receiving import Arriving
+    from .records import Command, Struct
+
+_R = TypeVar("_R")
+
+EXPLICIT: Final = 0
+NONE: Final = 1
+PRE_ACQUIRED: Final = 0
+NOT_ACQUIRED: Final = 1
+_FLUSH: Final = 64
+"""More than a session.flush takes, which may have to follow a command."""
+_LARGEST_GRANT: Final = 0xFFFFFFFE
+
+
+@record
+class Transferred:
+    """A message that this end has sent: `completion` ends when the peer has executed the transfer, `outcome` when it's
+    accepted, rejected or released; None with accept-mode none.
+
+    A server that executes a transfer has taken it: on a client, completion without another word settles `outcome` as
+    accepted.
+    """
+
+    command_id: int
+    completion: Handle[None]
+    outcome: Handle[Any] | None = None
+
+
+class Session:
+    """Commands may be sent at once: what can't go out before both ends are in step is kept, in order, until they are.
+
+    `channel` is its number, `name` its name, `opening` the handle that `Opened` or `Resumed` ends.
+    """
+
+    __slots__ = (
+        "_arriving", "_asked", "_attachment", "_closing", "_connection", "_initiator", "_lead", "_ready", "_report",
+        "_resuming", "_state", "_timeouts", "channel", "opening",
+    )  # fmt: skip
+
+    def __init__(
+        self, connection: Connection, channel: int, state: SessionState, *, initiator: bool
+    ) -> None:
+        self._connection = connection
+        self._state = state
+        self._initiator = initiator
+        self._attachment = Attachment.DETACHED
+        self._ready = self._asked = self._closing = self._resuming = False
+        self._timeouts: deque[Handle[int | None]] = deque()
+        self._arriving: Arriving | None = None
+        self._report: CloseReport | None = None
+        self._lead: Lead | None = None
+        self.channel = channel
+        self.opening: Handle[Any] | None = None
+
+    # State.
+
+    @property
+    def name(self) -> bytes:
+        """The session's name, chosen by who attached it first."""
+        return self._state.name
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether commands can be sent, and go out at once."""
+        return self._ready and self._report is None
+
+    @property
+    def timeout(self) -> int | None:
+        """For how many seconds both ends keep the session when it's detached; None: for ever."""
+        return self._state.timeout
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        return self._report
+
+    @property
+    def pending(self) -> tuple[Handle[Any], ...]:
+        """The handles of this end's calls and transfers that aren't done."""
+        return self._state.pending
+
+    @property
+    def unsettled(self) -> tuple[int, ...]:
+        """The ids of the transfers received that wait for accept, reject or release."""
+        return tuple(self._state.incoming.unsettled)
+
+    def is_unsettled(self, command_id: int) -> bool:
+        """Whether a transfer received waits for accept, reject or release."""
+        return command_id in self._state.incoming.unsettled
+
+    @property
+    def incomplete(self) -> tuple[int, ...]:
+        """The ids of the peer's commands that wait for `complete`."""
+        return tuple(self._state.executing)
+
+    def credit(self, destination: str) -> tuple[int | None, int | None]:
+        """The messages and octets that may be sent to `destination` now; None without limit (class 4, message.flow).
+
+        What a server says of "" counts for every exchange that it says nothing else of.
+        """
+        balances = self._state.balances
+        balance = balances.get(destination)
+        if self._connection.role is Side.SERVER:
+            return (0, 0) if balance is None else (balance.messages, balance.octets)
+        balance = balance or balances.get("")
+        if balance is None:
+            return None, None
+        return balance.messages, balance.octets
+
+    def granted(self, destination: str) -> tuple[int | None, int | None]:
+        """The messages and octets that the peer may still send to `destination`, as far as this end knows."""
+        balance = self._state.granted.get(destination)
+        return (0, 0) if balance is None else (balance.messages, balance.octets)
+
+    # Commands of this end.
+
+    def call(
+        self, command: Command[_R], message: Message | None = None, *, sync: bool = True
+    ) -> Handle[_R]:
+        """Send a command; its handle ends when the peer has executed it, with its result where it has one.
+
+        `message` is what file.stage, stream.publish and others carry. Without `sync` the peer may take its time to say
+        that it's done; a later `sync()` or call makes it. Raises LocalProtocolError for a command that isn't legal now,
+        LimitExceeded, CodecError, EndpointClosed, with nothing changed.
+        """
+        if isinstance(command, MessageTransfer):
+            raise LocalProtocolError("send messages with Session.transfer")
+        return own_commands.call(self, command, message, sync)
+
+    def transfer(
+        self,
+        destination: str,
+        message: Message | bytes,
+        *,
+        accept_mode: int = EXPLICIT,
+        acquire_mode: int = PRE_ACQUIRED,
+        sync: bool = False,
+    ) -> Transferred:
+        """Send a message: a client to an exchange ("": the default one), a server to a subscription (message.transfer).
+
+        Raises NoCredit when the recipient takes nothing at the moment, and as `call`.
+        """
+        if not isinstance(message, Message):
+            message = Message(message)
+        return own_commands.transfer(
+            self, destination, message, accept_mode, acquire_mode, sync
+        )
+
+    def sync(self) -> Handle[None]:
+        """Ask for all that was sent before to be executed; the handle ends when it is (execution.sync)."""
+        return own_commands.call(self, ExecutionSync(), None, True)
+
+    def accept(self, *command_ids: int, sync: bool = False) -> Handle[None]:
+        """Accept messages that came with these ids, which are completed too (message.accept)."""
+        return own_commands.settle(self, MessageAccept(SequenceSet.of(*command_ids)), sync)
+
+    def reject(
+        self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False
+    ) -> Handle[None]:
+        """Refuse messages for good: their queue's alternate exchange gets them, if it has one (message.reject)."""
+        return own_commands.settle(
+            self, MessageReject(SequenceSet.of(*command_ids), code, text), sync
+        )
+
+    def release(
+        self, *command_ids: int, set_redelivered: bool = False, sync: bool = False
+    ) -> Handle[None]:
+        """Give messages back, to be delivered again (message.release)."""
+        return own_commands.settle(
+            self, MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync
+        )
+
+    def acquire(self, *command_ids: int) -> Handle[Acquired]:
+        """Acquire messages that came with acquire-mode not-acquired; the result names those that were there."""
+        return self.call(MessageAcquire(SequenceSet.of(*command_ids)))
+
+    def top_up(self, destination: str, messages: int, octets: int | None = None) -> None:
+        """Grant credit so that the peer may send `messages` and `octets` (None: any number); what it has left counts.
+
+        With a window nothing is to be topped up as messages are completed. Raises as `call`.
+        """
+        balance = self._state.granted.get(destination)
+        if balance is None:
+            raise LocalProtocolError(f"{destination!r} is no subscription of this session")
+        left = balance.messages
+        if left is not None and messages > left:
+            self._grant(destination, MESSAGE, messages - left)
+        if balance.octets is None:
+            return
+        if octets is None:
+            self._grant(destination, BYTE, None)
+        elif octets > balance.octets:
+            self._grant(destination, BYTE, octets - balance.octets)
+
+    def _grant(self, destination: str, unit: int, value: int | None) -> None:
+        while value is not None and value > _LARGEST_GRANT:
+            self.call(MessageFlow(destination, unit, _LARGEST_GRANT), sync=False)
+            value -= _LARGEST_GRANT
+        # Broker-J takes an absent value for none at all.
+        self.call(MessageFlow(destination, unit, INFINITE if value is None else value), sync=False)
+
+    # Commands of the peer.
+
+    def complete(self, command_id: int, result: Struct | None = None) -> None:
+        """A command of the peer is executed; `result` is the struct that its kind has as result.
+
+        Raises LocalProtocolError for an id that doesn't wait for it, and for a result that the command doesn't have.
+        """
+        executing.complete(self, command_id, result)
+
+    def fail(
+        self,
+        error: ExecutionError,
+        command_id: int | None = None,
+        *,
+        field: str | None = None,
+    ) -> None:
+        """Refuse a command: execution.exception, which ends the session with all that is known of it.
+
+        `field` names the argument at fault. A second call, and one behind the session's end, does nothing.
+        """
+        ending.fail_here(self, error, command_id, field)
+
+    def decide(self, xid: Xid, *, committed: bool) -> None:
+        """A distributed transaction has ended elsewhere: what it accepted here is settled, or as it was before."""
+        executing.decide(self, xid, committed=committed)
+
+    # The session itself.
+
+    def flush(
+        self, *, expected: bool = False, confirmed: bool = False, completed: bool = True
+    ) -> None:
+        """Ask the peer at once for the ids that it expects, has confirmed, has completed (session.flush)."""
+        self._check()
+        attaching.send(self, SessionFlush(expected, confirmed, completed))
+
+    def gap(self, *command_ids: int) -> None:
+        """Give up commands that the peer may not have got: they'll never be sent again (session.gap).
+
+        Their handles fail. Raises LocalProtocolError for ids that wait for no confirmation.
+        """
+        self._check()
+        own_commands.give_up(self, command_ids)
+        attaching.send(self, SessionGap(SequenceSet.of(*command_ids)))
+
+    def request_timeout(self, seconds: int | None) -> Handle[int | None]:
+        """Ask for the session to be kept so long when it's detached, None: for ever; the result is what is granted."""
+        self._check()
+        return attaching.request_timeout(self, seconds)
+
+    def detach(self) -> None:
+        """Leave the channel; `SessionClosed` follows. With a `timeout`, `detached_state()` can be attached again."""
+        if self._report is not None or self._attachment not in (
+            Attachment.ATTACHING,
+            Attachment.ATTACHED,
+        ):
+            return
+        self._check()
+        attaching.send(self, SessionDetach(self.name))
+        attaching.step_own(self, "detach")
+
+    def close(self) -> None:
+        """Leave the session for good, and the peer too: nothing of it is kept (part 1 section 3.6.4).
+
+        Calls that aren't answered are abandoned: take `sync()`'s answer before.
+        """
+        if self._closing or self._report is not None:
+            return
+        self._check()
+        self._closing = True
+        if self._attachment is Attachment.ATTACHED:
+            attaching.send(self, SessionRequestTimeout(0))
+        else:
+            self.detach()
+
+    def detached_state(self) -> SessionState:
+        """What this end knows of the session, to be kept and given to `resume_session` or `accept_session`.
+
+        Raises LocalProtocolError while it's attached, EndpointClosed when it ended for good.
+        """
+        return ending.detached_state(self)
+
+    # Inside.
+
+    def _check(self) -> None:
+        """Raises EndpointClosed when the session or its connection has ended."""
+        self._connection._check_open()
+        if self._report is not None:
+            raise EndpointClosed(f"session {self.name!r} has ended: {self._report}", self._report)
+        if self._attachment not in (Attachment.ATTACHING, Attachment.ATTACHED):
+            raise EndpointClosed(f"session {self.name!r} is being detached", self._report)
+
+    def _check_room(self, octets: int) -> None:
+        """Raises LimitExceeded when a command of so many octets can't be kept or queued."""
+        limits = self._connection.config.limits
+        state = self._state
+        if len(state.sending.replay) >= limits.replay or state.octets + octets > limits.replay_octets:
+            raise LimitExceeded(
+                f"{len(state.sending.replay)} commands of {state.octets} octets wait to be confirmed, "
+                f"Limits.replay allows {limits.replay}, Limits.replay_octets {limits.replay_octets}; "
+                "wait for sync()"
+            )
+        self._connection._check_backlog(octets + _FLUSH)
+
+    def __repr__(self) -> str:
+        return f"<AMQP 0-10 session {self.name!r} on channel {self.channel}, {self._attachment.value}>"
+
+
+__all__ = [
+    "EXPLICIT",
+    "INTERNAL_ERROR",
+    "NONE",
+    "NOT_ACQUIRED",
+    "PRE_ACQUIRED",
+    "Session",
+    "Transferred",
+]

@@ -1,0 +1,110 @@
+"""The shortcut for what arrives: a whole message behind the command that was the last one becomes an event at once.
+
+What it does must equal what the general step does with the same octets (`receiving`, `executing`); a test takes both
+ways. Whatever isn't exactly the common case, an error included, is left to the general step, with nothing changed.
+"""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from .events import MessageReceived
+from .states import Attachment
+
+if TYPE_CHECKING:
+    from ._records import MessageTransfer
+    from .connection import Connection
+    from .session import Session
+
+    Route = tuple[bytes, Session, MessageTransfer, bool]
+    """The frame of the last message.transfer, its session, what was in it."""
+
+WHOLE_COMMAND: Final = 0x0B
+"""The flags of a command's only frame, behind which more segments come."""
+
+_TWO: Final = Struct(">HHII").unpack_from
+_HEADER: Final = 0x0302
+"""Flags and type of a header's only frame, behind which the body comes."""
+_BODY: Final = 0x0703
+_TRACK: Final = 0x10000
+_FRAME: Final = 12
+_MASK: Final = 0xFFFF_FFFF
+_ATTACHED: Final = Attachment.ATTACHED
+_new = object.__new__
+
+
+def fast_event(connection: Connection) -> MessageReceived | None:
+    """The message at the buffer's begin, if its command is octet by octet the one of the message before."""
+    route = connection._route
+    assert route is not None
+    lead, session, transfer, sync = route
+    buffer = connection._buffer
+    data = buffer.data
+    pos = buffer.pos
+    if not data.startswith(lead, pos):
+        return None
+    at = pos + len(lead)
+    length = len(data)
+    if at + _FRAME > length:
+        return None
+    place = _TRACK | session.channel
+    kind, size, where, tail = _TWO(data, at)
+    body = at + size
+    if kind != _HEADER or where != place or tail or size <= _FRAME or body + _FRAME > length:
+        return None
+    kind, size, where, tail = _TWO(data, body)
+    end = body + size
+    most = connection._incoming_max
+    if kind != _BODY or where != place or tail or end > length or size > most or body - at > most:
+        return None
+    state = session._state
+    receiving = state.receiving
+    number = receiving.point
+    if (
+        number is None
+        or number != receiving.next_id
+        or session._arriving is not None
+        or session._attachment is not _ATTACHED
+        or session._report is not None
+        or connection._validates
+        or connection._crowded is not None
+        or size > connection._fast_body
+    ):
+        return None
+    balance = state.granted.get(transfer.destination or "")
+    if balance is None:
+        return None
+    explicit = transfer.accept_mode != 1 or transfer.acquire_mode
+    incoming = state.incoming
+    if explicit and len(incoming.unsettled) >= incoming.limit:
+        return None
+    if balance.messages is not None or balance.octets is not None:
+        counted = body - at + size - _FRAME - _FRAME
+        if not balance.holds(counted):
+            return None
+        balance.spend(counted)
+    if explicit:
+        incoming.transfer(number, transfer.accept_mode, transfer.acquire_mode, None)
+    receiving.point = receiving.next_id = (number + 1) & _MASK
+    ranges = receiving.known.ranges
+    if ranges and (ranges[-1][1] + 1) & _MASK == number:
+        ranges[-1][1] = number
+    else:
+        receiving.known.add(number)
+    event = _new(MessageReceived)
+    event.channel = session.channel
+    event.command_id = number
+    event.transfer = transfer
+    event._headers = data[at + _FRAME : body]
+    octets = event.body = data[body + _FRAME : end]
+    event.sync = sync
+    buffer.pos = end
+    state.executing[number] = event
+    state.weight += len(octets)
+    return event
+
+
+__all__ = ["WHOLE_COMMAND", "fast_event"]
