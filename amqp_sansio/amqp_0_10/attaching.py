@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .._serial import distance
+from .._serial import add, distance
 from ..endpoint import Side
 from ..errors import LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ..events import By, CloseReport, Handle, Opened, Replied
@@ -27,7 +27,7 @@ from ._records import (
     SessionTimeout,
 )
 from .events import BodyAborted, Resumed, SessionRequested
-from .execution import ILLEGAL_STATE, NOT_IMPLEMENTED
+from .execution import ILLEGAL_STATE, NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED
 from .frames import CONTROL, encode_assembly
 from .knowledge import SessionState
 from .sequence_set import SequenceSet
@@ -45,6 +45,8 @@ _NOTHING: Final = SequenceSet()
 _ALL: Final = SessionFlush(expected=True, confirmed=True, completed=True)
 _MANY: Final = 65_536
 """So many ids may be completed and not known to be before the peer is asked to say that it knows."""
+_MOST_RANGES: Final = 0xFFFF // 8
+"""More ranges don't fit into a sequence-set: eight octets each, and a size of two."""
 
 _INPUTS: Final = {
     (True, "attach"): At.I_ATTACH,
@@ -118,6 +120,7 @@ def _attach(connection: Connection, state: SessionState, *, force: bool) -> Sess
     number = _free_channel(connection)
     session = Session(connection, number, state, initiator=True)
     session._resuming = state.opened
+    state.adopt(connection.config.limits)
     send_on(connection, number, SessionAttach(state.name, force))
     session.opening = Handle((state.name, connection.role.value, "open", connection._new_serial()))
     step_own(session, "attach")
@@ -127,7 +130,8 @@ def _attach(connection: Connection, state: SessionState, *, force: bool) -> Sess
 
 def _free_channel(connection: Connection) -> int:
     for number in range(connection.channel_max):
-        if number not in connection._sessions:
+        asked = connection._requested
+        if number not in connection._sessions and (asked is None or asked.channel != number):
             return number
     raise LimitExceeded(
         f"all {connection.channel_max} channels that were agreed are in use",
@@ -137,10 +141,10 @@ def _free_channel(connection: Connection) -> int:
 
 def request_timeout(session: Session, seconds: int | None) -> Handle[int | None]:
     """Ask the peer to keep the session."""
+    send(session, SessionRequestTimeout(seconds))
     handle: Handle[int | None] = Handle(
         (session.name, session._connection.role.value, "timeout", session._connection._new_serial())
     )
-    send(session, SessionRequestTimeout(seconds))
     session._timeouts.append(handle)
     return handle
 
@@ -161,7 +165,9 @@ def accept(connection: Connection, channel: int, state: SessionState | None) -> 
         raise LocalProtocolError(f"the state is that of a {state.side.value}")
     session = Session(connection, channel, state, initiator=False)
     session._attachment = Attachment.ATTACHING
+    session._check_backlog(len(request.name))
     state.receiving.detached()
+    state.adopt(connection.config.limits)
     send_on(connection, channel, SessionAttached(request.name))
     step_own(session, "attached")
     connection._sessions[channel] = session
@@ -197,8 +203,14 @@ def _set_out(session: Session, first: int | None = None) -> None:
     number = replay[0][0] if replay else state.sending.next_id
     send(session, SessionCommandPoint(number, 0))
     session._ready = True
-    for _, segments in replay:
+    for each, segments in replay:
+        if each != number:
+            # What was given up leaves a hole.
+            send(session, SessionCommandPoint(each, 0))
         own_commands.write(session, segments)
+        number = add(each, 1)
+    if number != state.sending.next_id:
+        send(session, SessionCommandPoint(state.sending.next_id, 0))
     events = session._connection._events
     opening, session.opening = session.opening, None
     if opening is not None:
@@ -226,7 +238,20 @@ def tell_completed(session: Session, *, timely: bool = False) -> None:
         return
     session._state.untold = 0
     completed = session._state.receiving.completed
-    send(session, SessionCompleted(completed, timely or len(completed) > _MANY))
+    timely = timely or len(completed) > _MANY
+    for part in _parts(completed):
+        send(session, SessionCompleted(part, timely or part is not completed))
+
+
+def _parts(ids: SequenceSet) -> list[SequenceSet]:
+    """The same ids in as many sets as it takes to write them."""
+    ranges = ids.ranges
+    if len(ranges) <= _MOST_RANGES:
+        return [ids]
+    return [
+        SequenceSet(ranges[begin : begin + _MOST_RANGES])
+        for begin in range(0, len(ranges), _MOST_RANGES)
+    ]
 
 
 # What the peer sends.
@@ -310,6 +335,9 @@ def _detached(session: Session | None, control: SessionDetached) -> None:
     unanswered = session._attachment in (Attachment.ATTACHING, Attachment.LEAVING)
     if unanswered and not control.name and control.code == DetachCode.NOT_ATTACHED.value:
         # The answer to attach has its name: this one answers what came before it on the channel.
+        return
+    if session._attachment is Attachment.ATTACHING and not control.code:
+        # A refusal says why: this answers an earlier attachment's detach, which met the peer's own.
         return
     own_wish = session._attachment in (
         Attachment.INITIATOR_DETACHING,
@@ -413,14 +441,15 @@ def _flush(session: Session, control: SessionFlush) -> None:
     if control.expected:
         _answer(session, SessionExpected(receiving.expected))
     if control.confirmed:
-        _answer(session, SessionConfirmed(receiving.completed))
+        for part in _parts(receiving.completed):
+            _answer(session, SessionConfirmed(part))
     if control.completed:
         tell_completed(session, timely=control.expected)
 
 
 def _expected(session: Session, control: SessionExpected) -> None:
     expected = control.commands or _NOTHING
-    if session._ready or not session._asked:
+    if session._ready or not session._asked or session._attachment is not Attachment.ATTACHED:
         return
     if session._resuming and not expected:
         text = f"the peer has forgotten session {session.name!r}: what is in doubt stays so"
@@ -466,6 +495,19 @@ def _sent(session: Session, ids: SequenceSet | None) -> SequenceSet:
 
 def _known_completed(session: Session, control: SessionKnownCompleted) -> None:
     session._state.receiving.known_completed(control.commands or _NOTHING)
+    _check_holes(session)
+
+
+def _check_holes(session: Session) -> None:
+    """An honest sender leaves holes only around what isn't completed. Raises Violation."""
+    state = session._state
+    receiving = state.receiving
+    holes = len(receiving.known.ranges) + len(receiving.ahead.ranges)
+    if holes > _MOST_RANGES + 2 * state.waiting:
+        raise exception(
+            RESOURCE_LIMIT_EXCEEDED,
+            f"the commands that aren't known to be completed are {holes} ranges of ids",
+        )
 
 
 def _gap(session: Session, control: SessionGap) -> None:
@@ -475,6 +517,7 @@ def _gap(session: Session, control: SessionGap) -> None:
     if arriving is not None and arriving.number in ids:
         abort_arriving(session)
     session._state.receiving.gap(ids)
+    _check_holes(session)
 
 
 def unattached_command(connection: Connection, channel: int) -> None:

@@ -44,6 +44,8 @@ def send_close(connection: Connection, report: CloseReport) -> None:
     connection._send_control(0, ConnectionClose(report.code or NORMAL, text or None))
     connection._step(On.C_CLOSE if connection.role is Side.CLIENT else On.S_CLOSE)
     connection._waiting_for = connection._requested = None
+    # The peer's answer is a control of its own, whatever it was in the middle of.
+    connection._partials.clear()
     connection._timers.clear("handshake")
     connection._report_later = report
 

@@ -1,8 +1,10 @@
-"""CommandRules: what an end of a session has begun with its commands, and which are legal then (classes 4 to 10).
+"""CommandRules: what an end of a session has begun with its commands, and which are legal then (classes 4 to 6).
 
 The end that sends them checks them before, the end that receives them when they come: both by this one.
 """
 
+# The table at the end names the rules, which are nobody else's.
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -14,16 +16,12 @@ from ._records import (
     DtxEnd,
     DtxSelect,
     DtxStart,
-    FileCancel,
-    FileConsume,
     MessageCancel,
     MessageFlow,
     MessageFlush,
     MessageSetFlowMode,
     MessageStop,
     MessageSubscribe,
-    StreamCancel,
-    StreamConsume,
     TxCommit,
     TxRollback,
     TxSelect,
@@ -90,12 +88,11 @@ _MODE_RULES: Final[Mapping[tuple[Mode, Select], str]] = {
 class CommandRules:
     """What one end has selected, subscribed and consumed on a session.
 
-    `mode` is what it selected, `subscriptions` the accept-mode of its subscriptions by their destination, `consumers`
-    its consumer tags of the file and stream classes, with the class in front, `current` the transaction branch that its
-    work belongs to.
+    `mode` is what it selected, `subscriptions` the accept-mode of its subscriptions by their destination, `current` the
+    transaction branch that its work belongs to.
     """
 
-    __slots__ = ("consumers", "current", "limit", "mode", "side", "subscriptions")
+    __slots__ = ("current", "limit", "mode", "side", "subscriptions")
 
     def __init__(self, side: Side, limit: int) -> None:
         self.side = side
@@ -103,7 +100,6 @@ class CommandRules:
         self.mode = Mode.NORMAL
         self.current: Xid | None = None
         self.subscriptions: dict[str, int] = {}
-        self.consumers: dict[tuple[str, str], None] = {}
 
     def step(self, command: Any) -> None:
         """Take a command. Raises Violation for one that isn't legal now, with nothing changed."""
@@ -197,34 +193,6 @@ class CommandRules:
                 f"{command.NAME} for {destination!r}, which is no subscription of this session",
             )
 
-    def _consume(self, command: Any) -> None:
-        kind = command.NAME.partition(".")[0]
-        tag = command.consumer_tag or ""
-        if not command.queue:
-            raise exception(
-                NOT_ALLOWED,
-                f"{command.NAME} without a queue",
-                f"{command.NAME}/queue-empty",
-            )
-        if not tag:
-            raise exception(
-                NOT_ALLOWED,
-                f"{command.NAME} without a consumer tag",
-                f"{command.NAME}/tag-empty",
-            )
-        if (kind, tag) in self.consumers:
-            raise exception(
-                NOT_ALLOWED,
-                f"{command.NAME} with the consumer tag {tag!r}, which is in use on this session",
-                f"{command.NAME}/tag-in-use",
-            )
-        self._check_room(len(self.consumers))
-        self.consumers[kind, tag] = None
-
-    def _cancel_consumer(self, command: Any) -> None:
-        # A tag that isn't known isn't an error: the cancel may have met the end of the consumer.
-        self.consumers.pop((command.NAME.partition(".")[0], command.consumer_tag or ""), None)
-
     def _check_room(self, count: int) -> None:
         if count >= self.limit:
             raise exception(
@@ -240,10 +208,6 @@ _RULES: Final[Mapping[type[Any], Callable[[CommandRules, Any], None]]] = {
     MessageStop: CommandRules._of_destination,
     MessageFlush: CommandRules._of_destination,
     MessageSetFlowMode: CommandRules._of_destination,
-    FileConsume: CommandRules._consume,
-    StreamConsume: CommandRules._consume,
-    FileCancel: CommandRules._cancel_consumer,
-    StreamCancel: CommandRules._cancel_consumer,
 }
 
 

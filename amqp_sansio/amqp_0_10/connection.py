@@ -227,7 +227,7 @@ class Connection(Edge["Config"]):
             if not prefix:
                 raise LocalProtocolError("a session needs a name, or Config.session_prefix")
             self._check_open()
-            name = f"{prefix}{self._new_serial()}"
+            name = f"{prefix}{self._serial + 1}"
         octets = name.encode() if isinstance(name, str) else bytes(name)
         return attaching.open_session(self, octets, timeout, force=force)
 
@@ -304,7 +304,7 @@ class Connection(Edge["Config"]):
         limits = self.config.limits
         state = crowded._state
         if crowded._report is None and (
-            len(state.executing) >= limits.requests or state.weight > limits.bodies
+            state.waiting >= limits.requests or state.weight > limits.bodies
         ):
             return False
         self._crowded = None

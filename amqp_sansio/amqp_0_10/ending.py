@@ -4,14 +4,13 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
 from ..events import Abandoned, By, CloseReport, Failed
 from . import attaching, executing, own_commands
 from ._records import (
     ExecutionException,
-    SessionCommandPoint,
     SessionDetach,
     SessionDetached,
     SessionRequestTimeout,
@@ -97,12 +96,9 @@ def _send_exception(
     field: str | None,
 ) -> None:
     """execution.exception, then the session is given up, and detached."""
-    if not session._ready:
-        attaching.send(session, SessionCommandPoint(session._state.sending.next_id, 0))
-        session._ready = True
     names = () if command is None else command.__match_args__
     index = names.index(field) if field in names else None
-    own_commands.issue(
+    own_commands.issue_last(
         session,
         ExecutionException(
             code,
@@ -216,7 +212,7 @@ def _end_handles(
 ) -> None:
     """End what can't be answered any more: all, or of a session that may go on what belongs to its attachment."""
     connection = session._connection
-    kept = frozenset(session._state.pending) if resumable else frozenset()
+    kept: frozenset[Handle[Any]] = frozenset(session._state.pending if resumable else ())
     handles = [handle for handle in _open_handles(session) if handle not in kept]
     if error is not None:
         for handle in handles:

@@ -92,6 +92,7 @@ def execute(
         _tell(session, number, MessageReceived(session.channel, number, command, headers, body, sync), len(body))
         return
     state.peer_rules.step(command)
+    state.files.step(state.side.other.value, command, len(body))
     at_once = _AT_ONCE.get(kind)
     if at_once is not None:
         at_once(session, number, command, sync)
@@ -157,13 +158,23 @@ def _tell(session: Session, number: int, event: Event, octets: int) -> None:
     state = session._state
     state.executing[number] = event
     state.weight += octets
-    connection = session._connection
-    connection._events.append(event)
+    session._connection._events.append(event)
+    _crowd(session, isinstance(event, CommandReceived))
+
+
+def _crowd(session: Session, is_call: bool) -> None:
+    """A server takes no more while so much waits; for a client it's too much. Raises Violation."""
+    connection, state = session._connection, session._state
     limits = connection.config.limits
-    if connection.role is Side.SERVER and (
-        len(state.executing) >= limits.requests or state.weight > limits.bodies
-    ):
-        connection._crowded = session
+    if connection.role is Side.SERVER:
+        if state.waiting >= limits.requests or state.weight > limits.bodies:
+            connection._crowded = session
+    elif state.waiting > limits.unsettled or (is_call and state.weight > limits.bodies):
+        raise exception(
+            RESOURCE_LIMIT_EXCEEDED,
+            f"{state.waiting} commands of {state.weight} octets wait for their completion, "
+            f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}",
+        )
 
 
 def _take_transfer(
@@ -244,6 +255,9 @@ def _concerned(state: SessionState, command: Any) -> tuple[Handle[Any], ...]:
             )
     move, rule = _SETTLING.get(kind, (Move.R_ACQUIRE, ""))
     numbers = books.check(command.NAME, ids, move, rule)
+    if kind is MessageReject:
+        # That of a message that isn't acquired is ignored (rule message.reject.acquisition).
+        numbers = [number for number in numbers if books.ends_with(number, move)]
     entries = [books.unsettled[number] for number in numbers]
     return tuple([entry.handle for entry in entries if entry.handle is not None])
 
@@ -252,8 +266,10 @@ def _put_aside(state: SessionState, number: int, command: Any) -> None:
     """What a command settles is decided by its place among the others, not by when it's completed."""
     kind = command.__class__
     books = state.outgoing
-    if kind is TxCommit or kind is TxRollback:
+    if kind is TxCommit:
         books.close_work("tx", number)
+    elif kind is TxRollback:
+        books.roll_back("tx")
     elif kind in _SETTLING:
         move = _SETTLING[kind][0]
         ending = [each for each in books.named(command.transfers) if books.ends_with(each, move)]
@@ -270,6 +286,7 @@ def _sync(session: Session, number: int, command: ExecutionSync, sync: bool) -> 
         _done(session, number, sync=True)
     else:
         state.syncs.append(number)
+        _crowd(session, is_call=True)
 
 
 def _result(session: Session, number: int, command: ExecutionResult, sync: bool) -> None:
@@ -305,8 +322,14 @@ def _flow_mode(session: Session, number: int, command: MessageSetFlowMode, sync:
 
 
 def _balance(state: SessionState, destination: str | None) -> Balance:
-    lenient = state.side is Side.CLIENT
-    return state.balances.setdefault(destination or "", Balance(lenient=lenient))
+    balance = state.balances.get(destination or "")
+    if balance is None:
+        if len(state.balances) >= state.peer_rules.limit:
+            raise exception(
+                RESOURCE_LIMIT_EXCEEDED, f"{len(state.balances)} destinations, Limits.consumers allows no more"
+            )
+        balance = state.balances[destination or ""] = Balance(lenient=state.side is Side.CLIENT)
+    return balance
 
 
 def _credit_changed(
@@ -361,7 +384,9 @@ def complete(session: Session, command_id: int, result: Struct | None) -> None:
             f"{command.NAME} has {wanted or 'no'} result, {given or 'none'} was given",
             rule="0-10/execution.result/always",
         )
-    if result is not None:
+    if result is None:
+        session._check_backlog(0)
+    else:
         own_commands.issue(session, ExecutionResult(command_id, result))
     retire(state, command_id, completed=True)
     _apply(session, command_id, command, result)
@@ -371,6 +396,9 @@ def complete(session: Session, command_id: int, result: Struct | None) -> None:
 def _complete_message(session: Session, state: SessionState, event: Any) -> None:
     """As the general step does it, for what most commands are."""
     number = event.command_id
+    tells = event.sync or state.untold + 1 >= state.tell_at
+    if tells:
+        session._check_backlog(0)
     del state.executing[number]
     state.weight -= len(event.body)
     balance = state.granted.get(event.transfer.destination or "")
@@ -382,17 +410,22 @@ def _complete_message(session: Session, state: SessionState, event: Any) -> None
     else:
         state.receiving.done.add(number)
     state.untold += 1
-    if event.sync or state.untold >= state.tell_at:
+    if tells:
         attaching.tell_completed(session)
 
 
 def complete_transfers(session: Session, ids: Iterable[int]) -> None:
     """Messages that are settled are taken, too."""
-    executing = session._state.executing
+    state = session._state
+    sync = False
     for number in ids:
-        event = executing.get(number)
+        event = state.executing.get(number)
         if isinstance(event, (MessageReceived, MessageBegun)):
-            complete(session, number, None)
+            retire(state, number, completed=True)
+            state.receiving.complete((number,))
+            state.untold += 1
+            sync = sync or event.sync
+    _tell_if_due(session, sync)
 
 
 def retire(state: SessionState, number: int, *, completed: bool) -> None:
@@ -419,9 +452,13 @@ def unspend(state: SessionState, event: Event, number: int) -> None:
 
 def _done(session: Session, number: int, *, sync: bool) -> None:
     """A command is executed: tell its sender, when it's time."""
+    session._state.receiving.complete((number,))
+    session._state.untold += 1
+    _tell_if_due(session, sync)
+
+
+def _tell_if_due(session: Session, sync: bool) -> None:
     state = session._state
-    state.receiving.complete((number,))
-    state.untold += 1
     while state.syncs and state.is_behind_all(state.syncs[0]):
         state.receiving.complete((state.syncs.pop(0),))
         sync = True
@@ -469,8 +506,6 @@ def _apply(session: Session, command_id: int, command: Any, result: Any = None) 
             state.balances.pop(command.destination or "", None)
     elif kind is TxCommit:
         _settled(session, books.commit(("tx", command_id)), _ACCEPTED)
-    elif kind is TxRollback:
-        books.roll_back(("tx", command_id))
 
 
 def decide(session: Session, xid: Xid, *, committed: bool) -> None:

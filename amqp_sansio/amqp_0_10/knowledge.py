@@ -15,6 +15,7 @@ from ..errors import EndpointClosed
 from .command_rules import CommandRules, Mode
 from .credit import Balance
 from .events import MessageBegun, MessageReceived
+from .file_rules import FileRules
 from .session_states import ReceiveState, SendState
 from .transfers import TransferBooks
 
@@ -64,9 +65,9 @@ class SessionState:
     SCHEMA = 1
 
     __slots__ = (
-        "asked", "balances", "calls", "executing", "granted", "incoming", "name", "octets", "opened", "outgoing",
-        "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed", "syncs", "tell_at",
-        "timeout", "untold", "weight",
+        "asked", "balances", "calls", "executing", "files", "granted", "incoming", "name", "octets", "opened",
+        "outgoing", "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed", "syncs",
+        "tell_at", "timeout", "untold", "weight",
     )  # fmt: skip
 
     def __init__(self, name: bytes, side: Side, limits: Limits) -> None:
@@ -88,6 +89,7 @@ class SessionState:
         self.asked = False
         self.own_rules = CommandRules(side, limits.consumers)
         self.peer_rules = CommandRules(side.other, limits.consumers)
+        self.files = FileRules(limits.consumers)
         self.outgoing = TransferBooks(limits.unsettled)
         self.incoming = TransferBooks(limits.unsettled)
         self.balances: dict[str, Balance] = {}
@@ -97,7 +99,7 @@ class SessionState:
     def pending(self) -> tuple[Handle[Any], ...]:
         """The handles that aren't done: of commands, then of transfers that wait for their outcome."""
         calls = [call.handle for call in self.calls.values() if call.handle is not None]
-        return (*[each for each in calls if not each.done], *self.outgoing.handles())
+        return tuple([each for each in (*calls, *self.outgoing.handles()) if not each.done])
 
     @property
     def incomplete(self) -> tuple[Event, ...]:
@@ -113,6 +115,17 @@ class SessionState:
     def transactional(self) -> bool:
         """Whether this end has selected transactions, standard or distributed ones (tx.select, dtx.select)."""
         return self.own_rules.mode is not Mode.NORMAL
+
+    @property
+    def waiting(self) -> int:
+        """How many commands of the peer wait for their completion."""
+        return len(self.executing) + len(self.syncs)
+
+    def adopt(self, limits: Limits) -> None:
+        """Use the limits of the connection that the session goes on with."""
+        self.sending.limit = limits.replay
+        self.own_rules.limit = self.peer_rules.limit = limits.consumers
+        self.outgoing.limit = self.incoming.limit = limits.unsettled
 
     def abandon(self, report: CloseReport) -> tuple[Handle[Any], ...]:
         """End all pending handles: the session won't be attached again."""

@@ -356,10 +356,15 @@ class ObservingJoint:
             self.blame("session.expected/only-on-flush", text, "warning")
 
     def _request_timeout(self, half: Half, other: Half, control: Any) -> None:
-        half.wanted = control.timeout
+        wanted = control.timeout
+        if half.wanted != _UNKNOWN and wanted is not None:
+            # The answers to both come in order.
+            wanted = None if half.wanted is None else max(wanted, half.wanted)
+        half.wanted = wanted
 
     def _timeout(self, half: Half, other: Half, control: Any) -> None:
         wanted, granted = other.wanted, control.timeout
+        other.wanted = _UNKNOWN
         if wanted is None or wanted == _UNKNOWN:
             return
         if granted is None or granted > wanted:

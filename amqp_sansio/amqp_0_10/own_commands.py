@@ -29,21 +29,22 @@ from ._records import (
     MessageStop,
     MessageSubscribe,
     MessageTransfer,
+    SessionCommandPoint,
     SessionFlush,
     TxCommit,
     TxRollback,
 )
 from .credit import Balance, check_flow_mode, check_unit
 from .dialect import adapt
-from .execution import ILLEGAL_STATE, NOT_ALLOWED
 from .events import Completed, CreditChanged
+from .execution import ILLEGAL_STATE, NOT_ALLOWED
 from .frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER, encode_assembly
 from .knowledge import Call
 from .observing_ids import covered
 from .session import Transferred
 from .shortcut import WHOLE_COMMAND
+from .states import Attachment, Move
 from .states import Connection as ConnectionState
-from .states import Move
 from .transfers import TransferBooks
 from .violation import Violation, exception, misuse
 
@@ -64,6 +65,7 @@ _HEADER_FRAME: Final = 0x0302
 _BODY_FRAME: Final = 0x0703
 _TRACK: Final = 0x10000
 _OPEN: Final = ConnectionState.OPEN
+_ATTACHED: Final = Attachment.ATTACHED
 _OUTCOMES: Final[Mapping[type[Any], tuple[Move, str]]] = {
     MessageAccept: (Move.R_ACCEPT, "message.accept/acquisition"),
     MessageReject: (Move.R_REJECT, "message.reject/acquisition"),
@@ -88,6 +90,11 @@ def call(session: Session, command: Any, message: Message | None, sync: bool) ->
     if command.CODE >> 8 == _EXECUTION and kind in (ExecutionResult, ExecutionException):
         raise LocalProtocolError(f"{command.NAME} is sent by Session.complete and Session.fail")
     _check_handler(session, command)
+    missing = command.missing()
+    if missing:
+        raise LocalProtocolError(
+            f"{command.NAME} needs {missing}", rule="0-10/wire/struct-required"
+        )
     if message is not None and not (command.HEADERS or command.HAS_BODY):
         raise LocalProtocolError(f"{command.NAME} carries no message")
     segments, size = _segments(session, command, message, sync)
@@ -100,6 +107,7 @@ def call(session: Session, command: Any, message: Message | None, sync: bool) ->
         before = _BEFORE.get(kind)
         if before is not None:
             before(state, command)
+        state.files.step(state.side_name, command, 0 if message is None else len(message.body))
         state.own_rules.step(command)
     except Violation as violation:
         raise misuse(str(violation), violation.rule) from None
@@ -118,6 +126,9 @@ def call(session: Session, command: Any, message: Message | None, sync: bool) ->
 
 def settle(session: Session, command: Any, sync: bool) -> Handle[Any]:
     """Accept, reject or release messages; those that aren't completed yet are now."""
+    arriving = session._arriving
+    if arriving is not None and arriving.told and arriving.number in command.transfers:
+        raise LocalProtocolError(f"the message of command {arriving.number} is still arriving")
     handle = call(session, command, None, sync)
     executing.complete_transfers(session, command.transfers)
     return handle
@@ -133,7 +144,13 @@ def transfer(
 ) -> Transferred:
     """Send a message. Raises NoCredit, and as `call`."""
     connection = session._connection
-    if not session._ready or session._report is not None or connection._state is not _OPEN or connection._lost:
+    if (
+        not session._ready
+        or session._attachment is not _ATTACHED
+        or session._report is not None
+        or connection._state is not _OPEN
+        or connection._lost
+    ):
         session._check()
     state = session._state
     header, body = message.headers.raw, message.body
@@ -158,6 +175,7 @@ def transfer(
     limits = connection.config.limits
     crowded = (
         len(sending.replay) * _HALF >= limits.replay
+        or len(state.calls) * _HALF >= limits.calls
         or (state.octets + whole) * _HALF >= limits.replay_octets
         or (connection._out.size + whole) * _HALF > limits.backlog_hard
     )
@@ -232,10 +250,22 @@ def issue(session: Session, command: Any) -> None:
     _send(session, Call(command, None, size, None, 0), segments)
 
 
+def issue_last(session: Session, command: Any) -> None:
+    """Send the exception that ends a session: nobody keeps it. Raises LimitExceeded, CodecError, with nothing changed."""
+    octets = adapt(command, session._connection.config.dialect).encode_segment()
+    session._check_backlog(len(octets))
+    state = session._state
+    if not session._ready:
+        attaching.send(session, SessionCommandPoint(state.sending.next_id, 0))
+        session._ready = True
+    state.sending.next_id = (state.sending.next_id + 1) & MASK
+    write(session, ((COMMAND, octets),))
+
+
 def give_up(session: Session, command_ids: Iterable[int]) -> None:
     """Commands that won't be sent again. Raises LocalProtocolError."""
     state = session._state
-    ids = list(command_ids)
+    ids = dict.fromkeys(command_ids)
     for number in ids:
         if number not in state.sending.replay:
             raise LocalProtocolError(f"command {number} doesn't wait to be confirmed")
@@ -380,7 +410,8 @@ def _before_flow(state: SessionState, command: MessageFlow) -> None:
     if balance is not None and balance.taking:
         raise exception(
             ILLEGAL_STATE,
-            f"message.flow for {command.destination!r}, whose message.stop or flush isn't completed; wait for its handle",
+            f"message.flow for {command.destination!r}, whose message.stop or flush isn't completed; "
+            "wait for its handle",
             "message.stop/zero",
         )
 
@@ -523,6 +554,7 @@ __all__ = [
     "completed",
     "give_up",
     "issue",
+    "issue_last",
     "result",
     "settle",
     "transfer",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _frame: Final = FRAME.unpack_from
 _FLAGS: Final = "wire/frame-flags"
+_SMALL: Final = 512
 _ALL: Final = 1 << 62
 """More octets than any stream has."""
 
@@ -48,7 +49,7 @@ class Partial:
 
     def __init__(self) -> None:
         self.assembly = Assembly()
-        self.parts: list[bytes] = []
+        self.parts: list[bytes | bytearray] = []
         self.size = 0
 
 
@@ -68,9 +69,9 @@ class Arriving:
         self.assembly = Assembly()
         self.number = number
         self.new = new
-        self.command: list[bytes] = []
-        self.header: list[bytes] = []
-        self.body: list[bytes] = []
+        self.command: list[bytes | bytearray] = []
+        self.header: list[bytes | bytearray] = []
+        self.body: list[bytes | bytearray] = []
         self.octets = self.held = self.pieces = 0
         self.told = False
         self.lead = b""
@@ -143,13 +144,16 @@ def _control_frame(
         partial = Partial()
     wrong = partial.assembly.step(flags, CONTROL)
     if wrong:
+        partials.pop(channel, None)
         raise framing_error(wrong, _FLAGS)
     partial.size += end - start
+    partials[channel] = partial
+    if sum([each.size for each in partials.values()]) > connection.config.limits.bodies:
+        raise framing_error("controls in pieces that are too large together")
     if partial.size > connection.config.limits.header:
         raise framing_error(f"a control of more than {connection.config.limits.header} octets")
-    partial.parts.append(data[start:end])
+    keep(partial.parts, data[start:end])
     if not partial.assembly.whole:
-        partials[channel] = partial
         if len(partials) > connection.config.limits.channels:
             raise framing_error("controls on more channels than there are")
         return
@@ -226,7 +230,8 @@ def _add(session: Session, arriving: Arriving, kind: int, octets: bytes) -> None
     session._connection._bodies += len(octets)
     if arriving.held > limits.header:
         raise _too_large(session, arriving, f"before its body, Limits.header allows {limits.header}")
-    (arriving.command if kind == COMMAND else arriving.header).append(octets)
+    keep(arriving.command if kind == COMMAND else arriving.header, octets)
+    _check_bodies(session, arriving)
 
 
 def _add_body(session: Session, arriving: Arriving, octets: bytes) -> None:
@@ -247,11 +252,35 @@ def _add_body(session: Session, arriving: Arriving, octets: bytes) -> None:
             return
     arriving.held += len(octets)
     connection._bodies += len(octets)
-    arriving.body.append(octets)
-    if connection._bodies > limits.bodies:
-        raise _too_large(
-            session, arriving, f"beside others that arrive, Limits.bodies allows {limits.bodies}"
-        )
+    keep(arriving.body, octets)
+    _check_bodies(session, arriving)
+
+
+def _check_bodies(session: Session, arriving: Arriving) -> None:
+    most = session._connection.config.limits.bodies
+    if session._connection._bodies > most:
+        raise _too_large(session, arriving, f"beside others that arrive, Limits.bodies allows {most}")
+
+
+def keep(parts: list[bytes | bytearray], octets: bytes) -> None:
+    """Keep a piece; small ones share an object, each would cost more than what is in it."""
+    if not octets:
+        return
+    if parts and len(octets) < _SMALL:
+        last = parts[-1]
+        if isinstance(last, bytearray):
+            last += octets
+            return
+        if len(last) < _SMALL:
+            parts[-1] = bytearray(last) + octets
+            return
+    parts.append(octets)
+
+
+def joined(parts: list[bytes | bytearray]) -> bytes:
+    """The octets of all pieces."""
+    only = parts[0] if len(parts) == 1 else None
+    return only if isinstance(only, bytes) else b"".join(parts)
 
 
 def _drop_body(session: Session, arriving: Arriving) -> None:
@@ -285,7 +314,7 @@ def _too_large(session: Session, arriving: Arriving, what: str) -> Violation:
 
 def _decode(session: Session, arriving: Arriving) -> None:
     """Decode the command's segment. Raises Violation: command-invalid."""
-    octets = b"".join(arriving.command) if len(arriving.command) != 1 else arriving.command[0]
+    octets = joined(arriving.command)
     try:
         arriving.decoded, arriving.sync = decode_command(octets, 0, len(octets))
     except CodecError as error:
@@ -306,13 +335,13 @@ def _whole(session: Session, arriving: Arriving) -> None:
         if arriving.decoded is None:
             _decode(session, arriving)
         command = arriving.decoded
-        body = arriving.body[0] if len(arriving.body) == 1 else b"".join(arriving.body)
+        body = joined(arriving.body)
         if arriving.told:
             executing.end_message(
                 session, number, body, arriving.pieces + sum([len(each) for each in arriving.header])
             )
             return
-        header = arriving.header[0] if len(arriving.header) == 1 else b"".join(arriving.header)
+        header = joined(arriving.header)
         executing.execute(session, number, command, arriving.sync, Headers(header), body)
         if arriving.lead and isinstance(command, MessageTransfer):
             session._connection._route = (arriving.lead, session, command, arriving.sync)

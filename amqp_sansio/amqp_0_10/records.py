@@ -3,6 +3,8 @@
 Part 1 sections 5.3 (structs), 5.7 (controls), 5.8 (commands) and 5.9 (segments).
 """
 
+# Structs are packed here, too, one behind the other.
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from struct import Struct as _Form

@@ -27,6 +27,7 @@ from ._records import (
 )
 from .credit import BYTE, INFINITE, MESSAGE
 from .execution import INTERNAL_ERROR, ExecutionError
+from .frames import FRAME_HEADER_SIZE, MIN_MAX_FRAME_SIZE
 from .message import Message
 from .sequence_set import SequenceSet
 from .states import Attachment
@@ -46,9 +47,13 @@ EXPLICIT: Final = 0
 NONE: Final = 1
 PRE_ACQUIRED: Final = 0
 NOT_ACQUIRED: Final = 1
-_FLUSH: Final = 64
-"""More than a session.flush takes, which may have to follow a command."""
 _LARGEST_GRANT: Final = 0xFFFFFFFE
+_GRANT: Final = 300
+"""More octets than a message.flow has."""
+_RANGE: Final = 8
+"""The octets of a range of ids."""
+_MORE_FRAMES: Final = 12
+"""More than those of the segments, of a flush, a result and session.completed, with what is in the latter."""
 
 
 @record
@@ -221,22 +226,17 @@ class Session:
         balance = self._state.granted.get(destination)
         if balance is None:
             raise LocalProtocolError(f"{destination!r} is no subscription of this session")
+        grants: list[MessageFlow] = []
         left = balance.messages
         if left is not None and messages > left:
-            self._grant(destination, MESSAGE, messages - left)
-        if balance.octets is None:
-            return
-        if octets is None:
-            self._grant(destination, BYTE, None)
-        elif octets > balance.octets:
-            self._grant(destination, BYTE, octets - balance.octets)
-
-    def _grant(self, destination: str, unit: int, value: int | None) -> None:
-        while value is not None and value > _LARGEST_GRANT:
-            self.call(MessageFlow(destination, unit, _LARGEST_GRANT), sync=False)
-            value -= _LARGEST_GRANT
-        # Broker-J takes an absent value for none at all.
-        self.call(MessageFlow(destination, unit, INFINITE if value is None else value), sync=False)
+            grants += _grants(destination, MESSAGE, messages - left)
+        if balance.octets is not None and (octets is None or octets > balance.octets):
+            grants += _grants(destination, BYTE, None if octets is None else octets - balance.octets)
+        if len(grants) > 1:
+            self._check()
+            self._check_room(_GRANT * len(grants), len(grants))
+        for each in grants:
+            self.call(each, sync=False)
 
     # Commands of the peer.
 
@@ -279,8 +279,10 @@ class Session:
         Their handles fail. Raises LocalProtocolError for ids that wait for no confirmation.
         """
         self._check()
+        control = SessionGap(SequenceSet.of(*command_ids))
+        self._check_backlog(len(control.encode()))
         own_commands.give_up(self, command_ids)
-        attaching.send(self, SessionGap(SequenceSet.of(*command_ids)))
+        attaching.send(self, control)
 
     def request_timeout(self, seconds: int | None) -> Handle[int | None]:
         """Ask for the session to be kept so long when it's detached, None: for ever; the result is what is granted."""
@@ -306,11 +308,11 @@ class Session:
         if self._closing or self._report is not None:
             return
         self._check()
-        self._closing = True
         if self._attachment is Attachment.ATTACHED:
             attaching.send(self, SessionRequestTimeout(0))
         else:
             self.detach()
+        self._closing = True
 
     def detached_state(self) -> SessionState:
         """What this end knows of the session, to be kept and given to `resume_session` or `accept_session`.
@@ -329,20 +331,43 @@ class Session:
         if self._attachment not in (Attachment.ATTACHING, Attachment.ATTACHED):
             raise EndpointClosed(f"session {self.name!r} is being detached", self._report)
 
-    def _check_room(self, octets: int) -> None:
+    def _check_room(self, octets: int, commands: int = 1) -> None:
         """Raises LimitExceeded when a command of so many octets can't be kept or queued."""
         limits = self._connection.config.limits
         state = self._state
-        if len(state.sending.replay) >= limits.replay or state.octets + octets > limits.replay_octets:
+        if len(state.calls) + commands > limits.calls:
+            raise LimitExceeded(
+                f"{len(state.calls)} commands aren't answered, Limits.calls allows {limits.calls}; wait for sync()"
+            )
+        if (
+            len(state.sending.replay) + commands > limits.replay
+            or state.octets + octets > limits.replay_octets
+        ):
             raise LimitExceeded(
                 f"{len(state.sending.replay)} commands of {state.octets} octets wait to be confirmed, "
                 f"Limits.replay allows {limits.replay}, Limits.replay_octets {limits.replay_octets}; "
                 "wait for sync()"
             )
-        self._connection._check_backlog(octets + _FLUSH)
+        self._check_backlog(octets)
+
+    def _check_backlog(self, octets: int) -> None:
+        """Raises LimitExceeded when so many octets in commands, and the controls that go with them, can't be queued."""
+        frames = octets // (MIN_MAX_FRAME_SIZE - FRAME_HEADER_SIZE) + _MORE_FRAMES
+        ranges = len(self._state.receiving.done.ranges) + 1
+        self._connection._check_backlog(octets + FRAME_HEADER_SIZE * frames + _RANGE * ranges)
 
     def __repr__(self) -> str:
         return f"<AMQP 0-10 session {self.name!r} on channel {self.channel}, {self._attachment.value}>"
+
+
+def _grants(destination: str, unit: int, value: int | None) -> list[MessageFlow]:
+    """The commands that grant so much; one can't grant more than there are numbers."""
+    found: list[MessageFlow] = []
+    while value is not None and value > _LARGEST_GRANT:
+        found.append(MessageFlow(destination, unit, _LARGEST_GRANT))
+        value -= _LARGEST_GRANT
+    # Broker-J takes an absent value for none at all.
+    return [*found, MessageFlow(destination, unit, INFINITE if value is None else value)]
 
 
 __all__ = [

@@ -8,6 +8,7 @@ pickle; re-attached, the receiver says what it expects and the sender goes on fr
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
@@ -126,8 +127,36 @@ class Runs:
         ranges = self.ranges
         if ranges and (ranges[-1][1] + 1) & MASK == number:
             ranges[-1][1] = number
+        elif not ranges:
+            ranges.append([number, number])
         elif number not in self:
-            self.ranges = [list(each) for each in self.set.with_id(number).ranges]
+            self._insert(self._place(number), number)
+
+    def _place(self, number: int) -> int:
+        """How many ranges begin at `number` or before it, counted on from the first one's begin."""
+        first = self.ranges[0][0]
+        return bisect_right(
+            self.ranges, (number - first) & MASK, key=lambda each: (each[0] - first) & MASK
+        )
+
+    def _insert(self, place: int, number: int) -> None:
+        """An id that none of the ranges holds, behind the first `place` of them."""
+        ranges = self.ranges
+        before, behind = ranges[place - 1], ranges[place % len(ranges)]
+        joins = (number + 1) & MASK == behind[0]
+        if (before[1] + 1) & MASK != number:
+            if joins:
+                behind[0] = number
+            else:
+                # The first range is the one behind the widest gap.
+                nearer = (behind[0] - number) & MASK < (number - before[1]) & MASK
+                first = place == len(ranges) and nearer
+                ranges.insert(0 if first else place, [number, number])
+        elif joins and before is not behind:
+            behind[0] = before[0]
+            del ranges[place - 1]
+        else:
+            before[1] = number
 
     def remove(self, ids: SequenceSet) -> None:
         """Without these ids."""
@@ -139,9 +168,10 @@ class Runs:
         self.ranges = [list(each) for each in (self.set | ids).ranges]
 
     def __contains__(self, number: int) -> bool:
-        return any(
-            [(number - lower) & MASK <= (upper - lower) & MASK for lower, upper in self.ranges]
-        )
+        if not self.ranges:
+            return False
+        lower, upper = self.ranges[self._place(number) - 1]
+        return (number - lower) & MASK <= (upper - lower) & MASK
 
 
 class ReceiveState:
@@ -149,18 +179,20 @@ class ReceiveState:
 
     `next_id` is that of the first command that was never received, `point` that of the next one to come: behind
     `next_id` while the peer replays. None before a command-point. `received` are the ids whose execution has begun and
-    that the sender may still replay, `completed` those of them that are executed.
+    that the sender may still replay, `completed` those of them that are executed, `ahead` ids behind `next_id` that will
+    never come (session.gap).
 
     Invariant: `completed` is a part of `received`, all of which lie before `next_id`; `point` isn't behind `next_id`.
     """
 
-    __slots__ = ("done", "known", "next_id", "point")
+    __slots__ = ("ahead", "done", "known", "next_id", "point")
 
     def __init__(self) -> None:
         self.next_id: int | None = None
         self.point: int | None = None
         self.known = Runs()
         self.done = Runs()
+        self.ahead = _NOTHING
 
     @property
     def received(self) -> SequenceSet:
@@ -182,6 +214,7 @@ class ReceiveState:
         elif distance(self.next_id, number) > 0:
             return False
         self.point = number
+        self._skip()
         return True
 
     def arrive(self) -> tuple[int, bool]:
@@ -197,6 +230,8 @@ class ReceiveState:
             return point, False
         self.next_id = self.point
         self.known.add(point)
+        if self.ahead:
+            self._skip()
         return point, True
 
     def forget(self, number: int) -> None:
@@ -217,15 +252,31 @@ class ReceiveState:
 
     def gap(self, ids: SequenceSet) -> None:
         """The sender will never send these (session.gap): they count as received and completed, what is done stays."""
-        self.known.unite(ids)
-        self.done.unite(ids)
-        if self.next_id is not None:
-            for lower, upper in self.known.ranges:
-                if (self.next_id - lower) & MASK <= (upper - lower) & MASK:
-                    self.next_id = add(upper, 1)
-                    break
-            if self.point is not None and distance(self.point, self.next_id) > 0 and self.point in ids:
-                self.point = self.next_id
+        self.ahead = self.ahead | ids
+        self._skip()
+
+    def _skip(self) -> None:
+        """What won't come counts as received from the moment on that nothing before it is missing."""
+        next_id = self.next_id
+        if next_id is None or not self.ahead:
+            return
+        past: list[tuple[int, int]] = []
+        rest: list[tuple[int, int]] = []
+        for lower, upper in (self.ahead | _NOTHING).ranges:
+            if distance(next_id, upper) < 0:
+                past.append((lower, upper))
+            elif distance(next_id, lower) <= 0:
+                past.append((lower, upper))
+                if self.point == next_id:
+                    self.point = add(upper, 1)
+                next_id = add(upper, 1)
+            else:
+                rest.append((lower, upper))
+        self.next_id = next_id
+        self.ahead = SequenceSet(rest)
+        if past:
+            self.known.unite(SequenceSet(past))
+            self.done.unite(SequenceSet(past))
 
     def detached(self) -> None:
         """The transport is gone; the next attachment begins with a command-point."""

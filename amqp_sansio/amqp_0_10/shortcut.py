@@ -66,6 +66,7 @@ def fast_event(connection: Connection) -> MessageReceived | None:
     if (
         number is None
         or number != receiving.next_id
+        or receiving.ahead
         or session._arriving is not None
         or session._attachment is not _ATTACHED
         or session._report is not None
@@ -79,7 +80,9 @@ def fast_event(connection: Connection) -> MessageReceived | None:
         return None
     explicit = transfer.accept_mode != 1 or transfer.acquire_mode
     incoming = state.incoming
-    if explicit and len(incoming.unsettled) >= incoming.limit:
+    if len(state.executing) >= incoming.limit:
+        return None
+    if explicit and len(incoming.unsettled) + incoming.put >= incoming.limit:
         return None
     if balance.messages is not None or balance.octets is not None:
         counted = body - at + size - _FRAME - _FRAME

@@ -29,18 +29,21 @@ class Entry:
 
 
 class TransferBooks:
-    """`unsettled` are the transfers by their command ids, `aside` those that a transaction under way has accepted."""
+    """`unsettled` are the transfers by their command ids, `aside` those that wait for the end of a transaction, or of the
+    command that settles them; `put` is how many those are.
+    """
 
-    __slots__ = ("aside", "limit", "unsettled")
+    __slots__ = ("aside", "limit", "put", "unsettled")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.unsettled: dict[int, Entry] = {}
         self.aside: dict[object, dict[int, Entry]] = {}
+        self.put = 0
 
     def check_room(self) -> None:
         """Raises Violation when no more transfers are kept."""
-        if len(self.unsettled) >= self.limit:
+        if len(self.unsettled) + self.put >= self.limit:
             raise exception(
                 RESOURCE_LIMIT_EXCEEDED,
                 f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more",
@@ -102,6 +105,7 @@ class TransferBooks:
             entry = self.unsettled.pop(number, None)
             if entry is not None:
                 aside[number] = entry
+                self.put += 1
 
     def close_work(self, work: object, number: int) -> None:
         """The command `number` ends a transaction: what is accepted behind it belongs to the next one."""
@@ -115,11 +119,15 @@ class TransferBooks:
 
     def commit(self, work: object) -> list[Entry]:
         """What the transaction accepted is settled, and gone."""
-        return list(self.aside.pop(work, {}).values())
+        found = self.aside.pop(work, {})
+        self.put -= len(found)
+        return list(found.values())
 
     def roll_back(self, work: object) -> None:
         """What the transaction accepted is acquired, as before."""
-        self.unsettled.update(self.aside.pop(work, {}))
+        found = self.aside.pop(work, {})
+        self.put -= len(found)
+        self.unsettled.update(found)
 
     def handles(self) -> list[Handle[Any]]:
         """The handles of all that isn't settled."""

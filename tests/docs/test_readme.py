@@ -13,7 +13,7 @@ import pytest
 
 from amqp_sansio_asyncio import ServerConnection, serve
 from examples.server import Broker
-from tests.support import server_1_0
+from tests.support import server_1_0, sync_0_10
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
@@ -67,6 +67,13 @@ def test_the_client_of_1_0(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert printed.startswith("Accepted()")
     assert "b'hello'" in printed
+
+
+def test_the_client_of_0_10(capsys: pytest.CaptureFixture[str]) -> None:
+    with sync_0_10.running() as server:
+        code = block("version=AMQP_0_10").replace("@localhost/", f"@127.0.0.1:{server.port}/")
+        exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == "Accepted()\n1\nb'hello' jobs\n"
 
 
 def test_any_event_loop(port: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,198 @@
+"""The shortcut for messages equals the general step: same events, books and answers, however it comes."""
+
+# What both ways leave behind is private.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import AuthenticationRequested, OpenRequested, Signal
+from amqp_sansio.amqp_0_10 import (
+    BYTE,
+    CREDIT,
+    MESSAGE,
+    WINDOW,
+    CommandReceived,
+    Config,
+    Connection,
+    DeliveryProperties,
+    ExecutionSync,
+    Message,
+    MessageFlow,
+    MessageReceived,
+    MessageSetFlowMode,
+    MessageSubscribe,
+    MessageTransfer,
+    SessionRequested,
+)
+from amqp_sansio.amqp_0_10 import connection as connection_module
+from amqp_sansio.amqp_0_10.frames import BODY, COMMAND, HEADER, encode_assembly
+from amqp_sansio.sasl import Plain
+
+
+def open_pair(config: dict[str, Any]) -> tuple[Connection, Connection]:
+    """A client with two subscriptions, "a" and "b", and the server that has granted all of it."""
+    client = Connection.client(Config(sasl=Plain("guest", "guest"), **config))
+    server = Connection.server()
+    settle(client, server)
+    client.open_session("s")
+    settle(client, server)
+    return client, server
+
+
+def settle(client: Connection, server: Connection) -> None:
+    """Octets both ways until nobody has any; the server agrees to everything."""
+    moved = True
+    while moved:
+        moved = False
+        for here, there in ((client, server), (server, client)):
+            while not isinstance(event := here.next_event(), Signal):
+                if isinstance(event, AuthenticationRequested):
+                    here.accept_authentication()
+                elif isinstance(event, OpenRequested):
+                    here.accept_open()
+                elif isinstance(event, SessionRequested):
+                    here.accept_session(event.channel)
+                elif isinstance(event, (CommandReceived, MessageReceived)):
+                    here.session(event.channel).complete(event.command_id)
+            octets = here.data_to_send(0.0)
+            if octets:
+                there.receive_data(octets, 0.0)
+                moved = True
+
+
+MESSAGES = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b"]),
+        st.integers(0, 1),
+        st.integers(0, 1),
+        st.sampled_from([0, 1, 40, 5000, 70_000]),
+        st.booleans(),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(
+    messages=MESSAGES,
+    mode=st.sampled_from([WINDOW, CREDIT]),
+    credit=st.sampled_from([(None, None), (1000, None), (8, 200_000)]),
+    stream=st.sampled_from([None, 100]),
+    chunk=st.sampled_from([7, 1000, 65_536]),
+    late=st.booleans(),
+)
+def test_the_shortcut_equals_the_general_step(
+    messages: list[tuple[str, int, int, int, bool, bool]],
+    mode: int,
+    credit: tuple[int | None, int | None],
+    stream: int | None,
+    chunk: int,
+    late: bool,
+) -> None:
+    client, server = open_pair({"stream_above": stream})
+    session = client.session(0)
+    for destination in ("a", "b"):
+        session.call(MessageSubscribe("q", destination))
+        session.call(MessageSetFlowMode(destination, mode))
+        session.call(MessageFlow(destination, MESSAGE, credit[0]))
+        session.call(MessageFlow(destination, BYTE, credit[1]))
+    settle(client, server)
+    served = server.session(0)
+    for destination, accept_mode, acquire_mode, size, header, sync in messages:
+        limits = served.credit(destination)
+        if limits[0] == 0 or (limits[1] is not None and limits[1] < size + 100):
+            continue
+        properties = DeliveryProperties(routing_key="k") if header else None
+        message = Message(b"x" * size, delivery_properties=properties)
+        served.transfer(
+            destination, message, accept_mode=accept_mode, acquire_mode=acquire_mode, sync=sync
+        )
+    octets = server.data_to_send(0.0)
+    other: Connection = pickle.loads(pickle.dumps(client))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection_module, "fast_event", never)
+        slow = run(other, octets, chunk, late)
+    assert run(client, octets, chunk, late) == slow
+    assert snapshot(client) == snapshot(other)
+
+
+def run(client: Connection, octets: bytes, chunk: int, late: bool) -> tuple[list[Any], bytes]:
+    """What a client tells and answers; its application completes at once, or when all has come."""
+    told: list[Any] = []
+    waiting: list[int] = []
+    for start in range(0, len(octets), chunk):
+        client.receive_data(octets[start : start + chunk], 0.0)
+        while not isinstance(event := client.next_event(), Signal):
+            told.append(event)
+            if isinstance(event, MessageReceived):
+                waiting.append(event.command_id)
+                if not late:
+                    client.session(0).complete(waiting.pop())
+    for number in waiting:
+        client.session(0).complete(number)
+    told += [client.session(0).unsettled, client.session(0).granted("a"), client.session(0).granted("b")]
+    return told, client.data_to_send(0.0)
+
+
+def never(connection: Connection) -> None:
+    """No shortcut."""
+
+
+def snapshot(client: Connection) -> bytes:
+    """All that it knows."""
+    return pickle.dumps(pickle.loads(pickle.dumps(client)))
+
+
+def test_the_shortcut_is_taken() -> None:
+    """Else the comparison above would compare the general step with itself."""
+    taken: list[bool] = []
+    fast = connection_module.fast_event
+
+    def counted(connection: Connection) -> Any:
+        event = fast(connection)
+        taken.append(event is not None)
+        return event
+
+    client, server = open_pair({})
+    session = client.session(0)
+    session.call(MessageSubscribe("q", "a"))
+    session.top_up("a", 100)
+    settle(client, server)
+    for _ in range(10):
+        server.session(0).transfer("a", Message(b"x", routing_key="k"))
+    client.receive_data(server.data_to_send(0.0), 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection_module, "fast_event", counted)
+        while not isinstance(client.next_event(), Signal):
+            pass
+    assert taken.count(True) == 9
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("size", [0, 1, 4084, 4085, 70_000])
+@pytest.mark.parametrize("sync", [True, False])
+def test_what_is_sent_is_the_same_whether_it_is_short_or_not(
+    header: bool, size: int, sync: bool
+) -> None:
+    client, server = open_pair({"max_frame_size": 4096})
+    session = client.session(0)
+    settle(client, server)
+    message = Message(b"y" * size, routing_key="k" if header else None)
+    segments = [(COMMAND, MessageTransfer("x", 1, 0).encode_segment(sync=sync))]
+    if header:
+        segments.append((HEADER, message.headers.raw))
+    if size:
+        segments.append((BODY, message.body))
+    for _ in range(2):
+        session.transfer("x", message, accept_mode=1, sync=sync)
+        assert client.data_to_send(0.0) == encode_assembly(0, segments, 4096)
+    assert list(session._state.sending.replay.values()) == [tuple(segments)] * 2
+    session.call(ExecutionSync())
+    assert session._state.sending.next_id == 3

@@ -1,0 +1,106 @@
+"""A client and a server of 0-10 joined in memory, each with an application that completes what it's told."""
+
+# What a peer sends that keeps no rules can only be made by taking an end's books away.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import Any
+
+from amqp_sansio import (
+    AuthenticationRequested,
+    Failed,
+    OpenRequested,
+    RemoteProtocolError,
+    Signal,
+)
+from amqp_sansio.amqp_0_10 import (
+    CommandReceived,
+    Config,
+    Connection,
+    Message,
+    MessageReceived,
+    Session,
+    SessionRequested,
+)
+from amqp_sansio.amqp_0_10.command_rules import CommandRules
+from amqp_sansio.amqp_0_10.file_rules import FileRules
+from amqp_sansio.sasl import Plain
+
+
+class Ends:
+    """A client and a server joined in memory; the server's application completes what it's told."""
+
+    def __init__(self) -> None:
+        self.client = Connection.client(Config(sasl=Plain("guest", "guest")))
+        self.server = Connection.server()
+        self.told: dict[Connection, list[Any]] = {self.client: [], self.server: []}
+        self.move()
+        self.session = self.client.open_session("s")
+        self.move()
+
+    @property
+    def served(self) -> Session:
+        """The server's end of the session."""
+        return self.server.session(0)
+
+    def move(self) -> None:
+        """Octets both ways, until nobody has any."""
+        moved = True
+        while moved:
+            moved = False
+            for here, there in ((self.client, self.server), (self.server, self.client)):
+                while not isinstance(event := here.next_event(), Signal):
+                    self.told[here].append(event)
+                    self.answer(here, event)
+                octets = here.data_to_send(0.0)
+                if octets:
+                    there.receive_data(octets, 0.0)
+                    moved = True
+
+    def answer(self, here: Connection, event: Any) -> None:
+        """What an application does that agrees to everything."""
+        if isinstance(event, AuthenticationRequested):
+            here.accept_authentication()
+        elif isinstance(event, OpenRequested):
+            here.accept_open()
+        elif isinstance(event, SessionRequested):
+            here.accept_session(event.channel)
+        elif isinstance(event, (CommandReceived, MessageReceived)):
+            here.session(event.channel).complete(event.command_id)
+
+    def commands(self, here: Connection) -> list[Any]:
+        """The commands that an end was told."""
+        return [event.command for event in self.told[here] if isinstance(event, CommandReceived)]
+
+    def failure(self, here: Connection) -> RemoteProtocolError:
+        """The error that ended the session."""
+        found = [event for event in self.told[here] if isinstance(event, Failed)]
+        assert len(found) == 1, self.told[here]
+        assert isinstance(found[0].error, RemoteProtocolError)
+        return found[0].error
+
+    def forced(self, session: Session, command: Any, message: Message | None = None) -> None:
+        """Send a command that the sender's own check would refuse."""
+        state = session._state
+        files, rules = state.files, state.own_rules
+        state.files, state.own_rules = Unchecked(1), Lawless(rules.side, 1)
+        session.call(command, message)
+        state.files, state.own_rules = files, rules
+        self.move()
+
+
+class Unchecked(FileRules):
+    """Books that take everything: those of a peer that keeps no rules."""
+
+    def step(self, by: str, command: Any, body_size: int) -> None:
+        """Whatever it is."""
+
+
+class Lawless(CommandRules):
+    """The same for the other classes."""
+
+    def step(self, command: Any) -> None:
+        """Whatever it is."""
+
+
+__all__ = ["Ends"]
