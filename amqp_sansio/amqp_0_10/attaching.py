@@ -230,8 +230,8 @@ def _set_out(session: Session, first: int | None = None) -> None:
 def tell_completed(session: Session, *, timely: bool = False) -> None:
     """Send the full set of what this end has executed and the peer may not know.
 
-    On a session that is resumed not before what was in doubt is sent again: the result of a command, and the outcome of a
-    message, come before the completion.
+    On a session that is resumed not before what was in doubt is sent again: the result of a command, and the outcome
+    of a message, come before the completion.
     """
     doubtful = session._resuming and session._state.sending.replay
     if doubtful or session._attachment is not Attachment.ATTACHED:
@@ -485,8 +485,8 @@ def _sent(session: Session, ids: SequenceSet | None) -> SequenceSet:
     if not ids:
         return _NOTHING
     next_id = session._state.sending.next_id
-    for _, upper in ids.ranges:
-        if distance(upper, next_id) <= 0:
+    for lower, upper in ids.ranges:
+        if distance(upper, next_id) <= 0 or distance(lower, next_id) <= 0:
             raise exception(
                 ILLEGAL_STATE, f"the peer tells of command {upper}, the next one to be sent is {next_id}"
             )

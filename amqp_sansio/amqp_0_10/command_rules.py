@@ -125,6 +125,11 @@ class CommandRules:
         self._demarcate(command)
         self.mode = mode
 
+    def answered(self, command: Any, result: Any) -> None:
+        """The result of a command is known: dtx.start that isn't xa-ok hasn't associated the session."""
+        if isinstance(command, DtxStart) and result is not None and result.status and command.xid == self.current:
+            self.current = None
+
     @property
     def work(self) -> object:
         """What names the transaction that accepts belong to now; None without one."""

@@ -168,7 +168,7 @@ class Connection(Edge["Config"]):
                 text = f"the opening did not finish, it is {self._state.value}"
                 self._ending = ("handshake-timeout", text)
         due = self._send_deadline()
-        if due is not None and due <= now and self._state in _BEATING:
+        if due is not None and due <= now:
             self._send_control(0, ConnectionHeartbeat())
         if self._was_full:
             self._count_silence_anew(now)
@@ -400,7 +400,7 @@ class Connection(Edge["Config"]):
             timers.set("close", now + self.config.close_timeout)
 
     def _send_deadline(self) -> float | None:
-        if not self._heartbeat or self._out.size or self._last_sent is None:
+        if not self._heartbeat or self._out.size or self._last_sent is None or self._state not in _BEATING:
             return None
         return self._last_sent + self._heartbeat / 2
 

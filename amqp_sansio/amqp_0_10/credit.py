@@ -130,7 +130,7 @@ class Balance:
         if behind.is_zero:
             self.stale.update(outstanding)
         self.messages = _least(self.messages, behind.messages)
-        self.octets = _least(self.octets, behind.octets)
+        self.octets = _least(self.octets, behind.octets) if behind.counts else None
         self.bodies = _least(self.bodies, behind.bodies)
         self.granted = behind.granted
         self.counts = behind.counts

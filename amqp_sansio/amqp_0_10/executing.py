@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .._serial import MASK, distance
+from .._serial import distance
 from ..endpoint import Side
 from ..errors import LocalProtocolError
 from ..events import Accepted, Settled
@@ -218,6 +218,9 @@ def _check_user(session: Session, headers: Headers) -> None:
     connection = session._connection
     if not connection._validates or not headers.raw:
         return
+    if not connection.user and connection.mechanism != "ANONYMOUS":
+        # Who it is, only the application knows: a certificate or a token says so.
+        return
     properties = headers.message_properties
     user_id = None if properties is None else properties.user_id
     if user_id is not None and user_id != connection.user.encode():
@@ -404,10 +407,7 @@ def _complete_message(session: Session, state: SessionState, event: Any) -> None
     balance = state.granted.get(event.transfer.destination or "")
     if balance is not None and balance.flow_mode:
         balance.restore(number, event.size, len(event.body))
-    ranges = state.receiving.done.ranges
-    if ranges and (ranges[-1][1] + 1) & MASK == number:
-        ranges[-1][1] = number
-    else:
+    if number in state.receiving.known:
         state.receiving.done.add(number)
     state.untold += 1
     if tells:
@@ -485,6 +485,7 @@ def _apply(session: Session, command_id: int, command: Any, result: Any = None) 
     kind = command.__class__
     state = session._state
     books = state.outgoing
+    state.peer_rules.answered(command, result)
     if kind in _SETTLING:
         outcome: object = _ACCEPTED
         if kind is MessageReject:

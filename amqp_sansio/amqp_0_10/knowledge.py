@@ -112,9 +112,10 @@ class SessionState:
         return tuple(self.own_rules.subscriptions)
 
     @property
-    def transactional(self) -> bool:
-        """Whether this end has selected transactions, standard or distributed ones (tx.select, dtx.select)."""
-        return self.own_rules.mode is not Mode.NORMAL
+    def selected(self) -> str:
+        """What this end has selected the session for: "tx", "dtx", or "" (tx.select, dtx.select)."""
+        mode = self.own_rules.mode
+        return "" if mode is Mode.NORMAL else "tx" if mode is Mode.TX else "dtx"
 
     @property
     def waiting(self) -> int:

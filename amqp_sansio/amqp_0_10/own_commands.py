@@ -169,7 +169,8 @@ def transfer(
             f"octets, this one has {size}; wait for CreditChanged",
             rule="0-10/message.set-flow-mode/no-partial",
         )
-    command, octets, lead = _lead(session, destination, accept_mode, acquire_mode, sync)
+    found = _lead(session, destination, accept_mode, acquire_mode, sync)
+    command, octets, lead = found[1]
     whole = size + len(octets)
     sending = state.sending
     limits = connection.config.limits
@@ -184,6 +185,7 @@ def transfer(
     explicit = not accept_mode or acquire_mode
     if explicit:
         _check_outgoing(state)
+    session._lead = found
     number = sending.next_id
     key = (state.name, state.side_name, number)
     completion: Handle[None] = Handle(key)
@@ -220,21 +222,19 @@ def transfer(
 
 def _lead(
     session: Session, destination: str, accept_mode: int, acquire_mode: int, sync: bool
-) -> tuple[MessageTransfer, bytes, bytes]:
+) -> Lead:
     """The command of a transfer, its segment, and the frame of it; most are octet by octet the one before."""
     wanted = (destination, accept_mode, acquire_mode, sync)
     last = session._lead
     if last is not None and last[0] == wanted:
-        return last[1]
+        return last
     command = MessageTransfer(destination, accept_mode, acquire_mode)
     octets = command.encode_segment(sync=sync)
     lead = b""
     size = len(octets) + FRAME_HEADER_SIZE
     if size <= session._connection._max_frame:
         lead = FRAME.pack(WHOLE_COMMAND, COMMAND, size, 0, 1, session.channel, 0) + octets
-    found = (command, octets, lead)
-    session._lead = (wanted, found)
-    return found
+    return wanted, (command, octets, lead)
 
 
 def _check_outgoing(state: SessionState) -> None:
@@ -251,7 +251,7 @@ def issue(session: Session, command: Any) -> None:
 
 
 def issue_last(session: Session, command: Any) -> None:
-    """Send the exception that ends a session: nobody keeps it. Raises LimitExceeded, CodecError, with nothing changed."""
+    """Send the exception that ends a session: nobody keeps it. Raises LimitExceeded, CodecError."""
     octets = adapt(command, session._connection.config.dialect).encode_segment()
     session._check_backlog(len(octets))
     state = session._state
@@ -538,6 +538,7 @@ def result(session: Session, command: ExecutionResult) -> bool:
         return False
     if isinstance(found.command, MessageAcquire) and command.value is not None:
         state.incoming.move(state.incoming.named(command.value.transfers), Move.R_ACQUIRE)
+    state.own_rules.answered(found.command, command.value)
     found.result = ""
     found.value = command.value
     if found.completed:

@@ -48,6 +48,7 @@ NONE: Final = 1
 PRE_ACQUIRED: Final = 0
 NOT_ACQUIRED: Final = 1
 _LARGEST_GRANT: Final = 0xFFFFFFFE
+_MOST_GRANTS: Final = 16
 _GRANT: Final = 300
 """More octets than a message.flow has."""
 _RANGE: Final = 8
@@ -363,6 +364,8 @@ class Session:
 def _grants(destination: str, unit: int, value: int | None) -> list[MessageFlow]:
     """The commands that grant so much; one can't grant more than there are numbers."""
     found: list[MessageFlow] = []
+    if value is not None and value > _MOST_GRANTS * _LARGEST_GRANT:
+        raise LocalProtocolError(f"a credit of {value} takes too many commands; None grants any number")
     while value is not None and value > _LARGEST_GRANT:
         found.append(MessageFlow(destination, unit, _LARGEST_GRANT))
         value -= _LARGEST_GRANT

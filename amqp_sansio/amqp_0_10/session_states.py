@@ -170,6 +170,9 @@ class Runs:
     def __contains__(self, number: int) -> bool:
         if not self.ranges:
             return False
+        lower, upper = self.ranges[-1]
+        if (number - lower) & MASK <= (upper - lower) & MASK:
+            return True
         lower, upper = self.ranges[self._place(number) - 1]
         return (number - lower) & MASK <= (upper - lower) & MASK
 
@@ -179,8 +182,8 @@ class ReceiveState:
 
     `next_id` is that of the first command that was never received, `point` that of the next one to come: behind
     `next_id` while the peer replays. None before a command-point. `received` are the ids whose execution has begun and
-    that the sender may still replay, `completed` those of them that are executed, `ahead` ids behind `next_id` that will
-    never come (session.gap).
+    that the sender may still replay, `completed` those of them that are executed, `ahead` ids behind `next_id` that
+    will never come (session.gap).
 
     Invariant: `completed` is a part of `received`, all of which lie before `next_id`; `point` isn't behind `next_id`.
     """
@@ -211,7 +214,7 @@ class ReceiveState:
         """
         if self.next_id is None:
             self.next_id = number
-        elif distance(self.next_id, number) > 0:
+        elif distance(number, self.next_id) < 0:
             return False
         self.point = number
         self._skip()
@@ -263,6 +266,9 @@ class ReceiveState:
         past: list[tuple[int, int]] = []
         rest: list[tuple[int, int]] = []
         for lower, upper in (self.ahead | _NOTHING).ranges:
+            if distance(next_id, upper) < 0 < distance(next_id, lower):
+                # Which of so many lie behind isn't defined.
+                continue
             if distance(next_id, upper) < 0:
                 past.append((lower, upper))
             elif distance(next_id, lower) <= 0:

@@ -29,8 +29,8 @@ class Entry:
 
 
 class TransferBooks:
-    """`unsettled` are the transfers by their command ids, `aside` those that wait for the end of a transaction, or of the
-    command that settles them; `put` is how many those are.
+    """`unsettled` are the transfers by their command ids, `aside` those that wait for the end of a transaction, or of
+    the command that settles them; `put` is how many those are.
     """
 
     __slots__ = ("aside", "limit", "put", "unsettled")

@@ -405,7 +405,7 @@ def test_as_many_ranges_as_a_peer_can_send_take_no_time() -> None:
         MessageProperties(application_headers={7: 1}),  # type: ignore[dict-item]
         MessageProperties(application_headers={"x" * 256: 1}),
         MessageProperties(application_headers={"\ud800": 1}),
-        MessageProperties(application_headers={"a": object()}),
+        MessageProperties(application_headers={"a": NotImplemented}),
         MessageProperties(application_headers={"a": ReplyTo()}),
         ExchangeDeclare(arguments=5),  # type: ignore[arg-type]
         ConnectionOpenOk([1, "a"]),
@@ -428,7 +428,7 @@ def test_records_that_can_not_be_written(record: Struct) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        1 << 64, -(1 << 63) - 1, object(), "\ud800", {7: 1}, ReplyTo(), Decimal("1e999999999"), Decimal("nan"),
+        1 << 64, -(1 << 63) - 1, NotImplemented, "\ud800", {7: 1}, ReplyTo(), Decimal("1e999999999"), Decimal("nan"),
         Decimal("1" * 30), Typed("uint8", 256), Typed("uint8", "a"), Typed("no-such", 1), Typed("0xzz", b""),
         Typed("0x8f", 5), Typed("0x8f", b"x" * 256), Typed("0x03", b"xy"), Typed("0xb1", b""), Typed("0x1ff", b""),
         Typed("0xf7", b"x"), Typed("bin40", b"1234"), Typed("void", 1), Typed("bit", False), Typed("struct32", "x"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ XID = Xid(1, b"g", b"b")
 WITH_XID = [kind for kind in COMMANDS.values() if ("xid", "dtx.xid") in kind.FIELDS]
 
 
-def _read(octets: bytes) -> Command:
+def _read(octets: bytes) -> Command[Any]:
     return decode_command(octets, 0, len(octets))[0]
 
 
@@ -47,7 +48,7 @@ def test_the_octets_of_both_forms() -> None:
 
 @pytest.mark.parametrize("form", [CODED, PLAIN], ids=["errata", "specification"])
 @pytest.mark.parametrize("kind", WITH_XID, ids=lambda kind: kind.NAME)
-def test_every_command_with_an_xid_is_read_in_both_forms(kind: type[Command], form: bytes) -> None:
+def test_every_command_with_an_xid_is_read_in_both_forms(kind: type[Command[Any]], form: bytes) -> None:
     head = kind.CODE.to_bytes(2, "big") + b"\x01\x00"
     # Behind the xid only dtx.set-timeout has octets.
     octets = head + b"\x01\x00" + form

@@ -55,19 +55,19 @@ class Server:
         for owner in "abc":
             self.do(DtxSelect(), owner)
 
-    def do(self, command: Command, owner: str = "a") -> Any:
+    def do(self, command: Command[Any], owner: str = "a") -> Any:
         result = self.branches.execute(owner, command, self.now)
         self.branches.check()
         return result
 
-    def status(self, command: Command, owner: str = "a") -> int:
+    def status(self, command: Command[Any], owner: str = "a") -> int:
         result = self.do(command, owner)
         assert isinstance(result, XaResult)
         assert result.status is not None
         assert XaResult.decode(result.encode()) == result
         return result.status
 
-    def fails(self, command: Command, code: int, name: str, owner: str = "a") -> None:
+    def fails(self, command: Command[Any], code: int, name: str, owner: str = "a") -> None:
         """The command raises, for that rule, and changes nothing."""
         before = pickle.dumps(self.branches)
         with pytest.raises(ExecutionError) as caught:
@@ -246,7 +246,7 @@ def test_a_closed_session_dooms_the_branches_that_it_has_not_ended() -> None:
 
 @pytest.mark.rule("0-10/dtx.end/suspend")
 @pytest.mark.parametrize("command", SETTLING, ids=repr)
-def test_suspended_work_must_be_resumed(command: Command) -> None:
+def test_suspended_work_must_be_resumed(command: Command[Any]) -> None:
     server = Server()
     server.do(DtxStart(X))
     server.branches.mark_work("a")
@@ -267,7 +267,7 @@ def test_suspended_work_must_be_resumed(command: Command) -> None:
     "0-10/dtx.set-timeout/unknown-xid",
 )
 @pytest.mark.parametrize("command", [*SETTLING, DtxGetTimeout(X), DtxSetTimeout(X, 1)], ids=repr)
-def test_a_branch_is_unknown_before_its_start_and_after_its_completion(command: Command) -> None:
+def test_a_branch_is_unknown_before_its_start_and_after_its_completion(command: Command[Any]) -> None:
     server = Server()
     server.fails(command, 404, f"{command.NAME}/unknown-xid")
     server.work().do(DtxCommit(X, True))
@@ -286,7 +286,7 @@ def test_a_branch_is_unknown_before_its_start_and_after_its_completion(command: 
 )
 @pytest.mark.parametrize("doomed", [False, True])
 @pytest.mark.parametrize("command", SETTLING, ids=repr)
-def test_nothing_is_settled_while_a_session_is_associated(command: Command, doomed: bool) -> None:
+def test_nothing_is_settled_while_a_session_is_associated(command: Command[Any], doomed: bool) -> None:
     server = Server()
     server.do(DtxStart(X))
     server.do(DtxStart(X, join=True), "b")

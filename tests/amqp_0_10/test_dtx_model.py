@@ -258,7 +258,7 @@ class Machine(RuleBasedStateMachine):
         for owner in ("a", "b"):
             self.execute(owner, DtxSelect())
 
-    def execute(self, owner: str, command: Command) -> None:
+    def execute(self, owner: str, command: Command[Any]) -> None:
         """A command, which all execute alike or refuse alike."""
         said: list[object] = []
         for branches in (self.real, self.copy):

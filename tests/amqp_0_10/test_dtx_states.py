@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ def cells() -> Iterator[tuple[Branch, BranchInput, Branch | None]]:
                 yield LETTERS[letter], BranchInput[name], LETTERS.get(cell)
 
 
-def do(branches: Branches, command: Command, owner: str = "a") -> None:
+def do(branches: Branches, command: Command[Any], owner: str = "a") -> None:
     """A command at the time that is the deadline of the branch X."""
     branches.execute(owner, command, 9.0)
     branches.check()
@@ -124,7 +125,7 @@ def in_state(state: Branch, given: BranchInput) -> Branches:
 
 def give(branches: Branches, given: BranchInput) -> None:
     """Do what the input stands for."""
-    commands: dict[BranchInput, tuple[Command, str]] = {
+    commands: dict[BranchInput, tuple[Command[Any], str]] = {
         BranchInput.START: (DtxStart(X), "c"),
         BranchInput.JOIN: (DtxStart(X, join=True), "c"),
         BranchInput.RESUME: (DtxStart(X, resume=True), "c"),

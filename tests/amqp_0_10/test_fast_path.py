@@ -29,6 +29,7 @@ from amqp_sansio.amqp_0_10 import (
     MessageSubscribe,
     MessageTransfer,
     SessionRequested,
+    shortcut,
 )
 from amqp_sansio.amqp_0_10 import connection as connection_module
 from amqp_sansio.amqp_0_10.frames import BODY, COMMAND, HEADER, encode_assembly
@@ -153,7 +154,7 @@ def snapshot(client: Connection) -> bytes:
 def test_the_shortcut_is_taken() -> None:
     """Else the comparison above would compare the general step with itself."""
     taken: list[bool] = []
-    fast = connection_module.fast_event
+    fast = shortcut.fast_event
 
     def counted(connection: Connection) -> Any:
         event = fast(connection)

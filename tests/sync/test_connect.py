@@ -116,8 +116,8 @@ def test_what_is_no_url_is_refused() -> None:
         connect("http://localhost/")
 
 
-def test_a_version_without_a_client_is_refused(server: Server) -> None:
-    with pytest.raises(ValueError, match="0-10 can't be spoken here"):
+def test_a_version_that_the_server_does_not_speak_is_told(server: Server) -> None:
+    with pytest.raises(EndpointClosed, match="0-9-1"):
         connect(server.url, version=AMQP_0_10)
 
 

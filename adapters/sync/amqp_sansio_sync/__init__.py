@@ -25,23 +25,45 @@ if TYPE_CHECKING:
         Session,
         Transaction,
     )
+    from .zero_ten import (
+        Branch,
+        ReceivedMessage,
+        SentMessage,
+        SessionEnded,
+        Subscription,
+        ZeroTenConnection,
+        ZeroTenOptions,
+        ZeroTenOutcome,
+        ZeroTenSession,
+        ZeroTenTransaction,
+    )
 
 _ONE_ZERO = {
     *("OneZeroConnection", "OneZeroOptions", "ReceivedDelivery", "Receiver", "Requester"),
     *("Sender", "SentDelivery", "Session", "Transaction"),
 }
+_ZERO_TEN = {
+    *("Branch", "ReceivedMessage", "SentMessage", "SessionEnded", "Subscription"),
+    *("ZeroTenConnection", "ZeroTenOptions", "ZeroTenOutcome", "ZeroTenSession"),
+    "ZeroTenTransaction",
+}
 
 
 def __getattr__(name: str) -> object:
-    # Who speaks another version needs none of 1.0.
+    # Who speaks another version needs none of this one.
     if name in _ONE_ZERO:
         from . import one_zero
 
         return getattr(one_zero, name)
+    if name in _ZERO_TEN:
+        from . import zero_ten
+
+        return getattr(zero_ten, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
+    "Branch",
     "Channel",
     "ConfigOptions",
     "Confirmation",
@@ -56,14 +78,23 @@ __all__ = [
     "OneZeroOptions",
     "PublishOutcome",
     "ReceivedDelivery",
+    "ReceivedMessage",
     "Receiver",
     "RecordTarget",
     "Recorder",
     "Requester",
     "Sender",
     "SentDelivery",
+    "SentMessage",
     "Session",
+    "SessionEnded",
+    "Subscription",
     "Transaction",
     "TransactionFailed",
+    "ZeroTenConnection",
+    "ZeroTenOptions",
+    "ZeroTenOutcome",
+    "ZeroTenSession",
+    "ZeroTenTransaction",
     "connect",
 ]

@@ -1,4 +1,7 @@
-"""connect: from an AMQP URI to an open connection, by version (0-9-1 section 2.2.4, 1.0 part 2 section 2.4.1)."""
+"""connect: from an AMQP URI to an open connection, by version.
+
+0-9-1 section 2.2.4, 0-10 part 1 section 4.3, 1.0 part 2 section 2.4.1.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import ssl as ssl_module
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
 
-from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_1_0, Limits, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Version
 from amqp_sansio.amqp_0_9_1 import Config, Dialect
 from amqp_sansio.amqp_0_9_1 import Connection as CoreConnection
 from amqp_sansio.sasl import ClientMechanism
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from .connection import Core
     from .one_zero import OneZeroConnection, OneZeroOptions
+    from .zero_ten import ZeroTenConnection, ZeroTenOptions
 
 
 class ConfigOptions(TypedDict, total=False):
@@ -66,13 +70,24 @@ def connect(
 def connect(
     url: str | AmqpUri,
     *,
+    version: Literal[Version.AMQP_0_10],
+    ssl: ssl_module.SSLContext | None = None,
+    timeout: float | None = None,
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    **options: Unpack[ZeroTenOptions],
+) -> ZeroTenConnection: ...
+@overload
+def connect(
+    url: str | AmqpUri,
+    *,
     version: Version,
     ssl: ssl_module.SSLContext | None = None,
     timeout: float | None = None,
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     **options: Any,
-) -> Connection | OneZeroConnection: ...
+) -> Connection | OneZeroConnection | ZeroTenConnection: ...
 def connect(
     url: str | AmqpUri,
     *,
@@ -82,14 +97,15 @@ def connect(
     record: RecordTarget | None = None,
     record_secrets: bool = False,
     **options: Any,
-) -> Connection | OneZeroConnection:
+) -> Connection | OneZeroConnection | ZeroTenConnection:
     """Connect to a broker: `with connect(url) as connection`, or call it and close the connection later.
 
-    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8 or AMQP_1_0. amqps verifies
-    the certificate and the host name unless the URL says otherwise; `ssl` replaces the context. `timeout` is how
-    many seconds all of it may take (None: the URL's connection_timeout, else `handshake_timeout`). `record`
-    writes the connection to a pcapng file, SASL responses blanked unless `record_secrets`. `options` are fields
-    of the version's `Config` and win over the URL: see `ConfigOptions`, in 1.0 `OneZeroOptions`.
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10 or AMQP_1_0.
+    amqps verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the context.
+    `timeout` is how many seconds all of it may take (None: the URL's connection_timeout, else
+    `handshake_timeout`). `record` writes the connection to a pcapng file, SASL responses blanked unless
+    `record_secrets`. `options` are fields of the version's `Config` and win over the URL: see `ConfigOptions`, in
+    0-10 `ZeroTenOptions`, in 1.0 `OneZeroOptions`.
 
     Raises OSError (TimeoutError, ssl.SSLError) when there is no transport or no answer in time, EndpointClosed
     with the reason when the server refuses, UriError and ValueError for what can't be meant.
@@ -110,6 +126,11 @@ def connect(
 
         one_zero = prepare(uri, cast("OneZeroOptions", options))
         return open_connection(one_zero, uri, tls(uri, ssl), timeout, record, record_secrets)
+    if version is AMQP_0_10:
+        from .zero_ten.opening import prepare as prepare_zero_ten
+
+        zero_ten = prepare_zero_ten(uri, cast("ZeroTenOptions", options))
+        return open_connection(zero_ten, uri, tls(uri, ssl), timeout, record, record_secrets)
     classic = _prepare(uri, version, cast("ConfigOptions", options))
     return open_connection(classic, uri, tls(uri, ssl), timeout, record, record_secrets)
 
@@ -136,13 +157,11 @@ def _config(uri: AmqpUri, options: ConfigOptions) -> Config:
 
 
 def _core(version: Version, config: Config) -> Core:
-    if version is AMQP_0_9_1:
-        return CoreConnection.client(config)
     if version is AMQP_0_8:
         from amqp_sansio.amqp_0_8 import Connection as CoreConnection08
 
         return CoreConnection08.client(config)
-    raise ValueError(f"AMQP {version.label} can't be spoken here; 0-8, 0-9-1 and 1.0 can")
+    return CoreConnection.client(config)
 
 
 __all__ = ["DEFAULT_MECHANISMS", "ConfigOptions", "connect"]

@@ -1,0 +1,142 @@
+"""SubscriptionFeed: what came for a subscription and waits to be taken, and its credit (0-10 class 4, message.flow)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from amqp_sansio import AmqpError, EndpointClosed, Handle, LocalProtocolError
+from amqp_sansio.amqp_0_10 import MessageCancel, MessageReceived
+
+from ..feed import Feed
+
+if TYPE_CHECKING:
+    from .attachment import Attachment
+
+_BUFFER: Final = 1000
+"""So many deliveries wait here without holding up the connection when their number has no bound."""
+
+
+class SubscriptionFeed(Feed[MessageReceived]):
+    """What came for one subscription and waits to be taken, and how much more may come.
+
+    It outlives the Subscription that the application holds: when that is dropped, the keeper cancels at the server
+    and gives back what nobody took.
+    """
+
+    __slots__ = ("cancelling", "credit", "destination", "dropped", "held", "session", "window")
+
+    def __init__(self, session: Attachment, destination: str) -> None:
+        super().__init__(session.wire, _BUFFER, False)
+        self.session = session
+        self.destination = destination
+        self.credit = 0
+        self.window: int | None = None
+        self.held = self.dropped = False
+        self.cancelling: Handle[None] | None = None
+
+    def put(self, item: MessageReceived) -> None:
+        if self.dropped:
+            self._give_back((item,))
+        else:
+            super().put(item)
+
+    def pop(self) -> MessageReceived | None:
+        """Take the next message, which completes its transfer; None without one."""
+        core = self.session.core
+        while self.items:
+            event = self.items[0]
+            if not self.session.ended:
+                try:
+                    core.complete(event.command_id)
+                except LocalProtocolError:
+                    # It was settled by its id before anybody took it.
+                    self._leave_out()
+                    continue
+            self._leave_out()
+            with suppress(AmqpError):  # It's said again with the next one; this one is taken.
+                self.top_up()
+            return event
+        return None
+
+    def bound_by_octets(self) -> None:
+        """The server may send any number: what waits here is counted from now on."""
+        if not self.counted:
+            self.counted = True
+            self.octets = sum([len(each.body) for each in self.items])
+
+    def top_up(self) -> None:
+        """Grant credit again when half of it is used; what waits here counts as not used."""
+        core = self.session.core
+        messages, octets = core.granted(self.destination)
+        if not self.credit or self.held or self.over or self.cancelling is not None:
+            return
+        few = messages is not None and 2 * (messages + len(self.items)) <= self.credit
+        if self.window is not None and octets is not None:
+            waiting = sum([len(each.headers.raw) + len(each.body) for each in self.items])
+            if few or 2 * (octets + waiting) <= self.window:
+                self._grant_up_to(self.credit, self.window - waiting)
+        elif few:
+            self._grant_up_to(self.credit, None)
+
+    def ask(self) -> None:
+        """Grant credit as nothing is here and nothing may come: all of it, or for one message."""
+        messages, _ = self.session.core.granted(self.destination)
+        if messages == 0 and not self.items and not self.over and self.cancelling is None:
+            self.held = False
+            self.session.core.top_up(self.destination, self.credit or 1, self.window)
+
+    def cancel(self) -> None:
+        """Tell the server to send no more; its answer ends the feed."""
+        core = self.session.core
+        if self.cancelling is None and core.report is None:
+            self.cancelling = core.call(MessageCancel(self.destination))
+            self.session.expect_cancel(self.cancelling, self.destination)
+
+    def drop(self) -> None:
+        """Nobody will take anything any more: cancel, and give back what is here and what still comes."""
+        self.dropped = True
+        # Cancelled first: else the server would send what is given back here once more.
+        with suppress(AmqpError):
+            self.cancel()
+        self._give_back(self.clear())
+
+    def overrun(self) -> None:
+        super().overrun()
+        with suppress(AmqpError):  # When the session has ended nothing comes any more.
+            self.cancel()
+
+    def session_ended(self, error: EndpointClosed, resumable: bool) -> None:
+        """Nothing more comes. What wasn't taken comes again when the session is resumed, or to somebody else."""
+        kept = [
+            each for each in self.clear() if not resumable and not each.accepts and each.acquired
+        ]
+        self.items.extend(kept)
+        self.finish(None if self.dropped else error)
+        self.counted = False
+
+    def _leave_out(self) -> None:
+        event = self.items.popleft()
+        if self.counted:
+            self._note(event, -1)
+
+    def _grant_up_to(self, messages: int, octets: int | None) -> None:
+        room = max(0, messages - len(self.items))
+        self.session.core.top_up(self.destination, room, None if octets is None else max(0, octets))
+
+    def _give_back(self, events: Iterable[MessageReceived]) -> None:
+        core = self.session.core
+        # Where that can't be said any more the end of the session gives them back.
+        with suppress(AmqpError):
+            unsettled, incomplete = set(core.unsettled), set(core.incomplete)
+            ids = [each.command_id for each in events]
+            for number in ids:
+                if number in incomplete and number not in unsettled:
+                    core.complete(number)
+            waiting = [number for number in ids if number in unsettled]
+            if waiting:
+                core.release(*waiting)
+
+
+__all__ = ["SubscriptionFeed"]
