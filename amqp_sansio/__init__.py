@@ -21,6 +21,7 @@ from .errors import (
     NotAccepted,
     RemoteProtocolError,
     Scope,
+    SessionEnded,
     TransactionFailed,
 )
 from .events import (
@@ -107,6 +108,7 @@ __all__ = [
     "Replied",
     "Role",
     "Scope",
+    "SessionEnded",
     "ScramKeysRequested",
     "SendPaused",
     "SendResumed",

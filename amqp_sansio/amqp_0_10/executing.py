@@ -104,6 +104,9 @@ def execute(
         _balance(state, command.destination).take(number)
     elif kind is MessageResume and state.side is Side.CLIENT:
         _check_resumable(state, command)
+    lenient = state.side is Side.SERVER and session._connection.config.lenient_accepts
+    if lenient and kind is MessageAccept:
+        _let_go(session, command)
     handles = _concerned(state, command)
     if kind in _SETTLING and state.side is Side.CLIENT:
         # A server's word on what this client has published: there's nothing to be executed.
@@ -263,6 +266,13 @@ def _concerned(state: SessionState, command: Any) -> tuple[Handle[Any], ...]:
         numbers = [number for number in numbers if books.ends_with(number, move)]
     entries = [books.unsettled[number] for number in numbers]
     return tuple([entry.handle for entry in entries if entry.handle is not None])
+
+
+def _let_go(session: Session, command: MessageAccept) -> None:
+    """What is accepted and isn't acquired was only looked at: nobody has taken it."""
+    books = session._state.outgoing
+    seen = [each for each in books.named(command.transfers) if not books.is_acquired(each)]
+    _settled(session, books.move(seen, Move.R_RELEASE), Released(False))
 
 
 def _put_aside(state: SessionState, number: int, command: Any) -> None:

@@ -36,6 +36,7 @@ from ._records import (
 )
 from .credit import Balance, check_flow_mode, check_unit
 from .dialect import adapt
+from .dtx_states import XA_HEURRB, XA_RBROLLBACK, XA_RBTIMEOUT
 from .events import Completed, CreditChanged
 from .execution import ILLEGAL_STATE, NOT_ALLOWED
 from .frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER, encode_assembly
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 _COMPLETED: Final = Completed()
+_ROLLED_BACK: Final = (XA_RBROLLBACK, XA_RBTIMEOUT, XA_HEURRB)
 _ACCEPTED: Final = Accepted()
 _HALF: Final = 2
 _EXECUTION: Final = 3
@@ -522,7 +524,10 @@ def _executed(state: SessionState, found: Call, number: int) -> None:
     elif kind is TxRollback:
         state.incoming.roll_back(("tx", number))
     elif kind is DtxCommit:
-        state.incoming.commit((command.xid, number))
+        if getattr(found.value, "status", None) in _ROLLED_BACK:
+            state.incoming.roll_back((command.xid, number))
+        else:
+            state.incoming.commit((command.xid, number))
     elif kind is DtxRollback:
         state.incoming.roll_back((command.xid, number))
 

@@ -157,6 +157,11 @@ class Session:
         balance = self._state.granted.get(destination)
         return (0, 0) if balance is None else (balance.messages, balance.octets)
 
+    def is_stopping(self, destination: str) -> bool:
+        """Whether a message.stop or message.flush of this end isn't completed: until then no credit can be granted."""
+        balance = self._state.granted.get(destination)
+        return balance is not None and bool(balance.taking)
+
     # Commands of this end.
 
     def call(
@@ -222,7 +227,8 @@ class Session:
     def top_up(self, destination: str, messages: int, octets: int | None = None) -> None:
         """Grant credit so that the peer may send `messages` and `octets` (None: any number); what it has left counts.
 
-        With a window nothing is to be topped up as messages are completed. Raises as `call`.
+        With a window nothing is to be topped up as messages are completed. Raises as `call`,
+        also while a message.stop or flush is under way.
         """
         balance = self._state.granted.get(destination)
         if balance is None:

@@ -92,6 +92,10 @@ class TransferBooks:
                 ended.append(self.unsettled.pop(number))
         return ended
 
+    def is_acquired(self, number: int) -> bool:
+        """Whether the recipient has acquired an unsettled transfer."""
+        return self.unsettled[number].state is Transfer.ACQUIRED
+
     def ends_with(self, number: int, move: Move) -> bool:
         """Whether `move` is the last one of an unsettled transfer."""
         return TRANSFER[self.unsettled[number].state][move] is Transfer.END

@@ -23,10 +23,16 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_10 import (
     NONE,
+    XA_OK,
+    XA_RBROLLBACK,
     BodyAborted,
     BodyReceived,
     CommandReceived,
     Completed,
+    DtxCommit,
+    DtxEnd,
+    DtxSelect,
+    DtxStart,
     MessageCancel,
     MessageFlow,
     MessageFlush,
@@ -39,6 +45,8 @@ from amqp_sansio.amqp_0_10 import (
     TxCommit,
     TxRollback,
     TxSelect,
+    XaResult,
+    Xid,
 )
 from tests.support.pair_0_10 import Pair, client_config, server_config
 
@@ -111,6 +119,8 @@ def test_no_credit_is_granted_while_it_is_being_taken(command: Any) -> None:
     session, other = pair.sessions()
     subscribed(pair, session, other, credit=2)
     session.call(command)
+    with pytest.raises(LocalProtocolError, match="wait for its handle"):
+        session.call(MessageFlow("d", 0, 5))
     with pytest.raises(LocalProtocolError, match="wait for its handle"):
         session.top_up("d", 5)
     pair.pump()
@@ -293,3 +303,28 @@ def test_two_requests_for_a_timeout_are_answered_in_turn() -> None:
     pair.pump()
     assert (longest.result, short.result) == (3600, 5)
     assert not pair.violations
+
+
+@pytest.mark.parametrize(("status", "left"), [(XA_OK, ()), (XA_RBROLLBACK, (0,))])
+def test_a_branch_that_was_rolled_back_at_its_commit_settles_nothing(
+    status: int, left: tuple[int, ...]
+) -> None:
+    pair = Pair().open()
+    session, other = pair.sessions()
+    (outcome,) = accepting(pair, session, other, 1)
+    xid = Xid(1, b"g", b"b")
+    session.call(DtxSelect())
+    session.call(DtxStart(xid))
+    session.accept(0)
+    session.call(DtxEnd(xid))
+    session.call(DtxCommit(xid, True))
+    pair.pump()
+    assert session.unsettled == ()
+    for event in pair.of(SERVER, CommandReceived):
+        if event.command_id in other.incomplete:
+            named = event.command.RESULT
+            other.complete(event.command_id, XaResult(status) if named else None)
+    other.decide(xid, committed=status == XA_OK)
+    pair.pump()
+    assert outcome.done is (status == XA_OK)
+    assert session.unsettled == left

@@ -45,13 +45,8 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.amqp_0_10.records import CONTROLS
 from tests.support.facing_0_10 import LIMITS, Play, config_of, facing_of
 from tests.support.hostile_0_10 import Choices, Peer
-from tests.support.talk_0_10 import frames
-from tests.support.using_0_10 import check_books
-from tests.support.wire_0_10 import (
-    CLIENT,
+from tests.support.octets_0_10 import (
     HEADER,
-    SERVER,
-    Facing,
     attach,
     attached,
     close,
@@ -73,6 +68,9 @@ from tests.support.wire_0_10 import (
     tune,
     tune_ok,
 )
+from tests.support.talk_0_10 import frames
+from tests.support.using_0_10 import check_books
+from tests.support.wire_0_10 import CLIENT, SERVER, Facing
 
 PLAYS = st.binary(min_size=300, max_size=1200)
 SIDES = st.sampled_from([CLIENT, SERVER])

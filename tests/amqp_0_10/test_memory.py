@@ -19,16 +19,9 @@ from amqp_sansio.amqp_0_10 import (
 )
 from tests.amqp_1_0.test_memory import Counting, cost
 from tests.engine.test_memory import calls_of
+from tests.support.octets_0_10 import completed, frame, segment, transfer
 from tests.support.pair_0_10 import Pair, client_config, server_config
-from tests.support.wire_0_10 import (
-    BOTH_SIDES,
-    SERVER,
-    Facing,
-    completed,
-    frame,
-    segment,
-    transfer,
-)
+from tests.support.wire_0_10 import BOTH_SIDES, SERVER, Facing
 
 CONNECTION_OCTETS = 8192
 SESSION_OCTETS = 8192

@@ -212,7 +212,7 @@ def test_0_8_is_spoken_too() -> None:
     ("url", "error", "options"),
     [
         ("http://localhost", UriError, {}),
-        ("amqp://localhost", ValueError, {"version": AMQP_0_10}),
+        ("amqp://localhost", TypeError, {"version": AMQP_0_10, "frame_max": 5000}),
         ("amqp://localhost", ValueError, {"ssl": ssl.create_default_context()}),
         ("amqps://localhost", ValueError, {"connector": asyncio.sleep}),
         ("amqp://localhost", ValueError, {"frame_max": 100}),

@@ -8,9 +8,10 @@ from typing import Any
 
 from amqp_sansio import Closed, Limits, Scope, Side, Signal
 from tests.support.hostile_0_10 import Choices, Peer
+from tests.support.octets_0_10 import parse, tune, tune_ok
 from tests.support.pair_0_10 import Chunks, client_config, server_config, told
 from tests.support.using_0_10 import Using, check_books, check_state
-from tests.support.wire_0_10 import CLIENT, Facing, parse, tune, tune_ok
+from tests.support.wire_0_10 import CLIENT, Facing
 
 LIMITS = Limits(
     unparsed=20_000,

@@ -5,7 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, TransactionFailed
+from amqp_sansio.errors import (
+    ConsumerEnded,
+    LinkEnded,
+    NotAccepted,
+    SessionEnded,
+    TransactionFailed,
+)
 
 from .channel import Channel, PublishOutcome
 from .classic import ConfigOptions
@@ -23,6 +29,8 @@ from .server import (
     OneZeroAuthenticate,
     OneZeroHandler,
     Server,
+    ZeroTenAuthenticate,
+    ZeroTenHandler,
     serve,
 )
 from .server_connection import ServerConnection
@@ -38,20 +46,40 @@ if TYPE_CHECKING:
     from .one_zero.session import Session as Session
     from .one_zero.settings import OneZeroOptions as OneZeroOptions
     from .one_zero.transaction import Transaction as Transaction
+    from .zero_ten.connection import ZeroTenConnection as ZeroTenConnection
+    from .zero_ten.keeping import SessionKeeper as SessionKeeper
+    from .zero_ten.publishing import SentMessage as SentMessage
+    from .zero_ten.server import ZeroTenServerConnection as ZeroTenServerConnection
+    from .zero_ten.session import ZeroTenSession as ZeroTenSession
+    from .zero_ten.settings import ZeroTenOptions as ZeroTenOptions
+    from .zero_ten.subscription import ReceivedMessage as ReceivedMessage
+    from .zero_ten.subscription import Subscription as Subscription
+    from .zero_ten.transaction import Branch as Branch
+    from .zero_ten.transaction import ZeroTenTransaction as ZeroTenTransaction
 
 _LATER = {
+    "Branch": "zero_ten.transaction",
     "OneZeroConnection": "one_zero.connection",
     "OneZeroOptions": "one_zero.settings",
     "OneZeroServerConnection": "one_zero.server",
     "ReceivedDelivery": "one_zero.receiver",
+    "ReceivedMessage": "zero_ten.subscription",
     "Receiver": "one_zero.receiver",
     "Requester": "one_zero.requester",
     "Sender": "one_zero.sender",
     "SentDelivery": "one_zero.sender",
+    "SentMessage": "zero_ten.publishing",
     "Session": "one_zero.session",
+    "SessionKeeper": "zero_ten.keeping",
+    "Subscription": "zero_ten.subscription",
     "Transaction": "one_zero.transaction",
+    "ZeroTenConnection": "zero_ten.connection",
+    "ZeroTenOptions": "zero_ten.settings",
+    "ZeroTenServerConnection": "zero_ten.server",
+    "ZeroTenSession": "zero_ten.session",
+    "ZeroTenTransaction": "zero_ten.transaction",
 }
-"""What belongs to 1.0: who speaks another version needn't load that one's machine."""
+"""What belongs to 0-10 or 1.0: who speaks another version needn't load that one's machine."""
 
 
 def __getattr__(name: str) -> object:
@@ -64,6 +92,7 @@ __all__ = [
     "AnyAuthenticate",
     "AnyHandler",
     "Authenticate",
+    "Branch",
     "Channel",
     "ConfigOptions",
     "Connection",
@@ -83,6 +112,7 @@ __all__ = [
     "Opening",
     "PublishOutcome",
     "ReceivedDelivery",
+    "ReceivedMessage",
     "Receiver",
     "RecordTarget",
     "RecordedConnection",
@@ -90,11 +120,22 @@ __all__ = [
     "Requester",
     "Sender",
     "SentDelivery",
+    "SentMessage",
     "Server",
     "ServerConnection",
     "Session",
+    "SessionEnded",
+    "SessionKeeper",
+    "Subscription",
     "Transaction",
     "TransactionFailed",
+    "ZeroTenAuthenticate",
+    "ZeroTenConnection",
+    "ZeroTenHandler",
+    "ZeroTenOptions",
+    "ZeroTenServerConnection",
+    "ZeroTenSession",
+    "ZeroTenTransaction",
     "connect",
     "serve",
 ]

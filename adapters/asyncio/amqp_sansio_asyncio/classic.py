@@ -67,7 +67,7 @@ def client_core(version: Version, config: Config) -> ClassicCore:
         from amqp_sansio.amqp_0_8 import Connection as Connection08
 
         return Connection08.client(config)
-    raise ValueError(f"AMQP {version.label} can't be spoken here; 0-8, 0-9-1 and 1.0 can")
+    raise ValueError(f"AMQP {version.label} has an engine of its own")
 
 
 __all__ = ["DEFAULT_MECHANISMS", "ClassicCore", "ConfigOptions", "client_config", "client_core"]

@@ -9,7 +9,7 @@ from amqp_sansio.amqp_0_9_1 import Method, Table
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.uri import AmqpUri, parse
-from amqp_sansio.versions import AMQP_0_9_1, AMQP_1_0, Version
+from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 from .channel import Channel
 from .classic import ConfigOptions, client_config, client_core
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .classic import ClassicCore
     from .one_zero.connection import OneZeroConnection
     from .one_zero.settings import OneZeroOptions
+    from .zero_ten.connection import ZeroTenConnection
+    from .zero_ten.settings import ZeroTenOptions
 
 _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
@@ -43,6 +45,17 @@ def connect(
     connector: Connector | None = None,
     **options: Unpack[OneZeroOptions],
 ) -> Opening[OneZeroConnection]: ...
+@overload
+def connect(
+    url: str | AmqpUri,
+    *,
+    version: Literal[Version.AMQP_0_10],
+    ssl: ssl_module.SSLContext | None = None,
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    connector: Connector | None = None,
+    **options: Unpack[ZeroTenOptions],
+) -> Opening[ZeroTenConnection]: ...
 @overload
 def connect(
     url: str | AmqpUri,
@@ -78,12 +91,12 @@ def connect(
     """Connect to a broker: `async with connect(url) as connection`, or `connection = await
     connect(url)` and close it later.
 
-    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, or
-    AMQP_1_0, which gives a `OneZeroConnection`. amqps verifies the certificate and the host name
-    unless the URL says otherwise; `ssl` replaces the context. `record` writes the connection to a
-    pcapng file, SASL responses blanked unless `record_secrets`. `connector` supplies another
-    transport than TCP. `options` are fields of the version's `Config` (see `ConfigOptions`,
-    `OneZeroOptions`) and win over the URL.
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10,
+    which gives a `ZeroTenConnection`, or AMQP_1_0, which gives a `OneZeroConnection`. amqps verifies
+    the certificate and the host name unless the URL says otherwise; `ssl` replaces the context.
+    `record` writes the connection to a pcapng file, SASL responses blanked unless `record_secrets`.
+    `connector` supplies another transport than TCP. `options` are fields of the version's `Config`
+    (see `ConfigOptions`, `ZeroTenOptions`, `OneZeroOptions`) and win over the URL.
 
     Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds,
     ssl.SSLError) when there is no transport, EndpointClosed with the reason when the server
@@ -100,6 +113,11 @@ def connect(
 
         newer = cast("OneZeroOptions", options)
         return Opening(lambda: connect_one_zero(url, ssl, recording, connector, newer))
+    if version is AMQP_0_10:
+        from .zero_ten.connection import connect_zero_ten
+
+        ten = cast("ZeroTenOptions", options)
+        return Opening(lambda: connect_zero_ten(url, ssl, recording, connector, ten))
     classic = cast("ConfigOptions", options)
     return Opening(lambda: _connect(url, version, ssl, recording, connector, classic))
 

@@ -1,5 +1,5 @@
 """`serve`: an asyncio server that logs clients in and hands their connections to the application
-(0-9-1 section 2.2.4, 1.0 part 2 section 2.2).
+(0-9-1 section 2.2.4, 0-10 class 1, 1.0 part 2 section 2.2).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import secrets
 import socket
 import ssl as ssl_module
 from collections.abc import Awaitable, Callable, Container, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
 
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import Signal
 from amqp_sansio.negotiation import Accepted, Acceptor, Refused
 from amqp_sansio.sasl import Credentials
-from amqp_sansio.versions import AMQP_0_9_1, AMQP_1_0, Version
+from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 from .logging_in import Login
 from .opening import Opening
@@ -26,18 +26,27 @@ from .server_connection import ServerConnection, ServerDriver
 from .settings import replace
 
 if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_10 import Config as ZeroTenConfig
     from amqp_sansio.amqp_1_0 import Config as OneZeroConfig
 
     from .one_zero.server import OneZeroServerConnection
     from .serving import ServingDriver
+    from .zero_ten.keeping import SessionKeeper
+    from .zero_ten.server import ZeroTenServerConnection
 
-AnyServerConnection: TypeAlias = "ServerConnection | OneZeroServerConnection"
+AnyServerConnection: TypeAlias = (
+    "ServerConnection | OneZeroServerConnection | ZeroTenServerConnection"
+)
 """A client of any version, as the server sees it."""
+AnyConfig: TypeAlias = "Config | OneZeroConfig | ZeroTenConfig"
+"""A server's configuration for one version."""
 Handler: TypeAlias = Callable[[ServerConnection], Awaitable[object]]
 """Serves one client; the connection is closed when it returns."""
 OneZeroHandler: TypeAlias = "Callable[[OneZeroServerConnection], Awaitable[object]]"
 """Serves one client of 1.0; the connection is closed when it returns."""
-AnyHandler: TypeAlias = "Callable[[ServerConnection | OneZeroServerConnection], Awaitable[object]]"
+ZeroTenHandler: TypeAlias = "Callable[[ZeroTenServerConnection], Awaitable[object]]"
+"""Serves one client of 0-10; the connection is closed when it returns."""
+AnyHandler: TypeAlias = "Callable[[AnyServerConnection], Awaitable[object]]"
 """Serves one client of any version; the connection is closed when it returns."""
 Authenticate: TypeAlias = Callable[[ServerConnection, Credentials], "bool | Awaitable[bool]"]
 """Decides whether a client is who it says."""
@@ -45,10 +54,20 @@ OneZeroAuthenticate: TypeAlias = (
     "Callable[[OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
 )
 """Decides whether a client of 1.0 is who it says."""
-AnyAuthenticate: TypeAlias = (
+ZeroTenAuthenticate: TypeAlias = (
+    "Callable[[ZeroTenServerConnection, Credentials], bool | Awaitable[bool]]"
+)
+"""Decides whether a client of 0-10 is who it says."""
+AnyAuthenticate: TypeAlias = "Callable[[AnyServerConnection, Credentials], bool | Awaitable[bool]]"
+"""Decides whether a client of any version is who it says."""
+
+_OlderHandler: TypeAlias = (
+    "Callable[[ServerConnection | OneZeroServerConnection], Awaitable[object]]"
+)
+_OlderAuthenticate: TypeAlias = (
     "Callable[[ServerConnection | OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
 )
-"""Decides whether a client of any version is who it says."""
+# A server that doesn't speak 0-10 needn't know its connections.
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
@@ -73,6 +92,21 @@ def serve(
 ) -> Opening[Server]: ...
 @overload
 def serve(
+    handler: ZeroTenHandler,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    version: Literal[Version.AMQP_0_10],
+    config: ZeroTenConfig | None = None,
+    ssl: ssl_module.SSLContext | None = None,
+    authenticate: Mapping[str, str] | ZeroTenAuthenticate = GUEST,
+    vhosts: Container[str] | None = ("/",),
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    sessions: SessionKeeper | None = None,
+) -> Opening[Server]: ...
+@overload
+def serve(
     handler: Handler,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -88,16 +122,30 @@ def serve(
 ) -> Opening[Server]: ...
 @overload
 def serve(
-    handler: AnyHandler,
+    handler: _OlderHandler,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
     configs: Mapping[Version, Config | OneZeroConfig],
     ssl: ssl_module.SSLContext | None = None,
+    authenticate: Mapping[str, str] | _OlderAuthenticate = GUEST,
+    vhosts: Container[str] | None = ("/",),
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+) -> Opening[Server]: ...
+@overload
+def serve(
+    handler: AnyHandler,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    configs: Mapping[Version, AnyConfig],
+    ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | AnyAuthenticate = GUEST,
     vhosts: Container[str] | None = ("/",),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
+    sessions: SessionKeeper | None = None,
 ) -> Opening[Server]: ...
 def serve(
     handler: Callable[[Any], Awaitable[object]],
@@ -105,20 +153,22 @@ def serve(
     port: int = 0,
     *,
     version: Version = AMQP_0_9_1,
-    config: Config | OneZeroConfig | None = None,
-    configs: Mapping[Version, Config | OneZeroConfig] | None = None,
+    config: AnyConfig | None = None,
+    configs: Mapping[Version, AnyConfig] | None = None,
     ssl: ssl_module.SSLContext | None = None,
     authenticate: Mapping[str, str] | Callable[[Any, Credentials], bool | Awaitable[bool]] = GUEST,
     vhosts: Container[str] | None = ("/",),
     record: RecordTarget | None = None,
     record_secrets: bool = False,
+    sessions: SessionKeeper | None = None,
 ) -> Opening[Server]:
     """Serve AMQP clients: `async with serve(handler) as server`, or `await` it and close it later.
 
     `handler(connection)` runs in a task of its own for each client that has logged in and opened
-    one of `vhosts` (None: whichever it names); its connection is a `ServerConnection`, or with 1.0
-    a `OneZeroServerConnection`, whose virtual host is NAME when the open's hostname is
-    "vhost:NAME", else "/". `authenticate` has the users and their passwords, or is called with the
+    one of `vhosts` (None: whichever it names); its connection is a `ServerConnection`, with 0-10 a
+    `ZeroTenServerConnection`, whose detached sessions `sessions` keeps, or with 1.0 a
+    `OneZeroServerConnection`, whose virtual host is NAME when the open's hostname is "vhost:NAME",
+    else "/". `authenticate` has the users and their passwords, or is called with the
     connection and the credentials; the default is guest with the password guest. `config` is for
     `version`, `configs` has one for each version to be spoken, the preferred one first. Port 0
     takes a free one; see `Server.port`. `record` writes every connection to one pcapng file.
@@ -141,7 +191,7 @@ def serve(
     if callable(authenticate) and any(_uses_scram(each) for each in versions.values()):
         raise ValueError("SCRAM needs the users' passwords: give authenticate a mapping")
     Acceptor(versions)
-    server = Server(handler, versions, Login(authenticate, vhosts))
+    server = Server(handler, versions, Login(authenticate, vhosts), sessions)
     return Opening(lambda: server.start(host, port, ssl, (record, record_secrets)))
 
 
@@ -151,10 +201,12 @@ class Server:
     def __init__(
         self,
         handler: Callable[[Any], Awaitable[object]],
-        configs: Mapping[Version, Config | OneZeroConfig],
+        configs: Mapping[Version, AnyConfig],
         login: Login,
+        sessions: SessionKeeper | None = None,
     ) -> None:
         self._handler = handler
+        self._sessions = sessions
         self._configs = configs
         self._login = login
         self._listener: asyncio.Server | None = None
@@ -204,6 +256,8 @@ class Server:
             if late:
                 await asyncio.wait(late)
         await listener.wait_closed()
+        if self._sessions is not None:
+            self._sessions.close()
         if self._recorder is not None and self._owns_recorder:
             self._recorder.close()
 
@@ -242,6 +296,14 @@ class Server:
         self._tasks[task] = driver
         task.add_done_callback(self._forget)
 
+    def sessions(self) -> SessionKeeper:
+        """Who keeps the sessions of 0-10."""
+        if self._sessions is None:
+            from .zero_ten.keeping import SessionKeeper
+
+            self._sessions = SessionKeeper()
+        return self._sessions
+
     # Inside.
 
     def _new(self) -> _Accepting:
@@ -268,6 +330,7 @@ class Server:
         finally:
             driver.force_close(_CLOSING)
             await driver.wait_lost()
+            driver.handler_ended()
 
     def _failed(self, driver: ServingDriver[Any]) -> None:
         _logger.exception("the handler of a connection failed")
@@ -280,7 +343,7 @@ class _Accepting(asyncio.Protocol):
     def __init__(
         self,
         server: Server,
-        configs: Mapping[Version, Config | OneZeroConfig],
+        configs: Mapping[Version, AnyConfig],
         recorder: Recorder | None,
     ) -> None:
         self._server = server
@@ -323,7 +386,7 @@ class _Accepting(asyncio.Protocol):
             transport.write(result.reply)
             transport.close()
             return
-        driver, connection = _face(loop, result, self._tap)
+        driver, connection = _face(loop, result, self._tap, self._server)
         self._tap = None
         transport.set_protocol(driver)
         self._server.accepted(self, driver, connection)
@@ -351,7 +414,10 @@ class _Accepting(asyncio.Protocol):
 
 
 def _face(
-    loop: asyncio.AbstractEventLoop, accepted: Accepted, tap: RecordedConnection | None
+    loop: asyncio.AbstractEventLoop,
+    accepted: Accepted,
+    tap: RecordedConnection | None,
+    server: Server,
 ) -> tuple[ServingDriver[Any], AnyServerConnection]:
     """The driver and the application's view of a client, in the client's version."""
     core: Any = accepted.connection
@@ -360,35 +426,44 @@ def _face(
 
         newer = OneZeroServerDriver(loop, core, tap)
         return newer, OneZeroServerConnection(newer)
+    if accepted.version is AMQP_0_10:
+        from .zero_ten.server import ZeroTenServerConnection, ZeroTenServerDriver
+
+        ten = ZeroTenServerDriver(loop, core, tap, server.sessions())
+        return ten, ZeroTenServerConnection(ten)
     driver = ServerDriver(loop, core, tap)
     return driver, ServerConnection(driver)
 
 
-def _default(version: Version) -> Config | OneZeroConfig:
+def _default(version: Version) -> AnyConfig:
     if version is AMQP_1_0:
         from .one_zero.settings import server_config
 
         return server_config(None)
+    if version is AMQP_0_10:
+        from amqp_sansio.amqp_0_10 import Config as ZeroTenConfig
+
+        return ZeroTenConfig()
     return Config()
 
 
-def _check(configs: dict[Version, Config | OneZeroConfig]) -> None:
+def _check(configs: dict[Version, AnyConfig]) -> None:
     """Refuse configurations of other versions; give 1.0's a name."""
     for version, config in configs.items():
-        if isinstance(config, Config) is (version is AMQP_1_0):
+        if type(config) is not type(_default(version)):
             text = f"the configuration for AMQP {version.label} is another version's Config"
             raise ValueError(text)
-        if not isinstance(config, Config):
+        if version is AMQP_1_0:
             from .one_zero.settings import server_config
 
-            configs[version] = server_config(config)
+            configs[version] = server_config(cast("OneZeroConfig", config))
 
 
-def _with_nonce(config: Config | OneZeroConfig) -> Config | OneZeroConfig:
+def _with_nonce(config: AnyConfig) -> AnyConfig:
     return replace(config, nonce=secrets.token_urlsafe(24)) if _uses_scram(config) else config
 
 
-def _uses_scram(config: Config | OneZeroConfig) -> bool:
+def _uses_scram(config: AnyConfig) -> bool:
     return any(name.startswith("SCRAM-") for name in config.mechanisms)
 
 
@@ -400,5 +475,7 @@ __all__ = [
     "OneZeroAuthenticate",
     "OneZeroHandler",
     "Server",
+    "ZeroTenAuthenticate",
+    "ZeroTenHandler",
     "serve",
 ]

@@ -93,6 +93,9 @@ class ServingDriver(Driver[CoreT]):
         """Close the connection because the server made a mistake."""
         raise AssertionError("a driver has a version")
 
+    def handler_ended(self) -> None:
+        """The transport is closed, and the application takes no more events."""
+
     def vhost_of(self, asked: str) -> str:
         """The virtual host that an opening asks for."""
         return asked

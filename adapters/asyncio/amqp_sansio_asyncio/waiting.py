@@ -93,6 +93,25 @@ class WaitingDriver(Driver[CoreT]):
                     self._call_late(handle, late)
             raise
 
+    async def wait_with_others(self, handle: Handle[_R]) -> _R:
+        """The result of a call for which any number of tasks may wait, and be cancelled."""
+        while True:
+            if handle.done:
+                return handle.result
+            future = self.waiting.get(handle.key)
+            if future is None or future.cancelled():
+                future = self.waiting[handle.key] = self.loop.create_future()
+            if self.reading_paused:
+                self.update_reading()
+            try:
+                result: _R = await asyncio.shield(future)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not future.cancelled() or (task is not None and task.cancelling()):
+                    raise
+            else:
+                return result
+
     def expect(self, handle: Handle[Any], hook: Callable[[Handle[Any]], None]) -> None:
         """Call `hook` when a call of the core ends, well or not, before the next event is taken."""
         self.hooks[handle.key] = hook

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amqp_sansio.errors import ConsumerEnded, LinkEnded, NotAccepted, TransactionFailed
+from amqp_sansio.errors import (
+    ConsumerEnded,
+    LinkEnded,
+    NotAccepted,
+    SessionEnded,
+    TransactionFailed,
+)
 
 from .channel import Channel, Confirmation, PublishOutcome
 from .connect import ConfigOptions, connect
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
         Branch,
         ReceivedMessage,
         SentMessage,
-        SessionEnded,
         Subscription,
         ZeroTenConnection,
         ZeroTenOptions,
@@ -43,7 +48,7 @@ _ONE_ZERO = {
     *("Sender", "SentDelivery", "Session", "Transaction"),
 }
 _ZERO_TEN = {
-    *("Branch", "ReceivedMessage", "SentMessage", "SessionEnded", "Subscription"),
+    *("Branch", "ReceivedMessage", "SentMessage", "Subscription"),
     *("ZeroTenConnection", "ZeroTenOptions", "ZeroTenOutcome", "ZeroTenSession"),
     "ZeroTenTransaction",
 }

@@ -16,6 +16,7 @@ from amqp_sansio.amqp_0_10 import (
     WINDOW,
     MessageCancel,
     MessageFlow,
+    MessageFlush,
     MessageReceived,
     MessageSetFlowMode,
     MessageSubscribe,
@@ -173,6 +174,22 @@ def test_flush_and_stop_end_the_credit(server: Server, session: ZeroTenSession) 
         assert bodies(server, "jobs", 1)
         subscription.grant(1)
         assert next(subscription).body == b"4"
+
+
+def test_a_thread_that_waits_gets_credit_behind_the_flush_of_another(
+    server: Server, session: ZeroTenSession
+) -> None:
+    with session.subscribe("jobs", credit=10, flow_mode=CREDIT, timeout=WAIT) as subscription:
+        subscription.flush(WAIT)
+        feed = subscription._feed  # pyright: ignore[reportPrivateUsage]
+        # As it is when the other thread's flush has been sent and not answered.
+        session.post(lambda: session.core.call(MessageFlush(feed.destination)))
+        session.post(feed.ask)
+        assert feed.asked
+        subscription.flush(WAIT)
+        assert not feed.asked
+        server.fill("jobs", b"0")
+        assert subscription.fetch(WAIT) is not None
 
 
 def test_what_is_done_with_deliveries(server: Server, session: ZeroTenSession) -> None:

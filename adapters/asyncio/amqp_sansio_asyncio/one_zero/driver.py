@@ -125,25 +125,6 @@ class OneZeroDriver(WaitingDriver[Connection]):
 
     # Waiting.
 
-    async def wait_with_others(self, handle: Handle[_R]) -> _R:
-        """The result of a call for which any number of tasks may wait, and be cancelled."""
-        while True:
-            future = self.waiting.get(handle.key)
-            if future is None or future.cancelled():
-                future = self.waiting[handle.key] = self.loop.create_future()
-            if self.reading_paused:
-                self.update_reading()
-            try:
-                result: _R = await asyncio.shield(future)
-            except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if not future.cancelled() or (task is not None and task.cancelling()):
-                    raise
-                if handle.done:
-                    return handle.result
-            else:
-                return result
-
     # Inside.
 
     def _publicise(self, event: Event) -> None:

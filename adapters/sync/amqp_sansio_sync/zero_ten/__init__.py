@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from amqp_sansio.errors import SessionEnded
+
 from .connection import ZeroTenConnection
-from .ends import SessionEnded
 from .opening import ZeroTenOptions
 from .publishing import SentMessage, ZeroTenOutcome
 from .received import ReceivedMessage

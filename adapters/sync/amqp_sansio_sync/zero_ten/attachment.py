@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
-from amqp_sansio import AmqpError, CloseReport, EndpointClosed, Event, Handle
+from amqp_sansio import AmqpError, CloseReport, EndpointClosed, Event, Handle, SessionEnded
 from amqp_sansio.amqp_0_10 import (
     CommandReceived,
     ExecutionError,
@@ -18,7 +18,6 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 
 from ..feed import EventStream, Feed, Streams, publicise
-from .ends import SessionEnded
 from .feed import SubscriptionFeed
 
 if TYPE_CHECKING:

@@ -25,7 +25,9 @@ class SubscriptionFeed(Feed[MessageReceived]):
     and gives back what nobody took.
     """
 
-    __slots__ = ("cancelling", "credit", "destination", "dropped", "held", "session", "window")
+    __slots__ = (
+        "asked", "cancelling", "credit", "destination", "dropped", "held", "session", "window",
+    )  # fmt: skip
 
     def __init__(self, session: Attachment, destination: str) -> None:
         super().__init__(session.wire, _BUFFER, False)
@@ -33,7 +35,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
         self.destination = destination
         self.credit = 0
         self.window: int | None = None
-        self.held = self.dropped = False
+        self.held = self.asked = self.dropped = False
         self.cancelling: Handle[None] | None = None
 
     def put(self, item: MessageReceived) -> None:
@@ -72,6 +74,8 @@ class SubscriptionFeed(Feed[MessageReceived]):
         messages, octets = core.granted(self.destination)
         if not self.credit or self.held or self.over or self.cancelling is not None:
             return
+        if core.is_stopping(self.destination):
+            return
         few = messages is not None and 2 * (messages + len(self.items)) <= self.credit
         if self.window is not None and octets is not None:
             waiting = sum([len(each.headers.raw) + len(each.body) for each in self.items])
@@ -82,10 +86,15 @@ class SubscriptionFeed(Feed[MessageReceived]):
 
     def ask(self) -> None:
         """Grant credit as nothing is here and nothing may come: all of it, or for one message."""
-        messages, _ = self.session.core.granted(self.destination)
+        core = self.session.core
+        messages, _ = core.granted(self.destination)
+        if core.is_stopping(self.destination):
+            self.asked = True
+            return
+        self.asked = False
         if messages == 0 and not self.items and not self.over and self.cancelling is None:
             self.held = False
-            self.session.core.top_up(self.destination, self.credit or 1, self.window)
+            core.top_up(self.destination, self.credit or 1, self.window)
 
     def cancel(self) -> None:
         """Tell the server to send no more; its answer ends the feed."""

@@ -244,6 +244,10 @@ class Subscription:
             return handle
 
         self.session.finish(self.session.post(begin), timeout, command.NAME)
+        if self._feed.asked:
+            # Another thread wanted credit meanwhile.
+            with suppress(EndpointClosed):
+                self.session.post(self._feed.ask)
 
     def _stop(self) -> None:
         self.session.core.call(MessageStop(self._feed.destination), sync=False)

@@ -1,0 +1,182 @@
+"""0-10 connections of a client (0-10 class 1, part 1 section 4)."""
+
+from __future__ import annotations
+
+import ssl as ssl_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from amqp_sansio.amqp_0_10 import Connection as CoreConnection
+from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.events import CloseReport, Event
+from amqp_sansio.uri import AmqpUri, parse
+
+from ..establishing import Connector, establish
+from ..feed import EventStream, Feed
+from ..opening import Opening
+from ..recording import RecordTarget
+from .driver import ZeroTenDriver
+from .session import ZeroTenSession
+from .settings import ZeroTenOptions, client_config
+
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_10 import Map, SessionState
+
+_E = TypeVar("_E", bound=Event)
+
+
+class ZeroTenConnection:
+    """A 0-10 connection, made by `connect(url, version=AMQP_0_10)`. `close` it, or leave its
+    context.
+
+    >>> from amqp_sansio import AMQP_0_10
+    >>> from amqp_sansio_asyncio import connect
+    >>> async def example(url: str) -> None:
+    ...     async with connect(url, version=AMQP_0_10, heartbeat=30) as connection:
+    ...         session = await connection.open_session("orders", timeout=300)
+    ...         await session.publish(b"hello", routing_key="jobs")
+    """
+
+    def __init__(self, driver: ZeroTenDriver, uri: AmqpUri) -> None:
+        self._driver: Final = driver
+        self.uri: Final = uri
+
+    @property
+    def core(self) -> CoreConnection:
+        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't
+        for use here.
+        """
+        return self._driver.core
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used."""
+        return self._driver.core.is_open
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why it ended, once it has."""
+        return self._driver.core.report
+
+    @property
+    def peer_properties(self) -> Map:
+        """What the server says of itself."""
+        properties: Map = self._driver.core.peer_properties
+        return properties
+
+    def open_session(
+        self, name: str | bytes | None = None, *, timeout: int | None = 0, force: bool = False
+    ) -> Opening[ZeroTenSession]:
+        """Attach a new session: `await` it, or use it as an async context that closes the session.
+
+        `name` is new for the user; None takes one that nobody has. `timeout` is for how many
+        seconds both ends keep the session when it's detached, None: for ever, 0: not at all;
+        `session.timeout` is what the peer grants. `force` takes the name from another connection.
+        Raises LimitExceeded when all channels are in use, SessionEnded with the reason when the
+        peer refuses.
+
+        >>> async def example(connection: ZeroTenConnection) -> None:
+        ...     async with connection.open_session() as session:
+        ...         await session.publish(b"hello", routing_key="jobs")
+        """
+        return Opening(lambda: self._open_session(name, timeout, force))
+
+    def resume_session(self, state: SessionState, *, force: bool = True) -> Opening[ZeroTenSession]:
+        """Attach a session again, on this connection or another: `state` is its `detached_state()`.
+
+        When it is open both ends know what the other has, and what was in doubt is sent again:
+        nothing is lost, and nothing executed twice. `session.pending` are the calls and publishes
+        that still wait for an answer, `session.subscriptions` the subscriptions, with the messages
+        that nobody had taken. `force` takes the session from a connection that the peer doesn't
+        know to be gone. Raises SessionEnded: with `resumable` it may be tried again.
+
+        >>> async def example(connection: ZeroTenConnection, state: SessionState) -> None:
+        ...     session = await connection.resume_session(state)
+        ...     for sent in session.pending.values():
+        ...         print(await sent)
+        """
+        return Opening(lambda: self._resume_session(state, force))
+
+    @overload
+    def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
+    @overload
+    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
+    def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
+        """What happens to the connection as a whole; only `kinds`, when given."""
+        feed: Feed[Any] = Feed(self._driver, limit, True)
+        report = self.report
+        if report is not None:
+            feed.end(EndpointClosed(f"the connection is closed: {report}", report))
+        self._driver.streams.append((kinds or (Event,), feed))
+        return EventStream(feed, self._driver.streams)
+
+    async def close(self, code: int = 200, text: str = "") -> CloseReport:
+        """Close with a handshake that takes `close_timeout` seconds at most; says how the
+        connection ended. Sessions with a timeout can be resumed. It may be closed already.
+        """
+        driver = self._driver
+        driver.say_accepted()
+        driver.core.close(code, text)
+        driver.start_closing()
+        return await self.wait_closed()
+
+    async def wait_closed(self) -> CloseReport:
+        """Wait until the connection has ended, by whom ever, and its transport is closed."""
+        await self._driver.wait_lost()
+        report = self._driver.core.report
+        assert report is not None
+        return report
+
+    async def __aenter__(self) -> ZeroTenConnection:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else f"closed: {self.report}" if self.report else "closing"
+        return f"<ZeroTenConnection to {self.uri}, {state}>"
+
+    async def _open_session(
+        self, name: str | bytes | None, timeout: int | None, force: bool
+    ) -> ZeroTenSession:
+        driver = self._driver
+        core = driver.core.open_session(name, force=force)
+        session = driver.sessions[core.channel] = ZeroTenSession(driver, core)
+        opening = core.opening
+        assert opening is not None
+        # Who was cancelled has no session to close.
+        await driver.wait(opening, lambda _: core.close())
+        if timeout != 0:
+            try:
+                await session.request_timeout(timeout)
+            except BaseException:
+                session.start_closing()
+                raise
+        return session
+
+    async def _resume_session(self, state: SessionState, force: bool) -> ZeroTenSession:
+        driver = self._driver
+        core = driver.core.resume_session(state, force=force)
+        session = driver.sessions[core.channel] = ZeroTenSession(driver, core, state)
+        opening = core.opening
+        assert opening is not None
+        # Who was cancelled has the state, and may try again.
+        await driver.wait(opening, lambda _: core.detach())
+        return session
+
+
+async def connect_zero_ten(
+    url: str | AmqpUri,
+    ssl: ssl_module.SSLContext | None,
+    record: tuple[RecordTarget | None, bool],
+    connector: Connector | None,
+    options: ZeroTenOptions,
+) -> ZeroTenConnection:
+    """What `connect` does for 0-10."""
+    uri = parse(url) if isinstance(url, str) else url
+    core = CoreConnection.client(client_config(uri, options))
+    driver = await establish(uri, core, ZeroTenDriver, ssl, record, connector)
+    return ZeroTenConnection(driver, uri)
+
+
+__all__ = ["ZeroTenConnection", "connect_zero_ten"]

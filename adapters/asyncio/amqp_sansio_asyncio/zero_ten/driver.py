@@ -1,0 +1,219 @@
+"""The driver of a 0-10 client: which session is which, and what each event is for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from amqp_sansio.amqp_0_10 import (
+    BodyAborted,
+    BodyReceived,
+    CommandReceived,
+    Connection,
+    CreditChanged,
+    MessageBegun,
+    MessageReceived,
+    Resumed,
+    SessionClosed,
+)
+from amqp_sansio.errors import AmqpError, EndpointClosed, Scope, SessionEnded
+from amqp_sansio.events import (
+    Abandoned,
+    Closed,
+    Event,
+    Failed,
+    Handle,
+    Opened,
+    Replied,
+    SendPaused,
+    SendResumed,
+    Settled,
+    Signal,
+)
+
+from ..waiting import WaitingDriver
+from .ends import again, session_ended
+
+if TYPE_CHECKING:
+    from ..recording import Recorder
+    from .session import ZeroTenSession
+
+_R = TypeVar("_R")
+
+
+class ZeroTenDriver(WaitingDriver[Connection]):
+    """The registers of a 0-10 client connection.
+
+    `accepting` has the sessions with messages whose acceptance goes out with the next octets.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, core: Connection, recorder: Recorder | None = None
+    ) -> None:
+        super().__init__(loop, core, recorder)
+        self.sessions: dict[int, ZeroTenSession] = {}
+        self.accepting: list[ZeroTenSession] = []
+        self._failure: AmqpError | None = None
+
+    # Events.
+
+    def take_events(self) -> None:
+        if self.accepting:
+            # A session may end with what is read now; what it accepted before has to be known then.
+            self.say_accepted()
+        next_event = self.core.next_event
+        sessions = self.sessions
+        while True:
+            event = next_event()
+            if type(event) is MessageReceived:
+                session = sessions.get(event.channel)
+                if session is not None:
+                    session.message_received(event)
+            elif type(event) is Settled:
+                for handle in event.handles:
+                    self.succeed(handle)
+            elif isinstance(event, Signal):
+                if not (self._held and self.feed_held()):
+                    return
+            else:
+                handler = self._handlers.get(type(event))
+                if handler is not None:
+                    handler(self, event)
+                else:
+                    self._publicise(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        # What is accepted belongs to what a session knows when it is resumed.
+        self.say_accepted()
+        super().connection_lost(exc)
+
+    def write(self) -> None:
+        try:
+            if self.accepting:
+                self.say_accepted()
+        finally:
+            super().write()
+
+    def say_accepted(self) -> None:
+        """Accept what was accepted since the last octets went out."""
+        sessions, self.accepting = self.accepting, []
+        for session in sessions:
+            session.say_accepted()
+
+    # Waiting.
+
+    def give_up(self, handles: tuple[Handle[Any], ...], error: SessionEnded) -> None:
+        """Nobody waits any longer for calls that aren't answered on this connection."""
+        for handle in handles:
+            self.hooks.pop(handle.key, None)
+            future = self.waiting.pop(handle.key, None)
+            if future is not None and not future.done():
+                future.set_exception(again(error))
+
+    # Inside.
+
+    def _publicise(self, event: Event) -> None:
+        """Give an event to the streams that want it, those of its session or of the connection."""
+        session = self.sessions.get(getattr(event, "channel", -1))
+        self.offer(session.streams if session is not None else self.streams, event)
+
+    def _opened(self, event: Opened) -> None:
+        if event.scope is Scope.CONNECTION:
+            if not self.opened.done():
+                self.opened.set_result(None)
+        elif event.handle is not None:
+            self.succeed(event.handle)
+
+    def _resumed(self, event: Resumed) -> None:
+        session = self.sessions.get(event.channel)
+        if session is not None:
+            session.resumed(event)
+        self._opened(event)
+
+    def _replied(self, event: Replied) -> None:
+        self.succeed(event.handle)
+
+    def _failed(self, event: Failed) -> None:
+        if event.scope is not Scope.SESSION:
+            self._failure = event.error
+            return
+        session = self.sessions.get(event.channel)
+        report = None if session is None else session.core.report
+        if session is None or report is None:
+            self.fail(event.handles, event.error)
+            return
+        resumable = session.failed(report, event.error)
+        error = session_ended(session.name, report, resumable)
+        self._fail_all(event.handles, error, event.error)
+
+    def _abandoned(self, event: Abandoned) -> None:
+        name = event.handles[0].key[0] if event.handles else b""
+        for session in self.sessions.values():
+            if session.name == name:
+                error = session_ended(session.name, event.report)
+                self._fail_all(event.handles, error, self._failure)
+                return
+        self.fail(event.handles, self._failure)
+
+    def _fail_all(
+        self,
+        handles: tuple[Handle[object], ...],
+        error: SessionEnded,
+        cause: AmqpError | None,
+    ) -> None:
+        """Calls have failed with the session that they were made on."""
+        error.__cause__ = cause
+        for handle in handles:
+            hook = self.hooks.pop(handle.key, None)
+            if hook is not None:
+                hook(handle)
+            future = self.waiting.pop(handle.key, None)
+            if future is not None and not future.done():
+                future.set_exception(again(error))
+
+    def _session_closed(self, event: SessionClosed) -> None:
+        session = self.sessions.pop(event.channel, None)
+        if session is not None:
+            session.closed(event, self._failure)
+
+    def _closed(self, event: Closed) -> None:
+        error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
+        self.end_streams(self.streams, error, self._failure)
+        if not self.opened.done():
+            self.opened.set_exception(error)
+        self.open_gate()
+
+    def _credit_changed(self, event: CreditChanged) -> None:
+        session = self.sessions.get(event.channel)
+        if session is not None:
+            session.publisher.credit_changed(event.destination)
+        self._publicise(event)
+
+    def _command_received(self, event: CommandReceived | MessageBegun) -> None:
+        session = self.sessions.get(event.channel)
+        if session is not None:
+            session.command_received(event)
+
+    def _nothing(self, event: Event) -> None:
+        """Backlog news: the driver looks at the backlog when it writes."""
+
+    _handlers: ClassVar[dict[type[Event], Callable[[ZeroTenDriver, Any], None]]] = {
+        Opened: _opened,
+        Resumed: _resumed,
+        Replied: _replied,
+        Failed: _failed,
+        Abandoned: _abandoned,
+        SessionClosed: _session_closed,
+        Closed: _closed,
+        CreditChanged: _credit_changed,
+        CommandReceived: _command_received,
+        MessageBegun: _command_received,
+        BodyReceived: _publicise,
+        BodyAborted: _publicise,
+        SendPaused: _nothing,
+        SendResumed: _nothing,
+    }
+
+
+__all__ = ["ZeroTenDriver"]

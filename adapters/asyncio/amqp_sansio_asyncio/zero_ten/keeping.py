@@ -1,0 +1,124 @@
+"""SessionKeeper: sessions of a 0-10 server that outlive their connections (0-10 class 2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, cast
+
+from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.events import By, CloseReport
+
+from .kept import KeptSessions
+
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_10 import SessionState
+
+    from .server import ZeroTenServerDriver
+
+Expired = Callable[[str, "SessionState"], object]
+"""Called with the user and what was known of a session that nobody has resumed in time."""
+
+_PATIENCE: Final = 1.0
+"""Seconds that a client gets to leave a session that another connection takes with force."""
+
+
+class SessionKeeper:
+    """Keeps the sessions of a server, by user and name: those that are attached, and for their
+    timeout those that are detached. `serve(..., sessions=...)` takes one; else it makes its own.
+
+    `expired(user, state)` is called for sessions that nobody has resumed in time, before their
+    pending handles are ended: what was sent on them and is `state.pending` may go to others.
+
+    >>> def expired(user: str, state: SessionState) -> None:
+    ...     print(state.name, "of", user, "is over,", len(state.pending), "messages are free")
+    >>> keeper = SessionKeeper(expired=expired)
+    """
+
+    def __init__(self, *, limit: int = 10_000, expired: Expired | None = None) -> None:
+        self.sessions: Final = KeptSessions(limit=limit)
+        self._expired = expired
+        self._timer: asyncio.TimerHandle | None = None
+        self._leaving: dict[tuple[str, bytes], asyncio.Event] = {}
+
+    async def attach(
+        self, driver: ZeroTenServerDriver, channel: int, name: bytes, force: bool
+    ) -> tuple[bool, SessionState | None]:
+        """Whether `driver` may have the session, and what is kept of it. With `force` whoever has
+        it on another connection is made to leave.
+        """
+        sessions, user = self.sessions, driver.core.user
+        owner = sessions.owner(user, name)
+        if owner is not None and force:
+            await self._take(owner, driver, user, name)
+        if sessions.owner(user, name) is not None:
+            return False, None
+        return True, sessions.attach(user, name, (driver, channel))
+
+    def detached(
+        self, driver: ZeroTenServerDriver, name: bytes, state: SessionState | None
+    ) -> None:
+        """The session isn't attached any more, and the application has heard of it; `state` is None
+        when nothing is to be kept.
+        """
+        user, loop = driver.core.user, driver.loop
+        self._over(self.sessions.detach(user, name, state, loop.time()))
+        leaving = self._leaving.get((user, name))
+        if leaving is not None:
+            leaving.set()
+        self._arm(loop)
+
+    def close(self) -> None:
+        """Stop the clock; the server is closed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # Inside.
+
+    async def _take(
+        self, owner: object, driver: ZeroTenServerDriver, user: str, name: bytes
+    ) -> None:
+        """Let the owner leave: by a detach, and without an answer by the loss of its transport."""
+        other, channel = cast("tuple[ZeroTenServerDriver, int]", owner)
+        if other is driver:
+            return  # It attaches twice to itself, and can't answer meanwhile.
+        leaving = self._leaving.setdefault((user, name), asyncio.Event())
+        try:
+            with suppress(EndpointClosed):
+                other.core.session(channel).detach()
+                other.schedule_flush()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(leaving.wait(), _PATIENCE)
+            if not leaving.is_set() and other.transport is not None:
+                other.transport.abort()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(leaving.wait(), _PATIENCE)
+        finally:
+            if self._leaving.get((user, name)) is leaving:
+                del self._leaving[user, name]
+
+    def _arm(self, loop: asyncio.AbstractEventLoop) -> None:
+        deadline = self.sessions.next_deadline
+        timer = self._timer
+        if deadline is not None and (timer is None or deadline < timer.when()):
+            if timer is not None:
+                timer.cancel()
+            self._timer = loop.call_at(deadline, self._on_timer, loop)
+
+    def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        try:
+            self._over(self.sessions.expire(loop.time()))
+        finally:
+            self._arm(loop)
+
+    def _over(self, sessions: list[tuple[str, SessionState]]) -> None:
+        for user, state in sessions:
+            if self._expired is not None:
+                self._expired(user, state)
+            state.abandon(CloseReport(By.LOCAL, 0, "nobody has resumed the session in time"))
+
+
+__all__ = ["Expired", "SessionKeeper"]

@@ -1,0 +1,188 @@
+"""The server's end of a 0-10 connection: an async iterator over what the client does, and the core's
+sessions to answer with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amqp_sansio.amqp_0_10 import CommandReceived, DetachCode, MessageReceived, SessionClosed
+from amqp_sansio.amqp_0_10 import Connection as CoreConnection
+from amqp_sansio.events import CloseReport, Event
+
+from ..serving import ServedConnection, ServingDriver
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from amqp_sansio.amqp_0_10 import Map, SessionRequested
+    from amqp_sansio.amqp_0_10 import Session as CoreSession
+
+    from ..recording import RecordedConnection
+    from .keeping import SessionKeeper
+
+_CONNECTION_FORCED: Final = 320
+
+
+class ZeroTenServerDriver(ServingDriver[CoreConnection]):
+    """A server connection's driver in 0-10. `attached` are the sessions by their channels.
+
+    What was read of a session's commands and not yet taken when the session is detached comes again
+    when it's resumed, so it's dropped here: who has taken an event is who executes it.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        core: CoreConnection,
+        tap: RecordedConnection | None,
+        keeper: SessionKeeper,
+    ) -> None:
+        super().__init__(loop, core, tap)
+        self.keeper: Final = keeper
+        self.attached: dict[int, CoreSession] = {}
+        self._heard: list[SessionClosed] = []
+
+    def take(self) -> Event | None:
+        event = super().take()
+        if isinstance(event, SessionClosed) and event.resumable:
+            kept = [each for each in self.backlog if not _belongs(each, event.channel)]
+            self.backlog.clear()
+            self.backlog.extend(kept)
+        return event
+
+    async def next(self) -> Event | None:
+        # Who asks for more has done what follows from the event before.
+        self._let_go()
+        event = await super().next()
+        if isinstance(event, SessionClosed):
+            self._heard.append(event)
+        return event
+
+    def handler_ended(self) -> None:
+        self._heard += [each for each in self.backlog if isinstance(each, SessionClosed)]
+        self.backlog.clear()
+        self._let_go()
+
+    def close(self, code: int, text: str) -> None:
+        """Close the connection; from now on the driver takes the events."""
+        self.core.close(code, text)
+        self.now_closing()
+
+    def force_close(self, text: str) -> None:
+        self.close(_CONNECTION_FORCED, text)
+
+    def fail(self) -> None:
+        self.close(_CONNECTION_FORCED, "the server failed")
+
+    def refuse_vhost(self, name: str) -> None:
+        self.core.refuse_open(text=f"there is no virtual host {name!r}")
+
+    def _let_go(self) -> None:
+        """Others may have the sessions whose end the application knows."""
+        heard, self._heard = self._heard, []
+        for event in heard:
+            session = self.attached.pop(event.channel, None)
+            if session is not None:
+                state = session.detached_state() if event.resumable else None
+                self.keeper.detached(self, event.name, state)
+
+
+class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
+    """A 0-10 client that has logged in and opened its virtual host, as the server sees it.
+
+    `async for event in connection` takes the client's events one by one: SessionRequested (answer
+    it with `accept_session`), Opened or Resumed for a session, CommandReceived, MessageReceived,
+    CreditChanged, Settled, SessionClosed and so on, in the end Closed. Answer on
+    `connection.session(event.channel)`, with `complete` or `fail`, `transfer`, `accept`; what is
+    queued is written when the next event is asked for, or by `flush`. Events that aren't taken stay
+    unread, up to `Limits.unparsed` octets, then in the socket.
+
+    Of a session with a timeout the next connection goes on with what this one knew: `Resumed` has
+    the commands that were taken here and not completed.
+
+    >>> from amqp_sansio.amqp_0_10 import MessageReceived, SessionRequested
+    >>> async def handle(connection: ZeroTenServerConnection) -> None:
+    ...     async for event in connection:
+    ...         if isinstance(event, SessionRequested):
+    ...             await connection.accept_session(event)
+    ...         elif isinstance(event, MessageReceived):
+    ...             session = connection.session(event.channel)
+    ...             if event.accepts:
+    ...                 session.accept(event.command_id)
+    ...             else:
+    ...                 session.complete(event.command_id)
+    """
+
+    @property
+    def core(self) -> CoreConnection:
+        """The connection of the core, with all its commands."""
+        return self._driver.core
+
+    @property
+    def vhost(self) -> str:
+        """The virtual host that the client opened."""
+        return self._driver.core.vhost
+
+    @property
+    def mechanism(self) -> str:
+        """The SASL mechanism with which the client logged in."""
+        return self._driver.core.mechanism
+
+    @property
+    def peer_properties(self) -> Map:
+        """What the client says of itself."""
+        properties: Map = self._driver.core.peer_properties
+        return properties
+
+    def session(self, channel: int) -> CoreSession:
+        """The session on `channel`. Raises EndpointClosed when there is none."""
+        return self._driver.core.session(channel)
+
+    async def accept_session(self, event: SessionRequested) -> CoreSession | None:
+        """Attach a session that the client asks for: a new one, or one of this user that goes on.
+
+        None: another connection has it, and the client is told that it's busy. With `event.force`
+        it is taken from there, which takes two seconds at most. Raises EndpointClosed when the
+        client is gone meanwhile.
+        """
+        driver, keeper = self._driver, self._driver.keeper
+        free, state = await keeper.attach(driver, event.channel, event.name, event.force)
+        if not free:
+            driver.core.refuse_session(event.channel, DetachCode.SESSION_BUSY)
+            driver.schedule_flush()
+            return None
+        try:
+            session = driver.core.accept_session(event.channel, state)
+        except BaseException:
+            keeper.detached(driver, event.name, state)
+            raise
+        driver.attached[event.channel] = session
+        driver.schedule_flush()
+        return session
+
+    def refuse_session(self, event: SessionRequested) -> None:
+        """Tell the client that the session is busy."""
+        self._driver.core.refuse_session(event.channel, DetachCode.SESSION_BUSY)
+        self._driver.schedule_flush()
+
+    async def close(
+        self, code: int = _CONNECTION_FORCED, text: str = "closed by the server"
+    ) -> CloseReport:
+        """Close with a handshake that takes `close_timeout` seconds at most; says how the
+        connection ended. `code` is 200, 320, 402 or 501.
+        """
+        self._driver.close(code, text)
+        return await self.wait_closed()
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else f"closed: {self.report}"
+        return f"<ZeroTenServerConnection of {self.user!r} on {self.vhost!r}, {state}>"
+
+
+def _belongs(event: Event, channel: int) -> bool:
+    """Whether an event wants a command executed that came on this channel."""
+    return isinstance(event, (CommandReceived, MessageReceived)) and event.channel == channel
+
+
+__all__ = ["ZeroTenServerConnection", "ZeroTenServerDriver"]

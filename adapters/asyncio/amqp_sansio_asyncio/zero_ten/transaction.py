@@ -1,0 +1,221 @@
+"""Transactions of 0-10: those of one session, and branches of distributed ones (classes tx and dtx)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from amqp_sansio.amqp_0_10 import (
+    XA_HEURCOM,
+    XA_HEURHAZ,
+    XA_HEURMIX,
+    XA_HEURRB,
+    XA_OK,
+    XA_RBROLLBACK,
+    XA_RBTIMEOUT,
+    XA_RDONLY,
+    DtxCommit,
+    DtxEnd,
+    DtxForget,
+    DtxGetTimeout,
+    DtxPrepare,
+    DtxRollback,
+    DtxSelect,
+    DtxSetTimeout,
+    DtxStart,
+    TxCommit,
+    TxRollback,
+    TxSelect,
+)
+from amqp_sansio.errors import EndpointClosed, LocalProtocolError, TransactionFailed
+
+if TYPE_CHECKING:
+    from amqp_sansio.amqp_0_10 import XaResult, Xid
+
+    from .session import ZeroTenSession
+
+_STATUSES: Final = {
+    XA_RBROLLBACK: "xa-rbrollback",
+    XA_RBTIMEOUT: "xa-rbtimeout",
+    XA_HEURHAZ: "xa-heurhaz",
+    XA_HEURCOM: "xa-heurcom",
+    XA_HEURRB: "xa-heurrb",
+    XA_HEURMIX: "xa-heurmix",
+    XA_RDONLY: "xa-rdonly",
+}
+"""The names of what isn't simply done (dtx.xa-status)."""
+
+
+class ZeroTenTransaction:
+    """A transaction of one session, made by `session.transaction()`.
+
+    As an async context it is committed at the end, and rolled back when an exception leaves it. The
+    messages that it has accepted are unsettled again after a rollback (tx.rollback). Raises
+    LocalProtocolError while another one of the session is open, SessionEnded when the session ends:
+    without it everything that isn't committed is rolled back.
+    """
+
+    def __init__(self, session: ZeroTenSession) -> None:
+        self._session: Final = session
+        self._begun = self._ended = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was committed or rolled back, or that was tried."""
+        return self._ended
+
+    async def begin(self) -> None:
+        """Begin it; entering the context does."""
+        session = self._session
+        if self._begun:
+            raise LocalProtocolError("the transaction has begun already")
+        if session.transaction_open:
+            raise LocalProtocolError("the session has a transaction that is open; end it first")
+        session.transaction_open = self._begun = True
+        try:
+            await session.select(TxSelect())
+        except BaseException:
+            self._end()
+            raise
+
+    async def commit(self) -> None:
+        """Make everything done in it so (tx.commit)."""
+        self._end()
+        await self._session.call(TxCommit())
+
+    async def rollback(self) -> None:
+        """Undo everything done in it (tx.rollback)."""
+        self._end()
+        await self._session.call(TxRollback())
+
+    def _end(self) -> None:
+        if not self._begun or self._ended:
+            raise LocalProtocolError(
+                "the transaction has ended" if self._ended else "the transaction hasn't begun yet"
+            )
+        self._ended = True
+        self._session.transaction_open = False
+
+    async def __aenter__(self) -> ZeroTenTransaction:
+        await self.begin()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._ended:
+            return
+        if kind is None:
+            await self.commit()
+            return
+        # Without its session the transaction is rolled back too; the exception that leaves the
+        # context says more.
+        with suppress(EndpointClosed):
+            await self.rollback()
+
+    def __repr__(self) -> str:
+        state = "ended" if self._ended else "open" if self._begun else "new"
+        return f"<ZeroTenTransaction of {self._session!r}, {state}>"
+
+
+class Branch:
+    """A branch of a distributed transaction, made by `session.branch(xid)`.
+
+    As an async context the session works for it from `start` to `end`, which fails it when an
+    exception leaves the context. Afterwards `prepare`, `commit` and `rollback` settle it, also on a
+    `branch` of the same xid of another session. Raises TransactionFailed, whose `error` is the
+    XaResult, when the server has rolled it back, or decided on it itself; SessionEnded for what
+    isn't legal now, such as an unknown xid.
+    """
+
+    def __init__(
+        self, session: ZeroTenSession, xid: Xid, *, join: bool = False, resume: bool = False
+    ) -> None:
+        self.session: Final = session
+        self.xid: Final = xid
+        self._join = join
+        self._resume = resume
+        self._started = False
+
+    async def start(self) -> None:
+        """Let the session work for the branch (dtx.start): a new one, with `join` one that another
+        session has started, with `resume` one that this session has suspended.
+        """
+        session, xid = self.session, self.xid
+        await session.select(DtxSelect())
+        command = DtxStart(xid, join=self._join, resume=self._resume)
+        # A branch that is started for a caller who was cancelled is failed.
+        result = await session.call_then(
+            command, lambda late: self._undo(late) if late.status == XA_OK else None
+        )
+        self._check("start", result)
+        self._started = True
+
+    async def end(self, *, fail: bool = False, suspend: bool = False) -> None:
+        """Let the session work for it no longer (dtx.end): with `fail` it can only be rolled back,
+        with `suspend` it's to be resumed by the same session.
+        """
+        self._started = False
+        result = await self.session.call(DtxEnd(self.xid, fail=fail, suspend=suspend))
+        if not (fail and result.status in (XA_RBROLLBACK, XA_RBTIMEOUT)):
+            self._check("end", result)
+
+    async def prepare(self) -> bool:
+        """Make sure that it can be committed (dtx.prepare); False when there was nothing to do in
+        it, and it needs no commit.
+        """
+        result = await self.session.call(DtxPrepare(self.xid))
+        if result.status == XA_RDONLY:
+            return False
+        self._check("prepare", result)
+        return True
+
+    async def commit(self, *, one_phase: bool = False) -> None:
+        """Make its work so (dtx.commit); with `one_phase` without `prepare` before."""
+        self._check("commit", await self.session.call(DtxCommit(self.xid, one_phase)))
+
+    async def rollback(self) -> None:
+        """Undo its work (dtx.rollback)."""
+        result = await self.session.call(DtxRollback(self.xid))
+        if result.status not in (XA_RBROLLBACK, XA_RBTIMEOUT):
+            self._check("rollback", result)
+
+    async def forget(self) -> None:
+        """Let the server forget a branch that it has decided on itself (dtx.forget)."""
+        await self.session.call(DtxForget(self.xid))
+
+    async def get_timeout(self) -> int:
+        """After how many seconds the server rolls it back, unless it's prepared (dtx.get-timeout)."""
+        return (await self.session.call(DtxGetTimeout(self.xid))).timeout or 0
+
+    async def set_timeout(self, seconds: int) -> None:
+        """Set that time (dtx.set-timeout)."""
+        await self.session.call(DtxSetTimeout(self.xid, seconds))
+
+    def _check(self, what: str, result: XaResult) -> None:
+        status = result.status or XA_OK
+        if status != XA_OK:
+            name = _STATUSES.get(status, str(status))
+            raise TransactionFailed(f"dtx.{what} of {self.xid}: {name}", result)
+
+    def _undo(self, result: XaResult) -> None:
+        self.session.send(DtxEnd(self.xid, fail=True))
+
+    async def __aenter__(self) -> Branch:
+        await self.start()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._started:
+            return
+        if kind is None:
+            await self.end()
+            return
+        # Without its session the branch is failed too; the exception that leaves the context says
+        # more.
+        with suppress(EndpointClosed, TransactionFailed):
+            await self.end(fail=True)
+
+    def __repr__(self) -> str:
+        return f"<Branch {self.xid}, {'started' if self._started else 'not started'}>"
+
+
+__all__ = ["Branch", "ZeroTenTransaction"]
