@@ -14,6 +14,7 @@ from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CodecError
+from .plain_maps import encode_plain
 from .values import CODES, NAMES, Datetime, Map, Struct32, Typed
 
 if TYPE_CHECKING:
@@ -409,19 +410,13 @@ def _name(code: int) -> str:
 
 
 _COUNT: Final = Struct(">I").pack
-_TAGGED: Final = Struct(">Bq").pack
-_BOOLEANS: Final = (b"\x08\x00", b"\x08\x01")
-_WIDE: Final = 1 << 63
-_OCTETS: Final = tuple([bytes((size,)) for size in range(256)])
-_TEXT_SIZES: Final = tuple([bytes((_STR16, 0, size)) for size in range(256)])
-"""Code and size of short characters."""
 
 
 def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
     """Count and entries of a map."""
     if depth:
         try:
-            return _encode_plain(entries)
+            return encode_plain(entries)
         except (ValueError, LookupError, AttributeError):
             pass  # something out of the ordinary: the careful code writes it, or says what's wrong
     parts = [_COUNT(len(entries))]
@@ -436,24 +431,6 @@ def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
             )
         code, content = encode_untyped(value, depth - 1)
         parts += (_U8(len(octets)), octets, _U8(code), content)
-    return b"".join(parts)
-
-
-def _encode_plain(entries: Mapping[str, Any]) -> bytes:
-    """A map of short characters, integers and booleans. Raises LookupError, ValueError, AttributeError for others."""
-    parts = [_COUNT(len(entries))]
-    for key, value in entries.items():
-        octets = key.encode()
-        kind = value.__class__
-        if kind is str:
-            content = value.encode()
-            parts += (_OCTETS[len(octets)], octets, _TEXT_SIZES[len(content)], content)
-        elif kind is bool:
-            parts += (_OCTETS[len(octets)], octets, _BOOLEANS[value])
-        elif kind is int and -_WIDE <= value < _WIDE:
-            parts += (_OCTETS[len(octets)], octets, _TAGGED(_INT64, value))
-        else:
-            raise LookupError
     return b"".join(parts)
 
 

@@ -53,8 +53,7 @@ class Config:
     | `stream_above` | bodies of more octets come in pieces (`MessageBegun`); None: never |
     | `dialect` | how a transaction's xid is written; see `Dialect` |
     | `validate_content` | look through headers when they arrive instead of when they are read; None: servers do |
-    | `lenient_accepts` | server: an accept of what isn't acquired releases it (Qpid's clients accept what they browse); |
-    | | else it ends the session, as the specification wants it acquired before |
+    | `lenient_accepts` | server: an accept of what isn't acquired releases it, as Qpid's browsers want it |
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
     | `nonce` | server: random text for SCRAM, new for every connection |
     | `limits` | every bound |
@@ -81,7 +80,7 @@ class Config:
     stream_above: int | None = None
     dialect: Dialect = Dialect.ERRATA
     validate_content: bool | None = None
-    lenient_accepts: bool = False
+    lenient_accepts: bool = True
     handshake_timeout: float = 30.0
     close_timeout: float = 10.0
     nonce: str = ""

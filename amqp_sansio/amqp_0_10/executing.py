@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .._serial import distance
+from .._serial import MASK, distance
 from ..endpoint import Side
 from ..errors import LocalProtocolError
 from ..events import Accepted, Settled
@@ -415,10 +415,21 @@ def _complete_message(session: Session, state: SessionState, event: Any) -> None
     del state.executing[number]
     state.weight -= len(event.body)
     balance = state.granted.get(event.transfer.destination or "")
-    if balance is not None and balance.flow_mode:
+    if balance is not None and (balance.flow_mode or balance.stale):
         balance.restore(number, event.size, len(event.body))
-    if number in state.receiving.known:
-        state.receiving.done.add(number)
+    receiving = state.receiving
+    done, known = receiving.done.ranges, receiving.known.ranges
+    if (
+        known
+        and done
+        and (done[-1][1] + 1) & MASK == number
+        and known[-1][0] == done[-1][0]
+        and known[-1][1] != done[-1][1]
+    ):
+        # The next one of the range that is known, as long as all is completed in order.
+        done[-1][1] = number
+    elif number in receiving.known:
+        receiving.done.add(number)
     state.untold += 1
     if tells:
         attaching.tell_completed(session)

@@ -36,7 +36,15 @@ def read_uuid(data: bytes, pos: int) -> tuple[UUID, int]:
     octets = data[pos : pos + 16]
     if len(octets) != 16:
         raise fault("a uuid is cut off", pos)
-    return uuid.UUID(bytes=octets), pos + 16
+    # As UUID(bytes=octets), which takes four times as long to find out that there are sixteen.
+    found = _new(uuid.UUID)
+    _set(found, "int", int.from_bytes(octets, "big"))
+    _set(found, "is_safe", uuid.SafeUUID.unknown)
+    return found, pos + 16
+
+
+_new = object.__new__
+_set = object.__setattr__
 
 
 def read_map(data: bytes, pos: int) -> tuple[Map, int]:

@@ -44,8 +44,8 @@ class FileRules:
     `consumers` are the client's consumers by class and tag, and whether their files needn't be acknowledged,
     `cancelled` those that something may still be under way to. `unacked` are the delivery tags of files that wait for
     their ack, `prefetch_count` how many there may be, 0: any number, `wanted` what was asked for and isn't agreed to.
-    `opened` are the content sizes of the files that an end has asked to stage, `staging` how much is to come of those that
-    the other end has agreed to, for each end in order.
+    `opened` are the content sizes of the files that an end has asked to stage, `staging` how much is to come of those
+    that the other end has agreed to, for each end in order.
     """
 
     __slots__ = (

@@ -110,7 +110,8 @@ class Headers:
         return None
 
     def _named(self, kind: type[_S]) -> _S | None:
-        for struct in self.structs:
+        found = self._found
+        for struct in self.structs if found is None else found:
             if isinstance(struct, kind):
                 return struct
         return None

@@ -26,7 +26,7 @@ from .frames import (
 )
 from .message import Headers
 from .records import decode_command, decode_control
-from .shortcut import WHOLE_COMMAND
+from .shortcut import WHOLE_COMMAND, route_of
 from .states import Connection as State
 from .violation import Violation, exception, framing_error
 
@@ -344,7 +344,7 @@ def _whole(session: Session, arriving: Arriving) -> None:
         header = joined(arriving.header)
         executing.execute(session, number, command, arriving.sync, Headers(header), body)
         if arriving.lead and isinstance(command, MessageTransfer):
-            session._connection._route = (arriving.lead, session, command, arriving.sync)
+            session._connection._route = route_of(arriving.lead, session, command, arriving.sync)
     except Violation as violation:
         if violation.scope is not violation.scope.SESSION:
             raise

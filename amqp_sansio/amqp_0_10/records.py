@@ -257,9 +257,20 @@ def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, 
         if kind is None:
             found.append(Struct32(code, data[pos + 6 : stop]))
         else:
-            found.append(kind.decode(data, pos + 6, stop))
+            found.append(_decode_at(kind, data, pos + 6, stop))
         pos = stop
     return tuple(found)
+
+
+def _decode_at(kind: type[Struct], data: bytes, pos: int, end: int) -> Struct:
+    try:
+        struct, stop = kind._unpack(data, pos, end)
+    except (StructError, IndexError, CodecError):
+        return kind.decode(data, pos, end)  # says what's wrong
+    if stop != end:
+        return kind.decode(data, pos, end)
+    struct.wire = data[pos:end]
+    return struct
 
 
 def encode_headers(structs: tuple[Struct | Struct32, ...]) -> bytes:

@@ -17,10 +17,15 @@ from .states import Attachment
 if TYPE_CHECKING:
     from ._records import MessageTransfer
     from .connection import Connection
+    from .knowledge import SessionState
     from .session import Session
+    from .session_states import ReceiveState
 
-    Route = tuple[bytes, Session, MessageTransfer, bool]
-    """The frame of the last message.transfer, its session, what was in it."""
+    Route = tuple[
+        bytes, int, int, Session, SessionState, ReceiveState, MessageTransfer, str, bool, bool
+    ]
+    """The frame of the last message.transfer, its length, the place of its next frames; its session, and what was in
+    it."""
 
 WHOLE_COMMAND: Final = 0x0B
 """The flags of a command's only frame, behind which more segments come."""
@@ -36,21 +41,37 @@ _ATTACHED: Final = Attachment.ATTACHED
 _new = object.__new__
 
 
+def route_of(lead: bytes, session: Session, transfer: MessageTransfer, sync: bool) -> Route:
+    """What the shortcut needs of a transfer that has come, whose command was the frame `lead`."""
+    state = session._state
+    return (
+        lead,
+        len(lead),
+        _TRACK | session.channel,
+        session,
+        state,
+        state.receiving,
+        transfer,
+        transfer.destination or "",
+        transfer.accept_mode != 1 or bool(transfer.acquire_mode),
+        sync,
+    )
+
+
 def fast_event(connection: Connection) -> MessageReceived | None:
     """The message at the buffer's begin, if its command is octet by octet the one of the message before."""
     route = connection._route
     assert route is not None
-    lead, session, transfer, sync = route
+    lead, length, place, session, state, receiving, transfer, destination, explicit, sync = route
     buffer = connection._buffer
     data = buffer.data
     pos = buffer.pos
     if not data.startswith(lead, pos):
         return None
-    at = pos + len(lead)
+    at = pos + length
     length = len(data)
     if at + _FRAME > length:
         return None
-    place = _TRACK | session.channel
     kind, size, where, tail = _TWO(data, at)
     body = at + size
     if kind != _HEADER or where != place or tail or size <= _FRAME or body + _FRAME > length:
@@ -60,8 +81,6 @@ def fast_event(connection: Connection) -> MessageReceived | None:
     most = connection._incoming_max
     if kind != _BODY or where != place or tail or end > length or size > most or body - at > most:
         return None
-    state = session._state
-    receiving = state.receiving
     number = receiving.point
     if (
         number is None
@@ -75,20 +94,19 @@ def fast_event(connection: Connection) -> MessageReceived | None:
         or size > connection._fast_body
     ):
         return None
-    balance = state.granted.get(transfer.destination or "")
+    balance = state.granted.get(destination)
     if balance is None:
         return None
-    explicit = transfer.accept_mode != 1 or transfer.acquire_mode
     incoming = state.incoming
     if len(state.executing) >= incoming.limit:
         return None
     if explicit and len(incoming.unsettled) + incoming.put >= incoming.limit:
         return None
     if balance.messages is not None or balance.octets is not None:
-        counted = body - at + size - _FRAME - _FRAME
-        if not balance.holds(counted):
+        counted = size - _FRAME
+        if not balance.admits(counted):
             return None
-        balance.spend(counted)
+        balance.spend(body - at - _FRAME + counted, counted)
     if explicit:
         incoming.transfer(number, transfer.accept_mode, transfer.acquire_mode, None)
     receiving.point = receiving.next_id = (number + 1) & _MASK
@@ -110,4 +128,4 @@ def fast_event(connection: Connection) -> MessageReceived | None:
     return event
 
 
-__all__ = ["WHOLE_COMMAND", "fast_event"]
+__all__ = ["WHOLE_COMMAND", "fast_event", "route_of"]

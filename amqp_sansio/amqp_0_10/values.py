@@ -22,10 +22,11 @@ None void, UUID uuid, Datetime datetime, Decimal dec64, a mapping map, a list or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..errors import CodecError
+from .plain_maps import decode_plain
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -137,6 +138,8 @@ class Map(Mapping[str, Any]):
     def _read(self) -> dict[str, Any]:
         found = self._found
         if found is None:
+            found = self._found = decode_plain(self.raw)
+        if found is None:
             found = {}
             for key, _, value in self.entries():
                 if key in found:
@@ -146,6 +149,10 @@ class Map(Mapping[str, Any]):
                 found[key] = value
             self._found = found
         return found
+
+    def items(self) -> ItemsView[str, Any]:
+        """The keys with their values, in the order of the wire. Raises CodecError."""
+        return self._read().items()
 
     def __getitem__(self, key: str) -> Any:
         return self._read()[key]

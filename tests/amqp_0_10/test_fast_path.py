@@ -84,7 +84,7 @@ MESSAGES = st.lists(
 @given(
     messages=MESSAGES,
     mode=st.sampled_from([WINDOW, CREDIT]),
-    credit=st.sampled_from([(None, None), (1000, None), (8, 200_000)]),
+    credit=st.sampled_from([(None, None), (1000, None), (8, 200_000), (None, 200_000)]),
     stream=st.sampled_from([None, 100]),
     chunk=st.sampled_from([7, 1000, 65_536]),
     late=st.booleans(),

@@ -54,7 +54,8 @@ def _counts(events: list[Any], side: Side) -> Counter[str]:
             continue
         assert isinstance(event.content, Command if isinstance(event, ObservedCommand) else Control)
         kind = "command" if isinstance(event, ObservedCommand) else "control"
-        counts[f"{kind} {event.content.CODE >> 8}.{event.content.CODE & 255}"] += 1
+        code: int = event.content.CODE  # pyright: ignore[reportUnknownMemberType]
+        counts[f"{kind} {code >> 8}.{code & 255}"] += 1
         if event.properties is not None:
             assert isinstance(event.properties, Headers)
             counts["header"] += 1

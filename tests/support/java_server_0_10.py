@@ -1,7 +1,7 @@
 """The small 0-10 broker with what Apache Qpid's JMS client asks of one beyond it.
 
-Exchanges have types and answer queries, queues can be exclusive and end with their session, virtual hosts have names, and
-a message keeps its properties when it's delivered again.
+Exchanges have types and answer queries, queues can be exclusive and end with their session, virtual hosts have names,
+and a message keeps its properties when it's delivered again.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ from tests.support.sync_0_10 import Attached, Item
 
 NOT_FOUND = 404
 RESOURCE_LOCKED = 405
-PRECONDITION_FAILED = 406
 VHOSTS = ("", "/")
 
 
 def redelivered(message: Message) -> Message:
     """The same message, marked as delivered before."""
     old = message.delivery_properties
-    fields = {name: getattr(old, name) for name in DeliveryProperties.__match_args__}
-    headers = message.headers
+    fields: dict[str, Any] = {
+        name: getattr(old, name) for name in DeliveryProperties.__match_args__
+    }
+    fields["redelivered"] = True
     return Message(
         message.body,
-        delivery_properties=DeliveryProperties(**{**fields, "redelivered": True}),
-        message_properties=headers.message_properties,
+        delivery_properties=DeliveryProperties(**fields),
+        message_properties=message.headers.message_properties,
     )
 
 
 class Session(sync_0_10.Session):
     """One connection of the server."""
 
-    server: Server
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # What a broker does.
 
@@ -112,7 +113,9 @@ class Session(sync_0_10.Session):
             case ExchangeUnbind(queue=queue, exchange=exchange, binding_key=key):
                 bound = server.bindings.get((exchange or "", key or ""), [])
                 if queue not in bound:
-                    raise ExecutionError(NOT_FOUND, f"{queue!r} isn't bound to {exchange!r} with {key!r}")
+                    raise ExecutionError(
+                        NOT_FOUND, f"{queue!r} isn't bound to {exchange!r} with {key!r}"
+                    )
                 bound.remove(queue)
             case MessageSubscribe(queue=name):
                 self._check_exclusive(attached, name)
@@ -205,25 +208,21 @@ class Server(sync_0_10.Server):
     def published(self, key: str) -> list[Message]:
         """What was published with a routing key."""
         with self.lock:
-            return [
-                each.message
-                for each in self.received
-                if each.message.delivery_properties.routing_key == key
-            ]
+            return [each.message for each in self.received if _key_of(each.message) == key]
 
     def commands(self, name: str) -> list[Any]:
         """The commands of that name that were executed."""
         with self.lock:
-            return [each for each in self.executed if each.NAME == name]
+            return [each for each in self.executed if name == each.NAME]
 
     def transfers(self, key: str) -> list[MessageTransfer]:
         """The transfers with which it was published with a routing key."""
         with self.lock:
-            return [
-                each.transfer
-                for each in self.received
-                if each.message.delivery_properties.routing_key == key
-            ]
+            return [each.transfer for each in self.received if _key_of(each.message) == key]
+
+
+def _key_of(message: Message) -> str | None:
+    return message.delivery_properties.routing_key
 
 
 @contextmanager

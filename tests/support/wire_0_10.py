@@ -313,8 +313,8 @@ def fed(count: int = 1, *, accept_mode: int = 0, acquire_mode: int = 0, **option
 def sending(
     count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0
 ) -> tuple[Facing, list[Transferred]]:
-    """A server that has sent messages to the subscription "d"; their ids are 0 and on."""
-    facing = Facing.subscribed(SERVER)
+    """A strict server that has sent messages to the subscription "d"; their ids are 0 and on."""
+    facing = Facing.subscribed(SERVER, server_config(lenient_accepts=False))
     facing.feed(flow("d", 0, None) + flow("d", 1, None))
     sent = [
         facing.session.transfer("d", b"x", acquire_mode=acquire_mode, accept_mode=accept_mode)

@@ -1,0 +1,79 @@
+"""Apache Qpid's JMS client for AMQP 0-10: its jars from Maven Central, the scenarios in peers/java_0_10."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.interop.brokers.process import BrokerError, Program, apt_install, run_install
+
+SOURCES = Path(__file__).resolve().parents[1] / "peers" / "java_0_10"
+POM = SOURCES / "pom.xml"
+WHAT = "Qpid's JMS client"
+
+
+@dataclass(frozen=True)
+class JmsClient:
+    """The compiled scenarios, and where their jars are."""
+
+    class_path: str
+
+    def run(self, port: int, scenario: str, timeout: float = 60) -> Any:
+        """Run a scenario against the server on `port`; what it found. Raises AssertionError."""
+        run = subprocess.run(
+            self.command(port, scenario),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert run.returncode == 0, (
+            f"{scenario} ended with {run.returncode}: {run.stderr}{run.stdout}"
+        )
+        return json.loads(run.stdout.splitlines()[-1])
+
+    def start(self, port: int, scenario: str, folder: Path) -> Program:
+        """Start a scenario without waiting for it; its output is in the program's log in `folder`."""
+        return Program("jms-client", self.command(port, scenario), folder)
+
+    def command(self, port: int, scenario: str) -> list[str]:
+        """What runs a scenario."""
+        return [
+            *("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", self.class_path),
+            *(
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                "ZeroTenClient",
+                str(port),
+                scenario,
+            ),
+        ]
+
+
+def install_jms_client(folder: Path) -> JmsClient:
+    """Resolve the jars into Maven's own cache, compile the scenarios into `folder`. Raises BrokerError."""
+    missing = {"javac": "default-jdk-headless", "mvn": "maven"}
+    packages = [package for name, package in missing.items() if shutil.which(name) is None]
+    if packages:
+        apt_install(*packages)
+    with tempfile.TemporaryDirectory() as outputs:
+        output = Path(outputs) / "classpath"
+        command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), f"-Dmdep.outputFile={output}"]
+        goal = "dependency:build-classpath"
+        try:
+            run_install(WHAT, [*command, "-o", goal])
+        except BrokerError:
+            run_install(WHAT, [*command, goal])
+        jars = output.read_text().strip()
+    sources = [str(each) for each in sorted(SOURCES.glob("*.java"))]
+    run_install(WHAT, ["javac", "-Xlint:all", "-Werror", "-cp", jars, "-d", str(folder), *sources])
+    return JmsClient(os.pathsep.join([str(folder), jars]))
+
+
+__all__ = ["JmsClient", "install_jms_client"]
