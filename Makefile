@@ -24,7 +24,7 @@ lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
 	$(PY) -m mypy
 	$(PY) -m pyright --pythonpath $(PY)
 
-interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, rhea and pyamqp, started and stopped by the tests
+interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, rhea, pyamqp and Qpid's JMS client, started and stopped by the tests
 	$(PYTEST) -q -m interop tests/interop
 
 conformance: $(VENV)/.stamp  ## Runs the test suite and writes docs/conformance.md and docs/conformance.json

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ssl as ssl_module
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from amqp_sansio.amqp_0_9_1 import Method, Table
-from amqp_sansio.errors import EndpointClosed, LocalProtocolError
+from amqp_sansio.errors import LocalProtocolError
 from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.uri import AmqpUri, parse
 from amqp_sansio.versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
+from .base import BaseConnection
 from .channel import Channel
-from .classic import ConfigOptions, client_config, client_core
+from .classic import ClassicCore, ConfigOptions, client_config, client_core
 from .client_driver import ClientDriver
 from .establishing import Connector, establish
-from .feed import EventStream, Feed
 from .opening import Opening
 from .recording import RecordTarget
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from amqp_sansio.amqp_0_9_1 import RequestMethod
 
-    from .classic import ClassicCore
     from .one_zero.connection import OneZeroConnection
     from .one_zero.settings import OneZeroOptions
     from .zero_ten.connection import ZeroTenConnection
@@ -122,29 +121,8 @@ def connect(
     return Opening(lambda: _connect(url, version, ssl, recording, connector, classic))
 
 
-class Connection:
+class Connection(BaseConnection[ClientDriver, ClassicCore]):
     """A connection to a broker. `close` it, or leave its context."""
-
-    def __init__(self, driver: ClientDriver, uri: AmqpUri) -> None:
-        self._driver: Final = driver
-        self.uri: Final = uri
-
-    @property
-    def core(self) -> ClassicCore:
-        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't
-        for use here.
-        """
-        return self._driver.core
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it can be used."""
-        return self._driver.core.is_open
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why it ended, once it has."""
-        return self._driver.core.report
 
     @property
     def peer_properties(self) -> Table:
@@ -177,21 +155,6 @@ class Connection:
         """
         return await self._driver.wait(self._driver.core.call(method))
 
-    @overload
-    def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
-    @overload
-    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
-    def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What happens to the connection as a whole: Blocked, Unblocked, HeartbeatReceived; only
-        `kinds`, when given.
-        """
-        feed: Feed[Any] = Feed(self._driver, limit, True)
-        report = self.report
-        if report is not None:
-            feed.end(EndpointClosed(f"the connection is closed: {report}", report))
-        self._driver.streams.append((kinds or (Event,), feed))
-        return EventStream(feed, self._driver.streams)
-
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
         """Close with a handshake that takes `close_timeout` seconds at most; says how the
         connection ended. It may be closed already.
@@ -200,23 +163,6 @@ class Connection:
         driver.core.close(code, text)
         driver.start_closing()
         return await self.wait_closed()
-
-    async def wait_closed(self) -> CloseReport:
-        """Wait until the connection has ended, by whom ever, and its transport is closed."""
-        await self._driver.wait_lost()
-        report = self._driver.core.report
-        assert report is not None
-        return report
-
-    async def __aenter__(self) -> Connection:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        state = "open" if self.is_open else f"closed: {self.report}" if self.report else "closing"
-        return f"<Connection to {self.uri}, {state}>"
 
     async def _open_channel(self, confirm: bool) -> Channel:
         driver = self._driver

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ssl as ssl_module
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from amqp_sansio.amqp_1_0 import Connection as CoreConnection
-from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.uri import AmqpUri, parse
 
+from ..base import BaseConnection
 from ..establishing import Connector, establish
-from ..feed import EventStream, Feed
 from ..opening import Opening
 from ..recording import RecordTarget
 from .driver import OneZeroDriver
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _E = TypeVar("_E", bound=Event)
 
 
-class OneZeroConnection:
+class OneZeroConnection(BaseConnection[OneZeroDriver, CoreConnection]):
     """A 1.0 connection, made by `connect(url, version=AMQP_1_0)`. `close` it, or leave its
     context.
 
@@ -37,27 +36,6 @@ class OneZeroConnection:
     ...         async with session.open_sender("jobs") as sender:
     ...             await sender.send(b"hello")
     """
-
-    def __init__(self, driver: OneZeroDriver, uri: AmqpUri) -> None:
-        self._driver: Final = driver
-        self.uri: Final = uri
-
-    @property
-    def core(self) -> CoreConnection:
-        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't
-        for use here.
-        """
-        return self._driver.core
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it can be used."""
-        return self._driver.core.is_open
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why it ended, once it has."""
-        return self._driver.core.report
 
     @property
     def remote(self) -> Open:
@@ -108,21 +86,6 @@ class OneZeroConnection:
         driver.progress()
         return session
 
-    @overload
-    def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
-    @overload
-    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
-    def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What happens to the connection as a whole: SessionRequested (answer it with
-        `accept_session`); only `kinds`, when given.
-        """
-        feed: Feed[Any] = Feed(self._driver, limit, True)
-        report = self.report
-        if report is not None:
-            feed.end(EndpointClosed(f"the connection is closed: {report}", report))
-        self._driver.streams.append((kinds or (Event,), feed))
-        return EventStream(feed, self._driver.streams)
-
     async def close(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
     ) -> CloseReport:
@@ -134,23 +97,6 @@ class OneZeroConnection:
         driver.core.close(condition, description, info)
         driver.start_closing()
         return await self.wait_closed()
-
-    async def wait_closed(self) -> CloseReport:
-        """Wait until the connection has ended, by whom ever, and its transport is closed."""
-        await self._driver.wait_lost()
-        report = self._driver.core.report
-        assert report is not None
-        return report
-
-    async def __aenter__(self) -> OneZeroConnection:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        state = "open" if self.is_open else f"closed: {self.report}" if self.report else "closing"
-        return f"<OneZeroConnection to {self.uri}, {state}>"
 
     async def _open_session(self, fields: dict[str, Any]) -> Session:
         driver = self._driver

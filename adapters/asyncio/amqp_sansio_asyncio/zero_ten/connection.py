@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ssl as ssl_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar
 
 from amqp_sansio.amqp_0_10 import Connection as CoreConnection
-from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.events import CloseReport, Event
 from amqp_sansio.uri import AmqpUri, parse
 
+from ..base import BaseConnection
 from ..establishing import Connector, establish
-from ..feed import EventStream, Feed
 from ..opening import Opening
 from ..recording import RecordTarget
 from .driver import ZeroTenDriver
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _E = TypeVar("_E", bound=Event)
 
 
-class ZeroTenConnection:
+class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
     """A 0-10 connection, made by `connect(url, version=AMQP_0_10)`. `close` it, or leave its
     context.
 
@@ -35,27 +34,6 @@ class ZeroTenConnection:
     ...         session = await connection.open_session("orders", timeout=300)
     ...         await session.publish(b"hello", routing_key="jobs")
     """
-
-    def __init__(self, driver: ZeroTenDriver, uri: AmqpUri) -> None:
-        self._driver: Final = driver
-        self.uri: Final = uri
-
-    @property
-    def core(self) -> CoreConnection:
-        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't
-        for use here.
-        """
-        return self._driver.core
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it can be used."""
-        return self._driver.core.is_open
-
-    @property
-    def report(self) -> CloseReport | None:
-        """Why it ended, once it has."""
-        return self._driver.core.report
 
     @property
     def peer_properties(self) -> Map:
@@ -96,19 +74,6 @@ class ZeroTenConnection:
         """
         return Opening(lambda: self._resume_session(state, force))
 
-    @overload
-    def events(self, *, limit: int = 1000) -> EventStream[Event]: ...
-    @overload
-    def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
-    def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What happens to the connection as a whole; only `kinds`, when given."""
-        feed: Feed[Any] = Feed(self._driver, limit, True)
-        report = self.report
-        if report is not None:
-            feed.end(EndpointClosed(f"the connection is closed: {report}", report))
-        self._driver.streams.append((kinds or (Event,), feed))
-        return EventStream(feed, self._driver.streams)
-
     async def close(self, code: int = 200, text: str = "") -> CloseReport:
         """Close with a handshake that takes `close_timeout` seconds at most; says how the
         connection ended. Sessions with a timeout can be resumed. It may be closed already.
@@ -118,23 +83,6 @@ class ZeroTenConnection:
         driver.core.close(code, text)
         driver.start_closing()
         return await self.wait_closed()
-
-    async def wait_closed(self) -> CloseReport:
-        """Wait until the connection has ended, by whom ever, and its transport is closed."""
-        await self._driver.wait_lost()
-        report = self._driver.core.report
-        assert report is not None
-        return report
-
-    async def __aenter__(self) -> ZeroTenConnection:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        state = "open" if self.is_open else f"closed: {self.report}" if self.report else "closing"
-        return f"<ZeroTenConnection to {self.uri}, {state}>"
 
     async def _open_session(
         self, name: str | bytes | None, timeout: int | None, force: bool
