@@ -58,7 +58,6 @@ _INPUTS: Final = {
     (True, "other"): At.I_OTHER,
     (False, "other"): At.A_OTHER,
 }
-_LIVE: Final = (Attachment.ATTACHING, Attachment.ATTACHED)
 
 
 # What this end does.

@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 _ATTACHED: Final = Attachment.ATTACHED
 _OPEN: Final = ConnectionState.OPEN
 _ACCEPTED: Final = Accepted()
+_NO_IDS: Final = [-1, -1]
+"""A range that no id is next to: both ends of none."""
 _SETTLING: Final[Mapping[type[Any], tuple[Move, str]]] = {
     MessageAccept: (Move.R_ACCEPT, "message.accept/acquisition"),
     MessageReject: (Move.R_REJECT, "message.reject/acquisition"),
@@ -419,15 +421,10 @@ def _complete_message(session: Session, state: SessionState, event: Any) -> None
         balance.restore(number, event.size, len(event.body))
     receiving = state.receiving
     done, known = receiving.done.ranges, receiving.known.ranges
-    if (
-        known
-        and done
-        and (done[-1][1] + 1) & MASK == number
-        and known[-1][0] == done[-1][0]
-        and known[-1][1] != done[-1][1]
-    ):
+    last, span = done[-1] if done else _NO_IDS, known[-1] if known else _NO_IDS
+    if (last[1] + 1) & MASK == number and span[0] == last[0] and span[1] != last[1]:
         # The next one of the range that is known, as long as all is completed in order.
-        done[-1][1] = number
+        last[1] = number
     elif number in receiving.known:
         receiving.done.add(number)
     state.untold += 1
