@@ -11,6 +11,7 @@ from struct import Struct as _Struct
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .field_types import (
+    OCTETS,
     pack_array,
     pack_byte_ranges,
     pack_map,
@@ -23,14 +24,13 @@ from .field_types import (
     pack_vbin32,
     read_array,
     read_byte_ranges,
-    read_map,
     read_sequence_set,
     read_struct32,
     read_uuid,
     read_xid,
 )
 from .records import COMMANDS, CONTROLS, STRUCTS, Command, Control, Struct
-from .values import Datetime
+from .values import Datetime, Map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .sequence_set import ByteRanges, SequenceSet
 
 _new = object.__new__
+_map = Map.from_wire
 _pack_B = _Struct(">B").pack
 _read_B = _Struct(">B").unpack_from
 _pack_H = _Struct(">H").pack
@@ -265,11 +266,15 @@ class DeliveryProperties(Struct):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x1
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         routing_key = self.routing_key
         if routing_key is not None:
             flags |= 0x2
-            parts.append(pack_str8(routing_key))
+            octets = routing_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(routing_key),)
         resume_id = self.resume_id
         if resume_id is not None:
             flags |= 0x4
@@ -433,11 +438,15 @@ class ReplyTo(Struct):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         routing_key = self.routing_key
         if routing_key is not None:
             flags |= 0x200
-            parts.append(pack_str8(routing_key))
+            octets = routing_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(routing_key),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -558,11 +567,15 @@ class MessageProperties(Struct):
         content_type = self.content_type
         if content_type is not None:
             flags |= 0x1000
-            parts.append(pack_str8(content_type))
+            octets = content_type.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(content_type),)
         content_encoding = self.content_encoding
         if content_encoding is not None:
             flags |= 0x2000
-            parts.append(pack_str8(content_encoding))
+            octets = content_encoding.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(content_encoding),)
         user_id = self.user_id
         if user_id is not None:
             flags |= 0x4000
@@ -629,7 +642,9 @@ class MessageProperties(Struct):
         else:
             found.app_id = None
         if flags & 0x1:
-            found.application_headers, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.application_headers = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.application_headers = None
         return found, pos
@@ -988,7 +1003,9 @@ class ExchangeQueryResult(Struct):
         type = self.type
         if type is not None:
             flags |= 0x100
-            parts.append(pack_str8(type))
+            octets = type.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(type),)
         if self.durable:
             flags |= 0x200
         if self.not_found:
@@ -1014,7 +1031,9 @@ class ExchangeQueryResult(Struct):
         found.durable = flags & 0x200 != 0
         found.not_found = flags & 0x400 != 0
         if flags & 0x800:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -1176,11 +1195,15 @@ class QueueQueryResult(Struct):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         alternate_exchange = self.alternate_exchange
         if alternate_exchange is not None:
             flags |= 0x200
-            parts.append(pack_str8(alternate_exchange))
+            octets = alternate_exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(alternate_exchange),)
         if self.durable:
             flags |= 0x400
         if self.exclusive:
@@ -1223,7 +1246,9 @@ class QueueQueryResult(Struct):
         found.exclusive = flags & 0x800 != 0
         found.auto_delete = flags & 0x1000 != 0
         if flags & 0x2000:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         if flags & 0x4000:
@@ -1320,11 +1345,15 @@ class FileProperties(Struct):
         content_type = self.content_type
         if content_type is not None:
             flags |= 0x100
-            parts.append(pack_str8(content_type))
+            octets = content_type.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(content_type),)
         content_encoding = self.content_encoding
         if content_encoding is not None:
             flags |= 0x200
-            parts.append(pack_str8(content_encoding))
+            octets = content_encoding.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(content_encoding),)
         headers = self.headers
         if headers is not None:
             flags |= 0x400
@@ -1336,15 +1365,21 @@ class FileProperties(Struct):
         reply_to = self.reply_to
         if reply_to is not None:
             flags |= 0x1000
-            parts.append(pack_str8(reply_to))
+            octets = reply_to.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(reply_to),)
         message_id = self.message_id
         if message_id is not None:
             flags |= 0x2000
-            parts.append(pack_str8(message_id))
+            octets = message_id.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(message_id),)
         filename = self.filename
         if filename is not None:
             flags |= 0x4000
-            parts.append(pack_str8(filename))
+            octets = filename.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(filename),)
         timestamp = self.timestamp
         if timestamp is not None:
             flags |= 0x8000
@@ -1352,7 +1387,9 @@ class FileProperties(Struct):
         cluster_id = self.cluster_id
         if cluster_id is not None:
             flags |= 0x1
-            parts.append(pack_str8(cluster_id))
+            octets = cluster_id.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(cluster_id),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -1374,7 +1411,9 @@ class FileProperties(Struct):
         else:
             found.content_encoding = None
         if flags & 0x400:
-            found.headers, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.headers = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.headers = None
         if flags & 0x800:
@@ -1465,11 +1504,15 @@ class StreamProperties(Struct):
         content_type = self.content_type
         if content_type is not None:
             flags |= 0x100
-            parts.append(pack_str8(content_type))
+            octets = content_type.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(content_type),)
         content_encoding = self.content_encoding
         if content_encoding is not None:
             flags |= 0x200
-            parts.append(pack_str8(content_encoding))
+            octets = content_encoding.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(content_encoding),)
         headers = self.headers
         if headers is not None:
             flags |= 0x400
@@ -1503,7 +1546,9 @@ class StreamProperties(Struct):
         else:
             found.content_encoding = None
         if flags & 0x400:
-            found.headers, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.headers = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.headers = None
         if flags & 0x800:
@@ -1576,7 +1621,9 @@ class ConnectionStart(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.server_properties, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.server_properties = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.server_properties = None
         if flags & 0x200:
@@ -1642,7 +1689,9 @@ class ConnectionStartOk(Control):
         mechanism = self.mechanism
         if mechanism is not None:
             flags |= 0x200
-            parts.append(pack_str8(mechanism))
+            octets = mechanism.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(mechanism),)
         response = self.response
         if response is not None:
             flags |= 0x400
@@ -1650,7 +1699,9 @@ class ConnectionStartOk(Control):
         locale = self.locale
         if locale is not None:
             flags |= 0x800
-            parts.append(pack_str8(locale))
+            octets = locale.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(locale),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -1660,7 +1711,9 @@ class ConnectionStartOk(Control):
         flags = _read_H(data, pos)[0]
         pos += 2
         if flags & 0x100:
-            found.client_properties, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.client_properties = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.client_properties = None
         if flags & 0x200:
@@ -1983,7 +2036,9 @@ class ConnectionOpen(Control):
         virtual_host = self.virtual_host
         if virtual_host is not None:
             flags |= 0x100
-            parts.append(pack_str8(virtual_host))
+            octets = virtual_host.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(virtual_host),)
         capabilities = self.capabilities
         if capabilities is not None:
             flags |= 0x200
@@ -2169,7 +2224,9 @@ class ConnectionClose(Control):
         reply_text = self.reply_text
         if reply_text is not None:
             flags |= 0x200
-            parts.append(pack_str8(reply_text))
+            octets = reply_text.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(reply_text),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -3089,7 +3146,9 @@ class ExecutionException(Command[None]):
         else:
             found.description = None
         if flags & 0x4000:
-            found.error_info, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.error_info = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.error_info = None
         return found, pos
@@ -3138,7 +3197,9 @@ class MessageTransfer(Command[None]):
         destination = self.destination
         if destination is not None:
             flags |= 0x100
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         accept_mode = self.accept_mode
         if accept_mode is not None:
             flags |= 0x200
@@ -3266,7 +3327,9 @@ class MessageReject(Command[None]):
         text = self.text
         if text is not None:
             flags |= 0x400
-            parts.append(pack_str8(text))
+            octets = text.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(text),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -3428,7 +3491,9 @@ class MessageResume(Command[MessageResumeResult]):
         destination = self.destination
         if destination is not None:
             flags |= 0x100
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         resume_id = self.resume_id
         if resume_id is not None:
             flags |= 0x200
@@ -3532,11 +3597,15 @@ class MessageSubscribe(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         destination = self.destination
         if destination is not None:
             flags |= 0x200
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         accept_mode = self.accept_mode
         if accept_mode is not None:
             flags |= 0x400
@@ -3602,7 +3671,9 @@ class MessageSubscribe(Command[None]):
         else:
             found.resume_ttl = None
         if flags & 0x8000:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -3638,7 +3709,9 @@ class MessageCancel(Command[None]):
         destination = self.destination
         if destination is not None:
             flags |= 0x100
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -3690,7 +3763,9 @@ class MessageSetFlowMode(Command[None]):
         destination = self.destination
         if destination is not None:
             flags |= 0x100
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         flow_mode = self.flow_mode
         if flow_mode is not None:
             flags |= 0x200
@@ -3755,7 +3830,9 @@ class MessageFlow(Command[None]):
         destination = self.destination
         if destination is not None:
             flags |= 0x100
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         unit = self.unit
         if unit is not None:
             flags |= 0x200
@@ -3819,7 +3896,9 @@ class MessageFlush(Command[None]):
         destination = self.destination
         if destination is not None:
             flags |= 0x100
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -3865,7 +3944,9 @@ class MessageStop(Command[None]):
         destination = self.destination
         if destination is not None:
             flags |= 0x100
-            parts.append(pack_str8(destination))
+            octets = destination.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(destination),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -4446,15 +4527,21 @@ class ExchangeDeclare(Command[None]):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         type = self.type
         if type is not None:
             flags |= 0x200
-            parts.append(pack_str8(type))
+            octets = type.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(type),)
         alternate_exchange = self.alternate_exchange
         if alternate_exchange is not None:
             flags |= 0x400
-            parts.append(pack_str8(alternate_exchange))
+            octets = alternate_exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(alternate_exchange),)
         if self.passive:
             flags |= 0x800
         if self.durable:
@@ -4495,7 +4582,9 @@ class ExchangeDeclare(Command[None]):
         found.durable = flags & 0x1000 != 0
         found.auto_delete = flags & 0x2000 != 0
         if flags & 0x4000:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -4535,7 +4624,9 @@ class ExchangeDelete(Command[None]):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         if self.if_unused:
             flags |= 0x200
         parts[0] = _pack_H(flags)
@@ -4585,7 +4676,9 @@ class ExchangeQuery(Command[ExchangeQueryResult]):
         name = self.name
         if name is not None:
             flags |= 0x100
-            parts.append(pack_str8(name))
+            octets = name.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(name),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -4645,15 +4738,21 @@ class ExchangeBind(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x200
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         binding_key = self.binding_key
         if binding_key is not None:
             flags |= 0x400
-            parts.append(pack_str8(binding_key))
+            octets = binding_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(binding_key),)
         arguments = self.arguments
         if arguments is not None:
             flags |= 0x800
@@ -4685,7 +4784,9 @@ class ExchangeBind(Command[None]):
         else:
             found.binding_key = None
         if flags & 0x800:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -4729,15 +4830,21 @@ class ExchangeUnbind(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x200
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         binding_key = self.binding_key
         if binding_key is not None:
             flags |= 0x400
-            parts.append(pack_str8(binding_key))
+            octets = binding_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(binding_key),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -4809,15 +4916,21 @@ class ExchangeBound(Command[ExchangeBoundResult]):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         queue = self.queue
         if queue is not None:
             flags |= 0x200
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         binding_key = self.binding_key
         if binding_key is not None:
             flags |= 0x400
-            parts.append(pack_str8(binding_key))
+            octets = binding_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(binding_key),)
         arguments = self.arguments
         if arguments is not None:
             flags |= 0x800
@@ -4849,7 +4962,9 @@ class ExchangeBound(Command[ExchangeBoundResult]):
         else:
             found.binding_key = None
         if flags & 0x800:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -4925,11 +5040,15 @@ class QueueDeclare(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         alternate_exchange = self.alternate_exchange
         if alternate_exchange is not None:
             flags |= 0x200
-            parts.append(pack_str8(alternate_exchange))
+            octets = alternate_exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(alternate_exchange),)
         if self.passive:
             flags |= 0x400
         if self.durable:
@@ -4967,7 +5086,9 @@ class QueueDeclare(Command[None]):
         found.exclusive = flags & 0x1000 != 0
         found.auto_delete = flags & 0x2000 != 0
         if flags & 0x4000:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -5011,7 +5132,9 @@ class QueueDelete(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         if self.if_unused:
             flags |= 0x200
         if self.if_empty:
@@ -5065,7 +5188,9 @@ class QueuePurge(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -5114,7 +5239,9 @@ class QueueQuery(Command[QueueQueryResult]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -5273,11 +5400,15 @@ class FileConsume(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x200
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         if self.no_local:
             flags |= 0x400
         if self.no_ack:
@@ -5315,7 +5446,9 @@ class FileConsume(Command[None]):
         found.exclusive = flags & 0x1000 != 0
         found.nowait = flags & 0x2000 != 0
         if flags & 0x4000:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -5349,7 +5482,9 @@ class FileConsumeOk(Command[None]):
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -5395,7 +5530,9 @@ class FileCancel(Command[None]):
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -5446,7 +5583,9 @@ class FileOpen(Command[None]):
         identifier = self.identifier
         if identifier is not None:
             flags |= 0x100
-            parts.append(pack_str8(identifier))
+            octets = identifier.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(identifier),)
         content_size = self.content_size
         if content_size is not None:
             flags |= 0x200
@@ -5585,11 +5724,15 @@ class FilePublish(Command[None]):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         routing_key = self.routing_key
         if routing_key is not None:
             flags |= 0x200
-            parts.append(pack_str8(routing_key))
+            octets = routing_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(routing_key),)
         if self.mandatory:
             flags |= 0x400
         if self.immediate:
@@ -5597,7 +5740,9 @@ class FilePublish(Command[None]):
         identifier = self.identifier
         if identifier is not None:
             flags |= 0x1000
-            parts.append(pack_str8(identifier))
+            octets = identifier.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(identifier),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -5680,15 +5825,21 @@ class FileReturn(Command[None]):
         reply_text = self.reply_text
         if reply_text is not None:
             flags |= 0x200
-            parts.append(pack_str8(reply_text))
+            octets = reply_text.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(reply_text),)
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x400
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         routing_key = self.routing_key
         if routing_key is not None:
             flags |= 0x800
-            parts.append(pack_str8(routing_key))
+            octets = routing_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(routing_key),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -5785,7 +5936,9 @@ class FileDeliver(Command[None]):
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         delivery_tag = self.delivery_tag
         if delivery_tag is not None:
             flags |= 0x200
@@ -5795,15 +5948,21 @@ class FileDeliver(Command[None]):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x800
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         routing_key = self.routing_key
         if routing_key is not None:
             flags |= 0x1000
-            parts.append(pack_str8(routing_key))
+            octets = routing_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(routing_key),)
         identifier = self.identifier
         if identifier is not None:
             flags |= 0x2000
-            parts.append(pack_str8(identifier))
+            octets = identifier.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(identifier),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -6103,11 +6262,15 @@ class StreamConsume(Command[None]):
         queue = self.queue
         if queue is not None:
             flags |= 0x100
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x200
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         if self.no_local:
             flags |= 0x400
         if self.exclusive:
@@ -6142,7 +6305,9 @@ class StreamConsume(Command[None]):
         found.exclusive = flags & 0x800 != 0
         found.nowait = flags & 0x1000 != 0
         if flags & 0x2000:
-            found.arguments, pos = read_map(data, pos)
+            stop = pos + 4 + _read_I(data, pos)[0]
+            found.arguments = _map(data[pos + 4 : stop])
+            pos = stop
         else:
             found.arguments = None
         return found, pos
@@ -6176,7 +6341,9 @@ class StreamConsumeOk(Command[None]):
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -6222,7 +6389,9 @@ class StreamCancel(Command[None]):
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -6287,11 +6456,15 @@ class StreamPublish(Command[None]):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x100
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         routing_key = self.routing_key
         if routing_key is not None:
             flags |= 0x200
-            parts.append(pack_str8(routing_key))
+            octets = routing_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(routing_key),)
         if self.mandatory:
             flags |= 0x400
         if self.immediate:
@@ -6372,15 +6545,21 @@ class StreamReturn(Command[None]):
         reply_text = self.reply_text
         if reply_text is not None:
             flags |= 0x200
-            parts.append(pack_str8(reply_text))
+            octets = reply_text.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(reply_text),)
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x400
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         routing_key = self.routing_key
         if routing_key is not None:
             flags |= 0x800
-            parts.append(pack_str8(routing_key))
+            octets = routing_key.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(routing_key),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 
@@ -6464,7 +6643,9 @@ class StreamDeliver(Command[None]):
         consumer_tag = self.consumer_tag
         if consumer_tag is not None:
             flags |= 0x100
-            parts.append(pack_str8(consumer_tag))
+            octets = consumer_tag.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(consumer_tag),)
         delivery_tag = self.delivery_tag
         if delivery_tag is not None:
             flags |= 0x200
@@ -6472,11 +6653,15 @@ class StreamDeliver(Command[None]):
         exchange = self.exchange
         if exchange is not None:
             flags |= 0x400
-            parts.append(pack_str8(exchange))
+            octets = exchange.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(exchange),)
         queue = self.queue
         if queue is not None:
             flags |= 0x800
-            parts.append(pack_str8(queue))
+            octets = queue.encode("utf-8", "surrogateescape")
+            size = len(octets)
+            parts += (OCTETS[size], octets) if size < 256 else (pack_str8(queue),)
         parts[0] = _pack_H(flags)
         return b"".join(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from struct import Struct as _Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -31,26 +32,20 @@ _STRUCT32 = CODES["struct32"]
 
 def read_uuid(data: bytes, pos: int) -> tuple[UUID, int]:
     """Sixteen octets."""
-    import uuid
-
     octets = data[pos : pos + 16]
     if len(octets) != 16:
         raise fault("a uuid is cut off", pos)
     # As UUID(bytes=octets), which takes four times as long to find out that there are sixteen.
-    found = _new(uuid.UUID)
+    found = _new(_UUID)
     _set(found, "int", int.from_bytes(octets, "big"))
-    _set(found, "is_safe", uuid.SafeUUID.unknown)
+    _set(found, "is_safe", _UNKNOWN)
     return found, pos + 16
 
 
+_UUID: Final = uuid.UUID
+_UNKNOWN: Final = uuid.SafeUUID.unknown
 _new = object.__new__
 _set = object.__setattr__
-
-
-def read_map(data: bytes, pos: int) -> tuple[Map, int]:
-    """A map behind four octets of size."""
-    end = pos + 4 + _read_I(data, pos)[0]
-    return Map.from_wire(data[pos + 4 : end]), end
 
 
 def read_array(data: bytes, pos: int) -> tuple[list[Any], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from .._record import record
 from ..observer import Observed
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from .values import Struct32
-
-    _S = TypeVar("_S", bound=Struct)
-else:
-    _S = TypeVar("_S")
 
 
 @record
@@ -55,12 +51,18 @@ class Headers:
     @property
     def delivery_properties(self) -> DeliveryProperties | None:
         """Of the delivery: routing key, exchange, priority, time to live."""
-        return self._named(DeliveryProperties)
+        for struct in self._found or self.structs:
+            if isinstance(struct, DeliveryProperties):
+                return struct
+        return None
 
     @property
     def message_properties(self) -> MessageProperties | None:
         """Of the message: its id, content type, application headers."""
-        return self._named(MessageProperties)
+        for struct in self._found or self.structs:
+            if isinstance(struct, MessageProperties):
+                return struct
+        return None
 
     @property
     def others(self) -> tuple[Struct | Struct32, ...]:
@@ -107,13 +109,6 @@ class Headers:
             value = getattr(struct, "headers" if name == "application_headers" else name, None)
             if value is not None:
                 return value
-        return None
-
-    def _named(self, kind: type[_S]) -> _S | None:
-        found = self._found
-        for struct in self.structs if found is None else found:
-            if isinstance(struct, kind):
-                return struct
         return None
 
     def __eq__(self, other: object) -> bool:

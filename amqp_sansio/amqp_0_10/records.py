@@ -237,7 +237,7 @@ def decode_struct(data: bytes, pos: int, end: int) -> Struct | Struct32:
 def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, ...]:
     """The structs of a header segment, in their order. Raises CodecError: a type comes at most once."""
     found: list[Struct | Struct32] = []
-    codes: set[int] = set()
+    codes: list[int] = []
     while pos < end:
         if end - pos < 6:
             raise fault("a header struct is cut off", pos)
@@ -252,25 +252,22 @@ def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, 
                 code=FRAMING_ERROR,
                 rule="0-10/wire/header-any-order",
             )
-        codes.add(code)
+        codes.append(code)
         kind = STRUCTS.get(code)
+        pos += 6
         if kind is None:
-            found.append(Struct32(code, data[pos + 6 : stop]))
+            found.append(Struct32(code, data[pos:stop]))
         else:
-            found.append(_decode_at(kind, data, pos + 6, stop))
+            try:
+                struct, at = kind._unpack(data, pos, stop)
+            except (StructError, IndexError, CodecError):
+                struct, at = kind.decode(data, pos, stop), stop  # says what's wrong
+            if at != stop:
+                struct = kind.decode(data, pos, stop)
+            struct.wire = data[pos:stop]
+            found.append(struct)
         pos = stop
     return tuple(found)
-
-
-def _decode_at(kind: type[Struct], data: bytes, pos: int, end: int) -> Struct:
-    try:
-        struct, stop = kind._unpack(data, pos, end)
-    except (StructError, IndexError, CodecError):
-        return kind.decode(data, pos, end)  # says what's wrong
-    if stop != end:
-        return kind.decode(data, pos, end)
-    struct.wire = data[pos:end]
-    return struct
 
 
 def encode_headers(structs: tuple[Struct | Struct32, ...]) -> bytes:

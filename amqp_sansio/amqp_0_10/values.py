@@ -101,6 +101,9 @@ class Struct32:
         return Struct32, (self.code, self.octets)
 
 
+_new = object.__new__
+
+
 class Map(Mapping[str, Any]):
     """A map over its octets: decoded on first access, order and wire types kept, written again octet by octet.
 
@@ -124,7 +127,7 @@ class Map(Mapping[str, Any]):
     @classmethod
     def from_wire(cls, raw: bytes) -> Map:
         """The map whose octets behind the size are `raw`."""
-        found = cls.__new__(cls)
+        found = _new(cls)
         found.raw = raw
         found._found = None
         return found

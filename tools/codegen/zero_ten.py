@@ -28,8 +28,9 @@ _PYTHON = {
     "sequence-set": "SequenceSet", "byte-ranges": "ByteRanges", "fragments": "bytes",
 }  # fmt: skip
 _HELPERS = (
+    "OCTETS",
     "pack_array", "pack_byte_ranges", "pack_map", "pack_sequence_set", "pack_str8", "pack_str16", "pack_struct32",
-    "pack_vbin8", "pack_vbin16", "pack_vbin32", "read_array", "read_byte_ranges", "read_map", "read_sequence_set",
+    "pack_vbin8", "pack_vbin16", "pack_vbin32", "read_array", "read_byte_ranges", "read_sequence_set",
     "read_struct32", "read_uuid", "read_xid",
 )  # fmt: skip
 _BOTH = ("client", "server")
@@ -265,7 +266,7 @@ def _module(records: list[Record], digest: str) -> str:
         ],
         ")",
         "from .records import COMMANDS, CONTROLS, STRUCTS, Command, Control, Struct",
-        "from .values import Datetime",
+        "from .values import Datetime, Map",
         "",
         "if TYPE_CHECKING:",
         "    from collections.abc import Mapping, Sequence",
@@ -274,6 +275,7 @@ def _module(records: list[Record], digest: str) -> str:
         "    from .sequence_set import ByteRanges, SequenceSet",
         "",
         "_new = object.__new__",
+        "_map = Map.from_wire",
     ]  # fmt: skip
     for form in "BHIQq":
         lines += [
@@ -417,6 +419,13 @@ def _packing(record: Record) -> list[str]:
         lines.append(f"        if {field.name} is not None:")
         if record.pack:
             lines.append(f"            flags |= 0x{_flag(field, record.pack):X}")
+        if field.kind == "str8":
+            lines += [
+                f'            octets = {field.name}.encode("utf-8", "surrogateescape")',
+                "            size = len(octets)",
+                f"            parts += (OCTETS[size], octets) if size < 256 else (pack_str8({field.name}),)",
+            ]
+            continue
         lines.append(f"            parts.append({_written(field)})")
     if record.pack:
         form = {1: "B", 2: "H", 4: "I"}[record.pack]
@@ -491,8 +500,14 @@ def _read_field(field: Field) -> list[str]:
             f"found.{name} = {inner}.decode(data, pos + 2, stop)",
             "pos = stop",
         ]
+    if kind == "map":
+        return [
+            "stop = pos + 4 + _read_I(data, pos)[0]",
+            f"found.{name} = _map(data[pos + 4 : stop])",
+            "pos = stop",
+        ]
     reader = {
-        "uuid": "read_uuid", "map": "read_map", "array": "read_array", "struct32": "read_struct32",
+        "uuid": "read_uuid", "array": "read_array", "struct32": "read_struct32",
         "sequence-set": "read_sequence_set", "byte-ranges": "read_byte_ranges",
     }[kind]  # fmt: skip
     return [f"found.{name}, pos = {reader}(data, pos)"]
