@@ -75,7 +75,8 @@ class Acceptor:
     """Finds out what a new client speaks: octets in, then an `Accepted` connection or a `Refused` header.
 
     `configs` has a server configuration for each version to be spoken, the preferred version first. A client that asks
-    for TLS inside of 1.0 is refused unless the configuration for 1.0 has `tls`.
+    for TLS inside of 1.0 is refused unless the configuration for 1.0 has `tls`. The mapping is kept, and asked for no
+    more than the version that a client wants, whose engine is loaded then.
 
     >>> from amqp_sansio.amqp_0_9_1 import Config
     >>> acceptor = Acceptor({AMQP_0_9_1: Config()})
@@ -89,9 +90,7 @@ class Acceptor:
     def __init__(self, configs: Mapping[Version, Any]) -> None:
         if not configs:
             raise ValueError("Acceptor needs a configuration for at least one version")
-        for version in configs:
-            _server_of(version)
-        self._configs = dict(configs)
+        self._configs = configs
         self._data = b""
         self._now = 0.0
         self._result: Accepted | Refused | None = None

@@ -17,15 +17,16 @@ from .bookkeeping import ChannelState
 from .config import announces
 from .frames import OVERHEAD, body_frames, header_frame, method_frame
 from .returns import Returns
+from .sending import backlog, check_backlog, check_frame, encode, locally, send_frames, too_large
 from .states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
 from .states import Channel as State
 from .states import Connection as ConnectionState
-from .violation import RESOURCE_ERROR, Violation, misuse
+from .violation import misuse
 
 if TYPE_CHECKING:
     from ..events import CloseReport
     from ._methods import BasicGet, BasicGetEmpty, BasicGetOk
-    from .bookkeeping import ContentState, Step
+    from .bookkeeping import ContentState
     from .connection import Connection
     from .events import Message
     from .method import Method
@@ -37,6 +38,11 @@ _R = TypeVar("_R", bound="Method")
 _HEADER_START: Final = Struct(">BHIHHQ").pack
 _BODY_START: Final = Struct(">cBHI").pack
 _ACK: Final = Struct(">BHIIQBB").pack
+_HEADER_REST: Final = Struct(">IIQ").pack
+_TAG: Final = Struct(">QB").pack
+_TYPE_AND_CHANNEL: Final = Struct(">BH").pack
+_BASIC: Final = 60 << 16
+"""Class 60 and weight 0, as a content header has them."""
 _ACK_ID: Final = 60 << 16 | 80
 _CACHED_PUBLISHES: Final = 256
 _ANNOUNCED: Final = {
@@ -173,10 +179,10 @@ class Channel(ChannelState):
             raise self._misuse(str(error), error.rule) from error
         frame_max = connection._frame_max
         if frame_max and (len(start) > frame_max or len(raw) + 20 > frame_max):
-            raise _too_large(connection, max(len(start), len(raw) + 20))
+            raise too_large(connection, max(len(start), len(raw) + 20))
         out = connection._out
         if out.size + size > connection.config.limits.backlog_hard:
-            raise _backlog(out.size + size, connection)
+            raise backlog(out.size + size, connection)
         handle: Handle[Any] | None = None
         if self.mode is Mode.CONFIRM:
             handle = self._expect_confirm()
@@ -231,6 +237,71 @@ class Channel(ChannelState):
             handle._complete(None)
         return handle
 
+    def forward(
+        self,
+        body: bytes,
+        raw_properties: bytes,
+        consumer_tag: str,
+        exchange: str = "",
+        routing_key: str = "",
+        redelivered: bool = False,
+    ) -> int:
+        """Server: send a message on to a consumer, its properties octet by octet; returns the delivery tag.
+
+        As `deliver`, without a handle: what the client does with it is told by `MethodReceived` alone.
+        """
+        connection = self.connection
+        frame_max = connection._frame_max
+        size = len(body)
+        out = connection._out
+        limits = connection.config.limits
+        no_ack = self.consumers.get(consumer_tag)
+        unsettled = self.unsettled
+        if (
+            no_ack is None
+            or self.state is not State.OPEN
+            or connection._joint.state is not ConnectionState.OPEN
+            or self.server_content is not None
+            or self.server_stopped
+            or connection._lost
+            or connection.role is not Side.SERVER
+            or (size > frame_max - OVERHEAD and frame_max)
+            or out.size + size > limits.backlog_hard
+            or (not no_ack and len(unsettled) >= limits.unsettled)
+        ):
+            return self._forward(body, raw_properties, consumer_tag, exchange, routing_key, redelivered)
+        number = self.number
+        key = (number, consumer_tag, exchange, routing_key)
+        found = connection._deliver_cache.get(key)
+        if found is None:
+            # The general step refuses what can't stand in a deliver, once for all that are alike.
+            tag = self._forward(body, raw_properties, consumer_tag, exchange, routing_key, redelivered)
+            self._remember_delivery(key)
+            return tag
+        begin, end = found
+        properties_size = len(raw_properties)
+        if properties_size + 20 > frame_max and frame_max:
+            raise too_large(connection, properties_size + 20)
+        self.last_tag = tag = self.last_tag + 1
+        if not no_ack:
+            unsettled[tag] = None
+        header = _HEADER_REST(12 + properties_size, _BASIC, size)
+        head = begin, _TAG(tag, redelivered), end, header, raw_properties
+        if size > 8192:
+            piece = b"".join((*head, _BODY_START(b"\xce", 3, number, size)))
+            out.parts += (piece, body, b"\xce")
+            out.size += len(piece) + size + 1
+        else:
+            if size:
+                piece = b"".join((*head, _BODY_START(b"\xce", 3, number, size), body, b"\xce"))
+            else:
+                piece = b"".join((*head, b"\xce"))
+            out.parts.append(piece)
+            out.size += len(piece)
+        if out.size > limits.backlog_high and not connection._paused_sending:
+            connection._pause_sending()
+        return tag
+
     def begin(self, method: Method, properties: Properties, size: int) -> Handle[Any] | None:
         """Begin content of `size` octets that `continue_body` supplies.
 
@@ -244,17 +315,17 @@ class Channel(ChannelState):
         if not 0 <= size < 1 << 64:
             raise LocalProtocolError(f"content of {size} octets; the size is a number of 64 bits without sign")
         raw = self._encode_properties(properties)
-        payload = _encode(method, connection)
-        _check_frame(connection, max(len(payload) + OVERHEAD, len(raw) + 20))
-        _check_backlog(connection, len(payload) + len(raw))
+        payload = encode(method, connection)
+        check_frame(connection, max(len(payload) + OVERHEAD, len(raw) + 20))
+        check_backlog(connection, len(payload) + len(raw))
         handle: Handle[Any] | None = None
         if method.NAME == "basic.deliver" or connection.dialect.replies[method.ID] or (
             method.NAME == "basic.publish" and self.mode is Mode.CONFIRM
         ):
             handle = Handle((self.number, connection._calls + 1))
         joint = connection._joint
-        _locally(connection, joint.step, connection.role, self.number, method, handle, False, size)
-        _locally(connection, joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
+        locally(connection, joint.step, connection.role, self.number, method, handle, False, size)
+        locally(connection, joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
         if handle is not None:
             connection._calls += 1
             if method.NAME == "basic.deliver" and self.last_tag not in self.unsettled:
@@ -272,8 +343,8 @@ class Channel(ChannelState):
         octets = data if type(data) is bytes else bytes(memoryview(data))
         if not octets:
             return
-        _check_backlog(connection, len(octets))
-        content: ContentState = _locally(connection, connection._joint.body, connection.role, self.number, len(octets))
+        check_backlog(connection, len(octets))
+        content: ContentState = locally(connection, connection._joint.body, connection.role, self.number, len(octets))
         connection._queue_octets(b"".join(body_frames(self.number, octets, connection._frame_max)))
         content.crc = crc32(octets, content.crc)
         if content.received == content.size:
@@ -394,6 +465,29 @@ class Channel(ChannelState):
         for answer in deferred or ():
             closing.answer_anyway(self.connection, self.number, answer)
 
+    def _forward(
+        self, body: bytes, raw: bytes, consumer_tag: str, exchange: str, routing_key: str, redelivered: bool
+    ) -> int:
+        """The general step of `forward`."""
+        tag = self.last_tag + 1
+        method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
+        self._transmit(method, None, BasicProperties.from_wire(raw, self.connection._tables), body)
+        return tag
+
+    def _remember_delivery(self, key: tuple[int, str, str, str]) -> None:
+        """Keep what stands around tag and flag in a delivery's method frame, up to the size of the header frame."""
+        number, consumer_tag, exchange, routing_key = key
+        connection = self.connection
+        frame = method_frame(
+            number, BasicDeliver(consumer_tag, 0, False, exchange, routing_key).encode(connection._tables)
+        )
+        # Class and method, the size of the consumer tag, and the tag itself.
+        at = 7 + 5 + frame[11]
+        cache = connection._deliver_cache
+        if len(cache) >= _CACHED_PUBLISHES:
+            cache.clear()
+        cache[key] = frame[:at], frame[at + 9 :] + _TYPE_AND_CHANNEL(2, number)
+
     def _refuse_publish(self) -> None:
         self._check()
         if self.connection.role is not Side.CLIENT:
@@ -466,8 +560,8 @@ class Channel(ChannelState):
         body = bytes(memoryview(body)) if body else b""
         raw = self._encode_properties(properties)
         connection = self.connection
-        _check_frame(connection, len(raw) + 20)
-        _check_backlog(connection, len(body))
+        check_frame(connection, len(raw) + 20)
+        check_backlog(connection, len(body))
         content = b"".join(
             (
                 header_frame(self.number, method.CLASS_ID, len(body), raw),
@@ -488,64 +582,3 @@ class ChannelZero(Channel):
 
     def _check(self) -> None:
         self.connection._check_open()
-
-
-def send_frames(
-    connection: Connection,
-    number: int,
-    method: Method,
-    token: object,
-    content: bytes | None,
-    size: int | None = None,
-) -> None:
-    """Step the tables with one whole method and queue it and its encoded content of `size` octets; all or nothing."""
-    payload = _encode(method, connection)
-    _check_frame(connection, len(payload) + OVERHEAD)
-    _check_backlog(connection, len(payload))
-    step: Step = _locally(connection, connection._joint.step, connection.role, number, method, token, True, size)
-    frame = method_frame(number, payload)
-    connection._queue_octets(frame + content if content is not None else frame)
-    closing.settle_deliveries(connection, step)
-
-
-def _encode(method: Method, connection: Connection) -> bytes:
-    try:
-        return method.encode(connection._tables)
-    except CodecError as error:
-        raise misuse(connection.dialect.version, str(error), error.rule) from error
-
-
-def _locally(connection: Connection, step: Any, *arguments: Any) -> Any:
-    """Step the tables with what this end sends; a violation is the caller's."""
-    try:
-        return step(*arguments)
-    except Violation as violation:
-        kind = LimitExceeded if violation.code == RESOURCE_ERROR else LocalProtocolError
-        raise misuse(connection.dialect.version, violation.text, violation.rule, kind) from None
-
-
-def _check_frame(connection: Connection, size: int) -> None:
-    frame_max = connection._frame_max
-    if frame_max and size > frame_max:
-        raise _too_large(connection, size)
-
-
-def _too_large(connection: Connection, size: int) -> LocalProtocolError:
-    return misuse(
-        connection.dialect.version,
-        f"a frame of {size} octets, {connection._frame_max} are agreed; "
-        "methods and properties can't be cut, make them smaller",
-        "wire/frame-oversize-send",
-    )
-
-
-def _check_backlog(connection: Connection, size: int) -> None:
-    if connection._out.size + size > connection.config.limits.backlog_hard:
-        raise _backlog(connection._out.size + size, connection)
-
-
-def _backlog(size: int, connection: Connection) -> LimitExceeded:
-    return LimitExceeded(
-        f"{size} octets would wait to be sent, Limits.backlog_hard allows {connection.config.limits.backlog_hard}; "
-        "stop at SendPaused"
-    )

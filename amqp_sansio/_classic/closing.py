@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..endpoint import CloseHint
+from ..endpoint import CloseHint, Side
 from ..errors import CodecError, EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
 from ..events import Abandoned, By, Closed, CloseReport, Failed, Handle, Settled
 from . import hints
@@ -58,9 +58,12 @@ def close_connection(connection: Connection, code: int, text: str, cause: Method
         end_connection(connection, report, CloseHint.CLOSE_NOW)
 
 
-def send_close(connection: Connection, report: CloseReport) -> None:
-    """Queue connection.close; what the peer still sends is dropped until it answers. Raises LocalProtocolError."""
-    payload, close = _encode_close(connection, "connection.close", report)
+def send_close(connection: Connection, report: CloseReport, text: str = "") -> None:
+    """Queue connection.close; what the peer still sends is dropped until it answers. Raises LocalProtocolError.
+
+    `text` is what the peer is told; "" for what the report says.
+    """
+    payload, close = _encode_close(connection, "connection.close", report, text)
     connection._joint.step(connection.role, 0, close)
     connection._queue_octets(method_frame(0, payload))
     connection._waiting_for = None
@@ -77,21 +80,23 @@ def close_channel(channel: Channel, code: int, text: str, cause: Method | None) 
         _send_channel_close(channel, CloseReport(By.LOCAL, code, text, *_ids(cause)))
 
 
-def _send_channel_close(channel: Channel, report: CloseReport) -> None:
+def _send_channel_close(channel: Channel, report: CloseReport, text: str = "") -> None:
     connection = channel.connection
-    payload, close = _encode_close(connection, "channel.close", report)
+    payload, close = _encode_close(connection, "channel.close", report, text)
     connection._joint.step(connection.role, channel.number, close)
     connection._joint.drop_contents(channel)
     connection._queue_octets(method_frame(channel.number, payload))
     channel.report = report
 
 
-def _encode_close(connection: Connection, name: str, report: CloseReport) -> tuple[bytes, Method]:
+def _encode_close(
+    connection: Connection, name: str, report: CloseReport, text: str = ""
+) -> tuple[bytes, Method]:
     if not report.code:
         raise misuse(
             connection.dialect.version, f"{name} needs a reply code", "domain/reply-code.notnull"
         )
-    text = report.text or connection.dialect.codes.get(report.code, ("closed", True))[0]
+    text = text or report.text or connection.dialect.codes.get(report.code, ("closed", True))[0]
     close: Method = connection.dialect.named[name](
         report.code, _shorten(text), report.class_id, report.method_id
     )
@@ -228,6 +233,7 @@ def end_connection(connection: Connection, report: CloseReport, hint: CloseHint)
     connection._paused_sending = False
     connection._buffer.clear()
     connection._publish_cache.clear()
+    connection._deliver_cache.clear()
     if connection._close_hint is CloseHint.KEEP:
         connection._close_hint = hint
     if hint is CloseHint.CLOSE_NOW:
@@ -270,11 +276,19 @@ def fail(connection: Connection, violation: Violation) -> None:
         rule=rule,
     )
     if in_channel and channel is not None:
-        _send_channel_close(channel, report)
+        _send_channel_close(channel, report, _words(connection, violation))
     elif code == SILENT:
         end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
     else:
-        send_close(connection, report)
+        send_close(connection, report, _words(connection, violation))
+
+
+def _words(connection: Connection, violation: Violation) -> str:
+    """What the peer is told: clients look for the code's name, with which every text of RabbitMQ begins."""
+    name = connection.dialect.codes.get(violation.code, ("", True))[0]
+    if connection.role is not Side.SERVER or not name:
+        return violation.text
+    return f"{name.replace('-', '_').upper()} - {violation.text}"
 
 
 def settle_deliveries(connection: Connection, step: Step) -> None:

@@ -20,12 +20,13 @@ from ..events import (
 from ..versions import AMQP_0_9_1, Version
 from . import closing, handshake, receiving
 from .bookkeeping import ChannelState
-from .channel import Channel, ChannelZero, send_frames
+from .channel import Channel, ChannelZero
 from .config import Config, check_config
 from .dialect import default_dialect
 from .fast import LONGEST_DELIVER, fast_event
 from .frames import HEARTBEAT_FRAME, OVERHEAD
 from .joint import BEFORE_OPEN, Joint
+from .sending import send_frames
 from .states import Connection as State
 from .table import Table
 from .violation import misuse
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from ..events import Event
     from ..sasl import ScramKeys
+    from ._methods import BasicProperties
     from .dialect import Dialect
     from .method import Method
 
@@ -59,13 +61,15 @@ class Connection(Edge["Config"]):
     """
 
     VERSION: ClassVar[Version] = AMQP_0_9_1
-    SCHEMA: ClassVar[int] = 2
+    SCHEMA: ClassVar[int] = 3
 
     __slots__ = (
         "_begins",
         "_body_max",
         "_calls",
         "_channels",
+        "_checked",
+        "_deliver_cache",
         "_frame_max",
         "_free_from",
         "_full_channel",
@@ -75,6 +79,7 @@ class Connection(Edge["Config"]):
         "_offered",
         "_other_max",
         "_publish_cache",
+        "_publishes",
         "_quick",
         "_routes",
         "_sasl",
@@ -116,8 +121,11 @@ class Connection(Edge["Config"]):
         if self._validate is None:
             self._validate = role is Side.SERVER
         self._publish_cache: dict[tuple[object, ...], bytes] = {}
+        self._deliver_cache: dict[tuple[int, str, str, str], tuple[bytes, bytes]] = {}
+        self._publishes: dict[bytes, tuple[str, str, bool, bool]] = {}
+        self._checked: dict[bytes, BasicProperties] = {}
         self._begins: dict[bytes, tuple[int, int, str]] = {}
-        self._routes: dict[bytes, tuple[str, str]] = {}
+        self._routes: dict[bytes, tuple[str, str, int]] = {}
         self._unit_channel = self._unit_method = 0
         self._started = self._insisted = False
         limits = config.limits
@@ -364,6 +372,9 @@ class Connection(Edge["Config"]):
         # What the caches hold is made anew, and what the unit at hand was is of no use any more.
         state = super()._kept()
         state["_publish_cache"] = {}
+        state["_deliver_cache"] = {}
+        state["_publishes"] = {}
+        state["_checked"] = {}
         state["_begins"] = {}
         state["_routes"] = {}
         state["_unit_channel"] = state["_unit_method"] = 0

@@ -17,7 +17,8 @@ from ..errors import CodecError
 from ..events import NEED_DATA, Settled
 from ._methods import BasicDeliver, BasicProperties
 from .bookkeeping import ACCEPTED, ContentState, take_up_to
-from .events import Delivery, Published
+from .events import Delivery
+from .fast_server import acknowledged, published
 from .frames import GATHERED
 from .receiving import settle_confirms
 from .states import Channel as ChannelStates
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 _new: Final = object.__new__
 _METHOD: Final = Struct(">BHII").unpack_from
 _TAG: Final = Struct(">QB").unpack_from
-_HEADER: Final = Struct(">IIIQ").unpack_from
 _HEADER_REST: Final = Struct(">IIQ").unpack_from
 _BODY: Final = Struct(">II").unpack_from
 _SIZE: Final = Struct(">I").unpack_from
@@ -74,10 +74,12 @@ def fast_event(connection: Connection) -> Event | Signal | None:
             route = connection._routes.get(data[stop + 9 : end + 4])
             if route is None:
                 route = _remember_route(connection, data, stop + 9, end, number)
+            exchange, routing_key, header_number = route
             size_2, content_class, body_size = _HEADER_REST(data, end + 4)
             header_end = end + 8 + size_2
             if (
                 content_class != _BASIC
+                or header_number != number
                 or redelivered > 1
                 or not tag
                 or size_2 < 14
@@ -89,7 +91,7 @@ def fast_event(connection: Connection) -> Event | Signal | None:
                 if last >= len(data):
                     if data[header_end] != 0xCE or body_size <= GATHERED:
                         return None
-                    method = BasicDeliver(consumer_tag, tag, redelivered == 1, route[0], route[1])
+                    method = BasicDeliver(consumer_tag, tag, redelivered == 1, exchange, routing_key)
                     raw = data[end + 20 : header_end]
                     return _long_delivery(connection, number, method, raw, body_size, header_end)
                 follows, size_3 = _BODY(data, header_end)
@@ -136,7 +138,8 @@ def fast_event(connection: Connection) -> Event | Signal | None:
             slot.consumer_tag = consumer_tag
             slot.delivery_tag = tag
             slot.redelivered = redelivered == 1
-            slot.exchange, slot.routing_key = route
+            slot.exchange = exchange
+            slot.routing_key = routing_key
             slot.body = body
             slot.raw_properties = raw = data[end + 20 : header_end]
             slot.tables = tables = connection._tables
@@ -145,10 +148,12 @@ def fast_event(connection: Connection) -> Event | Signal | None:
         kind, number, size, method_id = _METHOD(data, pos)
         if kind != 1:
             return _last_body(connection, number) if kind == 3 else None
-        if method_id == _ACK_ID:
-            return _confirm(connection, number, size, data, pos)
+        if connection.role is _CLIENT:
+            return _confirm(connection, number, size, data, pos) if method_id == _ACK_ID else None
         if method_id == _PUBLISH:
-            return _published(connection, number, size, data, pos)
+            return published(connection, number, size, data, pos)
+        if method_id == _ACK_ID:
+            return acknowledged(connection, number, size, data, pos)
     except (StructError, IndexError, UnicodeDecodeError, CodecError):
         return None
     return None
@@ -171,13 +176,13 @@ def _remember_begin(connection: Connection, data: bytes, pos: int, stop: int) ->
     return begin
 
 
-def _remember_route(connection: Connection, data: bytes, at: int, end: int, number: int) -> tuple[str, str]:
-    """Exchange and routing key of a deliver, which end at `end`; kept by their octets and the begin of the header frame
-    that follows."""
+def _remember_route(connection: Connection, data: bytes, at: int, end: int, number: int) -> tuple[str, str, int]:
+    """Exchange and routing key of a deliver, which end at `end`, and the channel of the header frame that follows; kept
+    by their octets and the begin of that frame."""
     stop = at + 1 + data[at]
     if stop + 1 + data[stop] != end or _SIZE(data, end)[0] != _HEADER_FOLLOWS | number:
         raise IndexError(end)
-    route = data[at + 1 : stop].decode(), data[stop + 1 : end].decode()
+    route = data[at + 1 : stop].decode(), data[stop + 1 : end].decode(), number
     if end - at <= _LONGEST_KEPT:
         kept = connection._routes
         if len(kept) >= _KEPT_NAMES:
@@ -298,8 +303,7 @@ def _confirm(connection: Connection, number: int, size: int, data: bytes, pos: i
     tag, multiple, end = _ACK(data, pos + 11)
     channel: Any = connection._channels.get(number)
     if (
-        connection.role is not Side.CLIENT
-        or size != 13
+        size != 13
         or end != 0xCE
         or multiple > 1
         or channel is None
@@ -326,58 +330,3 @@ def _confirm(connection: Connection, number: int, size: int, data: bytes, pos: i
     connection._buffer.pos = pos + 21
     settle_confirms(connection, channel, settled, ACCEPTED)
     return connection._events.popleft()
-
-
-def _published(connection: Connection, number: int, size: int, data: bytes, pos: int) -> Event | None:
-    """basic.publish from the client, whole, with one body frame or none."""
-    if connection.role is not Side.SERVER:
-        return None
-    end = pos + 7 + size
-    at = pos + 14 + data[pos + 13]
-    exchange = data[pos + 14 : at].decode()
-    stop = at + 1 + data[at]
-    routing_key = data[at + 1 : stop].decode()
-    bits = data[stop]
-    if stop + 1 != end or bits > 3 or data[pos + 11] or data[pos + 12]:
-        return None
-    follows, size_2, content_class, body_size = _HEADER(data, end)
-    header_end = end + 8 + size_2
-    if follows != _HEADER_FOLLOWS | number or content_class != _BASIC or size_2 < 14:
-        return None
-    body = b""
-    last = header_end
-    if body_size:
-        follows, size_3 = _BODY(data, header_end)
-        last = header_end + 8 + body_size
-        if follows != _BODY_FOLLOWS | number or size_3 != body_size or size_3 > connection._body_max:
-            return None
-    if data[header_end] != 0xCE or data[last] != 0xCE:
-        return None
-    if body_size:
-        body = data[header_end + 8 : last]
-    channel: Any = connection._channels.get(number)
-    joint = connection._joint
-    if (
-        channel is None
-        or channel.state is not _OPEN
-        or joint.state is not _CONNECTION_OPEN
-        or channel.client_content is not None
-        or size > connection._other_max
-        or size_2 > connection._other_max
-        or connection._unusual
-        or (joint.bodies and joint.bodies + body_size > joint.limits.bodies)
-    ):
-        return None
-    raw = data[end + 20 : header_end]
-    if connection._validate:
-        connection.dialect.properties[60].from_wire(raw, connection._tables).check()
-    count = 0
-    if channel.mode is Mode.CONFIRM:
-        if len(channel.unconfirmed) >= joint.limits.unconfirmed:
-            return None
-        count = channel.publish_count = channel.publish_count + 1
-        channel.unconfirmed[count] = None
-    connection._buffer.pos = last + 1
-    return Published(
-        number, exchange, routing_key, bits & 1 == 1, bits & 2 == 2, body, raw, connection._tables, count
-    )

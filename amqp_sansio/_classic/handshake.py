@@ -22,11 +22,11 @@ from ..events import (
 )
 from ..versions import AMQP_0_8
 from . import closing, hints
-from .channel import send_frames
 from .config import CAPABILITIES, announces
 from .events import Redirected
 from .frames import OVERHEAD
 from .joint import CHANNEL_MAX, MIN_FRAME_MAX
+from .sending import send_frames
 from .states import Connection as State
 from .table import Table
 from .violation import ACCESS_REFUSED, SILENT, Violation, misuse

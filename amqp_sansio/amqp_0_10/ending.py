@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .knowledge import SessionState
     from .records import Command
     from .session import Session
-    from .violation import Violation
+    from .violation import DetachCode, Violation
 
 _LONGEST_TEXT: Final = 2048
 """Characters of a description that an exception carries."""
@@ -232,6 +232,17 @@ def _give_up(session: Session, handles: list[Handle[object]], report: CloseRepor
         session._connection._events.append(Abandoned(tuple(handles), report))
 
 
+def let_go(session: Session, code: DetachCode) -> None:
+    """This end gives up its attachment: the session is attached elsewhere (rule session.attach/one-transport)."""
+    if session._report is not None:
+        return
+    text = f"session {session.name!r} was taken to another transport"
+    if session._attachment is Attachment.ATTACHED and session._connection.is_open and not session._connection._lost:
+        attaching.send(session, SessionDetached(session.name, code.value))
+        attaching.step_own(session, "detached")
+    end(session, CloseReport(By.LOCAL, code.value, text))
+
+
 def connection_ended(connection: Connection, report: CloseReport) -> None:
     """The connection is over: so are the attachments of its sessions, and what isn't kept longer."""
     for session in list(connection._sessions.values()):
@@ -258,4 +269,5 @@ __all__ = [
     "fail_here",
     "failed_by_peer",
     "leave",
+    "let_go",
 ]

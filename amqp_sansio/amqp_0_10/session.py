@@ -31,6 +31,7 @@ from .frames import FRAME_HEADER_SIZE, MIN_MAX_FRAME_SIZE
 from .message import Message
 from .sequence_set import SequenceSet
 from .states import Attachment
+from .violation import DetachCode
 
 if TYPE_CHECKING:
     from ..events import CloseReport
@@ -306,6 +307,13 @@ class Session:
         self._check()
         attaching.send(self, SessionDetach(self.name))
         attaching.step_own(self, "detach")
+
+    def let_go(self, code: DetachCode = DetachCode.SESSION_BUSY) -> None:
+        """Leave the channel at once, without the peer's answer: the session goes on elsewhere (session.attach, force).
+
+        `SessionClosed` follows; `detached_state()` has what is known already.
+        """
+        ending.let_go(self, code)
 
     def close(self) -> None:
         """Leave the session for good, and the peer too: nothing of it is kept (part 1 section 3.6.4).

@@ -201,10 +201,10 @@ class Resource:
         return link  # type: ignore[no-any-return]
 
     def _partial(self, transaction: Transaction) -> bool:
-        """Whether a delivery under way names the transaction."""
+        """Whether a posting under way names the transaction; of what is acquired, the discharge decides (4.4.3)."""
         for channel in self.connection.sessions:
             for link in self.connection.session(channel).links:
-                current = link.current
+                current = link.current if link.ROLE else None
                 state = None if current is None else current.states[link.sender]
                 if isinstance(state, TransactionalState) and state.txn_id == transaction.txn_id:
                     return True

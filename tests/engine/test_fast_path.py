@@ -14,7 +14,7 @@ from amqp_sansio import Failed, Limits, Signal, Version
 from amqp_sansio._classic import connection as engine
 from amqp_sansio._classic import fast
 from amqp_sansio._classic.connection import Connection
-from amqp_sansio.amqp_0_9_1 import BasicProperties
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
 from amqp_sansio.endpoint import Side
 from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
 from tests.support.facing import BOTH_VERSIONS, Facing, body, header
@@ -157,6 +157,31 @@ def test_a_method_above_the_limit_is_refused_by_both(version: Version, shortcut:
             facing.feed(deliver)
     (failed,) = facing.of(Failed)
     assert failed.error.code == 501
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("shortcut", [True, False])
+def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Version, shortcut: bool) -> None:
+    """Content of two channels may be mixed, and their routes be the same."""
+    facing = Facing.opened(version, Side.CLIENT, 2)
+    for number in (1, 2):
+        method = facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True)
+        facing.end.channel(number).call(method)
+
+    def deliver(number: int, tag: int) -> bytes:
+        return facing.method("basic.deliver", number, consumer_tag="c", delivery_tag=tag, routing_key="r")
+
+    # The first is the one whose route is remembered.
+    arrivals = (
+        deliver(1, 1) + header(1, 60, 0) + deliver(1, 2),
+        deliver(2, 1) + header(1, 60, 0) + header(2, 60, 0),
+    )
+    if shortcut:
+        facing.feed(*arrivals)
+    else:
+        with without_shortcut():
+            facing.feed(*arrivals)
+    assert [(each.channel, each.delivery_tag) for each in facing.of(Delivery)] == [(1, 1), (1, 2), (2, 1)]
 
 
 def test_the_shortcut_is_taken() -> None:
