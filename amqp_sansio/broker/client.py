@@ -1,0 +1,199 @@
+"""Client: the octet-side of one connection to a Hub, which finds out what version it speaks (`Endpoint`'s edge)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..endpoint import CloseHint, Side
+from ..events import NEED_DATA, Signal
+from ..negotiation import HEADER_SIZE, Acceptor, Refused
+from .commands import SetWindow
+from .fronts import front_for
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from ..events import CloseReport
+    from ..versions import Version
+    from .front import Front
+    from .hub import Hub
+
+
+class Client:
+    """An `Endpoint` whose events the broker takes itself: `next_event()` does all there is to do, and returns a Signal.
+
+    `version` is None until the protocol header has come.
+    """
+
+    __slots__ = (
+        "_acceptor", "_close_hint", "_patience", "_refusal", "front", "hub", "is_secure", "number", "peer_name",
+        "version",
+    )  # fmt: skip
+
+    def __init__(self, hub: Hub, number: int, *, is_secure: bool, peer_name: str) -> None:
+        self.hub = hub
+        self.number = number
+        self.is_secure = is_secure
+        self.peer_name = peer_name
+        self.version: Version | None = None
+        self.front: Front | None = None
+        self._acceptor: Acceptor | None = Acceptor(hub.settings.configs_for(number, peer_name))
+        self._refusal = b""
+        self._close_hint = CloseHint.KEEP
+        self._patience: float | None = None
+        """When it is too late for a protocol header."""
+
+    # The edge.
+
+    @property
+    def role(self) -> Side:
+        """The server's side."""
+        return Side.SERVER
+
+    def receive_data(self, data: Buffer, now: float) -> None:
+        """Take octets that arrived at `now` (seconds on the broker's clock)."""
+        self.hub.now = max(now, self.hub.now)
+        if self.front is not None:
+            self.front.connection.receive_data(data, now)
+            return
+        acceptor = self._acceptor
+        if acceptor is None:
+            return
+        # The acceptor takes the header's octets only; the engine gets the rest.
+        acceptor.receive_data(data, now)
+        result = acceptor.result()
+        if isinstance(result, Signal):
+            return
+        self._acceptor = None
+        if isinstance(result, Refused):
+            self._refusal, self._close_hint = result.reply, CloseHint.CLOSE_WHEN_SENT
+            return
+        self.version = result.version
+        self.front = front_for(self.hub, self.number, result.version, result.connection, self)
+        self.hub.fronts[self.number] = self.front
+
+    def receive_eof(self, now: float) -> None:
+        """The client sends no more."""
+        self.hub.now = max(now, self.hub.now)
+        if self.front is not None:
+            self.front.connection.receive_eof(now)
+        else:
+            self._close_hint = CloseHint.CLOSE_NOW
+
+    def connection_lost(self, reason: str, now: float) -> None:
+        """The transport is gone."""
+        self.hub.now = max(now, self.hub.now)
+        self._acceptor = None
+        if self.front is not None:
+            self.front.connection.connection_lost(reason, now)
+        self._close_hint = CloseHint.CLOSE_NOW
+
+    def next_event(self) -> Signal:
+        """Do all that can be done with the octets that came."""
+        front = self.front
+        if front is not None:
+            front.take_events()
+            self._watch(front)
+            if self.close_hint is CloseHint.CLOSE_NOW:
+                self.hub.forget(self.number)
+        elif self._close_hint is CloseHint.CLOSE_NOW:
+            self.hub.forget(self.number)
+        return NEED_DATA
+
+    def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
+        """The octets to write now."""
+        self.hub.now = max(now, self.hub.now)
+        front = self.front
+        if front is None:
+            if self._patience is None:
+                self._patience = now + self.hub.settings.any_config.handshake_timeout
+            data, self._refusal = self._refusal[:max_bytes], self._refusal[len(self._refusal[:max_bytes]) :]
+            return data
+        octets: bytes = front.connection.data_to_send(now, max_bytes)
+        self._watch(front)
+        return octets
+
+    def handle_timeout(self, now: float) -> None:
+        """Heartbeats, silence, openings and closings that take too long."""
+        self.hub.now = max(now, self.hub.now)
+        if self.front is not None:
+            if self.hub.is_blocked and self.front.publishes:
+                # Nothing of it is read, so that its silence doesn't count.
+                self.front.connection.receive_data(b"", now)
+            self.front.connection.handle_timeout(now)
+        elif self._patience is not None and now >= self._patience:
+            self._acceptor, self._close_hint = None, CloseHint.CLOSE_NOW
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `handle_timeout` is to be called."""
+        if self.front is None:
+            return None if self._acceptor is None else self._patience
+        deadline: float | None = self.front.connection.next_deadline
+        return deadline
+
+    @property
+    def receive_budget(self) -> int:
+        """The octets that may still be given; 0 while the broker is full and this client publishes."""
+        front = self.front
+        if front is None:
+            return HEADER_SIZE if self._acceptor is not None else 0
+        if self.hub.is_blocked and front.publishes:
+            return 0
+        budget: int = front.connection.receive_budget
+        return budget
+
+    @property
+    def close_hint(self) -> CloseHint:
+        """Whether the transport is to be closed."""
+        if self.front is None or self._close_hint is CloseHint.CLOSE_NOW:
+            return self._close_hint
+        hint: CloseHint = self.front.connection.close_hint
+        return hint
+
+    @property
+    def send_backlog(self) -> int:
+        """Octets that wait to be written."""
+        if self.front is None:
+            return len(self._refusal)
+        backlog: int = self.front.connection.send_backlog
+        return backlog
+
+    def shut_down(self, text: str) -> None:
+        """The broker ends."""
+        if self.front is None:
+            self._acceptor, self._close_hint = None, CloseHint.CLOSE_NOW
+        else:
+            self.front.shut_down(text)
+        self.hub.touch(self.number)
+
+    # What adapters read of every core.
+
+    @property
+    def report(self) -> CloseReport | None:
+        """Why the connection ended, once it has; None for one that never spoke a version."""
+        report: CloseReport | None = None if self.front is None else self.front.connection.report
+        return report
+
+    @property
+    def config(self) -> Any:
+        """The configuration of its engine, or one of those that it may get."""
+        return self.front.connection.config if self.front is not None else self.hub.settings.any_config
+
+    # Inside.
+
+    def _watch(self, front: Front) -> None:
+        """Let more through when the client has read most of what it got; till then it waits in the queues."""
+        left = front.gate.octets
+        limits = self.hub.settings.limits
+        if left is None or left > limits.backlog_high // 2:
+            return
+        backlog = front.connection.send_backlog
+        if backlog <= limits.backlog_low:
+            self.hub.apply(SetWindow(front.gate, None, limits.backlog_high - backlog))
+            self.hub.settle()
+            front.caught_up()
+            self.hub.touch(self.number)
+
+
+__all__ = ["Client"]

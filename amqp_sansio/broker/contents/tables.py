@@ -1,0 +1,144 @@
+"""Field tables of any dialect: values made to fit what its tables hold, entries exchanged octet by octet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from struct import Struct
+from typing import Any, Final, cast
+
+from ..._classic.table import SYNTAX_ERROR, Table, Timestamp, Typed, check_table
+from ..._classic.table_rules import TableRules, name_fault
+from ...errors import CodecError
+
+_READ_U32: Final = Struct(">I").unpack_from
+_LONGEST: Final = 255
+_NARROW: Final = 1 << 31
+_WIDE: Final = 1 << 63
+
+_NOTHING: Final = Typed("", None)
+"""Stands for a value that tables of the dialect can't hold in any way."""
+
+
+def spans(raw: bytes, rules: TableRules) -> Iterator[tuple[str, int, int]]:
+    """The name of every entry, and where in a table's octets it begins and ends. Raises CodecError for damage."""
+    check = rules if not rules.strict_names else _without_names(rules)
+    check_table(raw, 0, len(raw), check)
+    pos = 0
+    while pos < len(raw):
+        start = pos
+        at = pos + 1 + raw[pos]
+        name = raw[pos + 1 : at].decode("utf-8", "surrogateescape")
+        tag = raw[at]
+        size = rules.sizes.get(tag)
+        if size is not None:
+            pos = at + 1 + size
+        elif tag == 115:
+            pos = at + 2 + raw[at + 1]
+        else:
+            pos = at + 5 + _READ_U32(raw, at + 1)[0]
+        yield name, start, pos
+
+
+def _without_names(rules: TableRules) -> TableRules:
+    # Names that the dialect forbids are no damage: they are passed on as they came.
+    return TableRules(
+        rules.name, rules.writes, rules.wide, rules.s_is_string, rules.l_is_unsigned,
+        rules.first_wins, rules.consume_arguments, False, rules.depth, rules.entries,
+    )  # fmt: skip
+
+
+def replaced(raw: bytes, rules: TableRules, values: Mapping[str, Any], drop: Sequence[str] = ()) -> Table:
+    """A table with `values` instead of the entries of these names and of `drop`; the others keep their octets.
+
+    Raises CodecError for damaged octets.
+    """
+    names = {fit_name(name, rules) for name in (*values, *drop)}
+    kept = [raw[start:stop] for name, start, stop in spans(raw, rules) if name not in names]
+    return Table.from_wire(b"".join(kept) + fitted(values, rules).raw, rules)
+
+
+def fitted(values: Mapping[str, Any], rules: TableRules) -> Table:
+    """A table of what its dialect can say of `values`.
+
+    What has no type there is written as the nearest that has: integers out of range, floats and decimals as text, None
+    not at all, an array as a table with the names "i1", "i2" and so on. A dialect that restricts names gets "_" for
+    what they can't have. Names above 255 octets, and values nested too deep, are left out.
+    """
+    return Table({str(name): value for name, value in _entries(values, rules, 1)}, rules=rules)
+
+
+def fit_name(name: str, rules: TableRules) -> str:
+    """A name as tables of a dialect may have it."""
+    if not rules.strict_names or name_fault(name) is None:
+        return name
+    fit = "".join([each if each.isalnum() or each in "$#_" else "_" for each in name])[:128]
+    if not fit or not (fit[0].isalpha() or fit[0] in "$#"):
+        fit = ("$" + fit)[:128]
+    return fit
+
+
+def _entries(values: Mapping[str, Any], rules: TableRules, depth: int) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        fit = fit_name(name, rules)
+        if len(fit.encode("utf-8", "surrogateescape")) > _LONGEST:
+            continue
+        found = _fit(value, rules, depth)
+        if found is not _NOTHING:
+            yield fit, found
+
+
+def _fit(value: Any, rules: TableRules, depth: int) -> Any:
+    kind = value.__class__
+    if kind is str or kind is bytes:
+        return value
+    if kind is Typed:
+        return _fit_typed(value, rules, depth)
+    if isinstance(value, bool):
+        return value if "t" in rules.writes else int(value)
+    if isinstance(value, Timestamp):
+        return value if 0 <= value < 2 * _WIDE else _fit(int(value), rules, depth)
+    if isinstance(value, int):
+        low, high = (-_NARROW, _NARROW) if not rules.wide else (-_WIDE, _WIDE)
+        return value if low <= value < high else str(value)
+    if isinstance(value, float):
+        return value if "d" in rules.writes else repr(value)
+    if value is None:
+        return value if "V" in rules.writes else _NOTHING
+    if isinstance(value, Mapping):
+        if depth >= rules.depth:
+            return _NOTHING
+        return dict(_entries(cast("Mapping[str, Any]", value), rules, depth + 1))
+    if isinstance(value, (list, tuple)):
+        return _fit_array(cast("Sequence[Any]", value), rules, depth)
+    return _fit_rare(value, rules)
+
+
+def _fit_array(values: Sequence[Any], rules: TableRules, depth: int) -> Any:
+    if depth >= rules.depth:
+        return _NOTHING
+    found = [_fit(each, rules, depth + 1) for each in values]
+    kept = [each for each in found if each is not _NOTHING]
+    return kept if "A" in rules.writes else {f"i{place}": each for place, each in enumerate(kept, 1)}
+
+
+def _fit_typed(value: Typed, rules: TableRules, depth: int) -> Any:
+    if value.tag in rules.writes:
+        try:
+            Table({"v": value}, rules=rules)
+        except CodecError:
+            pass
+        else:
+            return value
+    return _fit(value.value, rules, depth)
+
+
+def _fit_rare(value: Any, rules: TableRules) -> Any:
+    # A Decimal that has no form there, a UUID, and whatever else has a text.
+    try:
+        Table({"v": value}, rules=rules)
+    except CodecError:
+        return str(value)
+    return value
+
+
+__all__ = ["SYNTAX_ERROR", "fit_name", "fitted", "replaced", "spans"]

@@ -1,0 +1,188 @@
+"""Hub: the model with all its clients, as one pure value; adapters move octets and time in and out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from .client import Client
+from .effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
+from .model import Broker
+from .snapshot import Whole
+
+if TYPE_CHECKING:
+    from .commands import Command
+    from .front import Front
+    from .owner import Owner
+    from .settings import Settings
+    from .timers import Alarm
+
+
+class Hub(Whole):
+    """A broker that clients of every version connect to. Nothing in it does I/O, or reads a clock.
+
+    `connect()` gives the octet-side of a new client. After anything that was given to one client others may have
+    something to send: `take_dirty()` names them. `handle_timeout(now)` at `next_deadline` drives what expires.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.model = Broker(
+            settings.limits,
+            settings.vhosts,
+            history=settings.history,
+            seed=settings.octets("names"),
+            epoch=settings.epoch,
+        )
+        self.now = 0.0
+        self.clients: dict[int, Client] = {}
+        self.fronts: dict[int, Front] = {}
+        self.is_blocked = ""
+        self.is_closing = False
+        self.shared: dict[str, Any] = {}
+        """What the front ends of one version share between connections (kept sessions, kept links), by the version's
+        label; each front end package knows the type of its own."""
+        self._alarms: dict[Hashable, tuple[float, Alarm]] = {}
+        self._owners: dict[int, Front] = {}
+        self._dirty: dict[int, Client] = {}
+        self._numbers = 0
+
+    # For adapters.
+
+    def connect(self, *, is_secure: bool = False, peer_name: str = "") -> Client:
+        """A new client's end. `is_secure`: behind TLS; `peer_name`: who the certificate says it is, for EXTERNAL."""
+        self._numbers += 1
+        client = Client(self, self._numbers, is_secure=is_secure, peer_name=peer_name)
+        self.clients[client.number] = client
+        return client
+
+    def take_dirty(self) -> tuple[Client, ...]:
+        """The clients that may have octets to send or another deadline, since the last call."""
+        if not self._dirty:
+            return ()
+        dirty = tuple(self._dirty.values())
+        self._dirty.clear()
+        return dirty
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether `take_dirty` has somebody to name."""
+        return bool(self._dirty)
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `handle_timeout` is to be called, for what expires and for alarms; None: never."""
+        deadline = self.model.next_deadline
+        if self._alarms:
+            first = min([each[0] for each in self._alarms.values()])
+            return first if deadline is None else min(first, deadline)
+        return deadline
+
+    def handle_timeout(self, now: float) -> None:
+        """Let go what has expired, and ring the alarms. A spurious call is a no-op."""
+        self.now = max(now, self.now)
+        self.model.handle_timeout(self.now)
+        if self._alarms:
+            due = [key for key, each in self._alarms.items() if each[0] <= self.now]
+            for key in sorted(due, key=lambda each: self._alarms[each][0]):
+                found = self._alarms.pop(key, None)
+                if found is not None:
+                    found[1].ring(self)
+        self.settle()
+
+    def change_urls(self, urls: tuple[str, ...]) -> None:
+        """It can be reached at other addresses (`Settings.urls`): queues bound to a failover exchange are told."""
+        from .zero_ten.failover import tell_all
+
+        self.settings = self.settings.but(urls=urls)
+        tell_all(self)
+        self.settle()
+
+    def shut_down(self, text: str = "the broker is shutting down") -> None:
+        """Close every connection with the code its version has for it; nobody is let in any more."""
+        self.is_closing = True
+        for client in list(self.clients.values()):
+            client.shut_down(text)
+        self.settle()
+
+    def add_vhost(self, name: str) -> None:
+        """Have another virtual host, which every user may open who isn't kept to some."""
+        if name not in self.settings.vhosts:
+            self.settings = self.settings.but(vhosts=(*self.settings.vhosts, name))
+        self.model.add_vhost(name)
+
+    # For front ends.
+
+    def apply(self, command: Command) -> Any:
+        """Carry out a command now; see `commands` for results. Raises Fault."""
+        return self.model.apply(command, self.now)
+
+    def own(self, owner: Owner, front: Front | None) -> None:
+        """Effects on what `owner` has go to `front`; None: to nobody, its consumers have their windows closed."""
+        if front is None:
+            self._owners.pop(owner.number, None)
+        else:
+            self._owners[owner.number] = front
+
+    def disown(self, owner: Owner) -> None:
+        """The owner has ended."""
+        self._owners.pop(owner.number, None)
+
+    def set_alarm(self, key: Hashable, deadline: float, alarm: Alarm) -> None:
+        """Ring `alarm` at `deadline` (seconds on the hub's clock), instead of the one that `key` had before."""
+        self._alarms[key] = (deadline, alarm)
+
+    def clear_alarm(self, key: Hashable) -> None:
+        """No alarm for `key` any more."""
+        self._alarms.pop(key, None)
+
+    def touch(self, number: int) -> None:
+        """The client `number` may have something to send."""
+        client = self.clients.get(number)
+        if client is not None:
+            self._dirty[number] = client
+
+    def settle(self) -> None:
+        """Perform all effects, and those that follow from them."""
+        effects = self.model.effects
+        while effects:
+            effect = effects.popleft()
+            kind = type(effect)
+            if kind is Deliver:
+                assert isinstance(effect, Deliver)
+                front = self._owners.get(effect.consumer.owner.number)
+            elif kind is Cancelled:
+                assert isinstance(effect, Cancelled)
+                front = self._owners.get(effect.consumer.owner.number)
+            else:
+                self._broadcast(effect)
+                continue
+            if front is not None:
+                front.perform(effect)
+                self.touch(front.number)
+
+    def forget(self, number: int) -> None:
+        """A client is gone."""
+        self.clients.pop(number, None)
+        self.fronts.pop(number, None)
+        self._dirty.pop(number, None)
+
+    # Inside.
+
+    def _broadcast(self, effect: object) -> None:
+        if isinstance(effect, Blocked):
+            self.is_blocked = effect.reason
+        elif isinstance(effect, Unblocked):
+            self.is_blocked = ""
+        for number, front in list(self.fronts.items()):
+            if isinstance(effect, NodeDeleted):
+                if front.describe()[1] == effect.vhost:
+                    front.node_deleted(effect.kind, effect.name)
+            elif isinstance(effect, Blocked):
+                front.block(effect.reason)
+            elif isinstance(effect, Unblocked):
+                front.unblock()
+            self.touch(number)
+
+
+__all__ = ["Hub"]

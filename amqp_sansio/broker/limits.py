@@ -1,0 +1,36 @@
+"""BrokerLimits: every bound of the broker in one record, each with what happens when it is reached."""
+
+from __future__ import annotations
+
+from .._record import record
+
+
+@record
+class BrokerLimits:
+    """What the model holds at most, and what happens there.
+
+    | field | at the limit |
+    |---|---|
+    | `exchanges`, `queues`, `bindings` | of one virtual host: the declaration is refused (LIMIT) |
+    | `consumers` | of one queue: refused (LIMIT) |
+    | `kept_links` | of 1.0, that may outlive their connections: an attach is refused (amqp:resource-limit-exceeded) |
+    | `transactions` | open at the same time: refused (LIMIT) |
+    | `transaction_octets` | what one transaction publishes, and all together `memory_high`: refused (LIMIT) |
+    | `memory_high`, `memory_low` | octets of all messages held: publishers are held up, and let go again |
+    | `backlog_high`, `backlog_low` | octets that one client hasn't read: it gets no more, and gets again |
+    """
+
+    exchanges: int = 65_536
+    queues: int = 65_536
+    bindings: int = 1_048_576
+    consumers: int = 65_536
+    transactions: int = 65_536
+    transaction_octets: int = 256 * 1024 * 1024
+    memory_high: int = 512 * 1024 * 1024
+    memory_low: int = 384 * 1024 * 1024
+    backlog_high: int = 1024 * 1024
+    backlog_low: int = 256 * 1024
+    kept_links: int = 65_536
+
+
+__all__ = ["BrokerLimits"]

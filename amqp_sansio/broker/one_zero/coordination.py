@@ -1,0 +1,289 @@
+"""Coordination: the transactions of one connection, between the engine's books of them and the model (part 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...amqp_1_0 import (
+    Declare,
+    Discharge,
+    Rejected,
+    Released,
+    Resource,
+    Symbol,
+    TransactionalState,
+)
+from ...amqp_1_0.conditions import (
+    LOCAL_TRANSACTIONS,
+    MULTI_SSNS_PER_TXN,
+    MULTI_TXNS_PER_SSN,
+    NOT_IMPLEMENTED,
+    TRANSACTION_ROLLBACK,
+)
+from ..commands import Begin, Commit, Outcome, Rollback, Settle
+from ..faults import Fault
+from .errors import Refusal, refusal_of, short
+from .targets import CREDIT, can_route
+
+if TYPE_CHECKING:
+    from ...amqp_1_0 import CreditChanged, Delivery, DeliveryState, Receiver, TransactionRequested
+    from ...amqp_1_0 import Transaction as Booked
+    from ...events import Handle
+    from ..commands import Publish
+    from ..entry import Entry
+    from ..transaction import Transaction
+    from .front import OneZeroFront
+    from .sources import OutgoingLink
+    from .targets import IncomingLink
+
+CAPABILITIES: Final = (LOCAL_TRANSACTIONS, MULTI_TXNS_PER_SSN, MULTI_SSNS_PER_TXN)
+
+
+class Work:
+    """What the model has of a transaction.
+
+    `failed` says why it can't be committed any more. `promised` are the publishes whose outcome was told, `retired` the
+    messages that the controller has settled in it, `acquired` those that were sent in it, all by link and delivery-tag.
+    `unsettled` are deliveries posted in it that their sender settles first, with the outcomes that they are to have.
+    """
+
+    __slots__ = ("acquired", "failed", "promised", "retired", "transaction", "unsettled")
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction = transaction
+        self.failed = ""
+        self.promised: list[Publish] = []
+        self.retired: dict[tuple[OutgoingLink, bytes], Entry] = {}
+        self.acquired: dict[tuple[OutgoingLink, bytes], Entry] = {}
+        self.unsettled: list[tuple[Delivery, DeliveryState]] = []
+
+
+class Coordination:
+    """The coordinator of one connection. `work` is that of each transaction, by txn-id."""
+
+    __slots__ = ("front", "resource", "work")
+
+    def __init__(self, front: OneZeroFront) -> None:
+        self.front = front
+        self.resource = Resource(front.connection, acquisition=True)
+        self.work: dict[bytes, Work] = {}
+
+    # Declaring and discharging.
+
+    def request(self, event: TransactionRequested) -> None:
+        """A declare or discharge."""
+        if isinstance(event.request, Declare):
+            self._declare(event)
+        else:
+            self._discharge(event, event.request)
+        link: Any = self.front.link(event.channel, event.link)
+        if link is not None and link.is_open:
+            link.top_up(CREDIT)
+
+    def _declare(self, event: TransactionRequested) -> None:
+        assert isinstance(event.request, Declare)
+        if event.request.global_id is not None:
+            text = "there are local transactions only, without a global-id"
+            self.resource.refuse(event, NOT_IMPLEMENTED, text)
+            return
+        try:
+            transaction = self.front.hub.apply(Begin(self.front.connection_owner))
+        except Fault as fault:
+            refusal = refusal_of(fault)
+            self.resource.refuse(event, refusal.condition, short(refusal.text))
+            return
+        self.work[self.resource.declare(event).txn_id] = Work(transaction)
+
+    def _discharge(self, event: TransactionRequested, request: Discharge) -> None:
+        booked = self.resource.discharge(event)
+        if booked is None:
+            self._sweep()
+            return
+        work = self.work.pop(booked.txn_id)
+        for link in self.front.outgoing:
+            if link.txn == booked.txn_id:
+                link.txn = None
+        if request.fail:
+            self._rollback(work, booked)
+            self.resource.complete(event)
+            return
+        problem = self._commit(work, booked)
+        if problem:
+            self._rollback(work, booked)
+            self.resource.refuse(event, TRANSACTION_ROLLBACK, short(problem))
+        else:
+            self._tell(work, booked)
+            self.resource.complete(event)
+
+    def control_link_closed(self, channel: int, link: int) -> None:
+        """A control link is gone: what it declared is rolled back at once (part 4 section 4.1)."""
+        for booked in self.resource.control_link_closed(channel, link):
+            self._rollback(self.work.pop(booked.txn_id), booked)
+
+    def _sweep(self) -> None:
+        """Roll back what was declared on control links that are closed because of a fault of the controller."""
+        for booked in list(self.resource.transactions.values()):
+            link = self.front.link(booked.channel, booked.link)
+            if link is None or link.closing is not None:
+                self.control_link_closed(booked.channel, booked.link)
+
+    # Work.
+
+    def post(self, link: IncomingLink, event: Delivery, state: TransactionalState) -> None:
+        """A message to be published when the transaction succeeds (part 4 section 4.4.1)."""
+        work = self.work.get(_key(state.txn_id))
+        if work is None:
+            self.resource.post(event, Released())
+            return
+        try:
+            outcome, command = link.post(event, work.transaction)
+        except Refusal as refusal:
+            told = None if event.settled else link.outcome_of(refusal)
+            if told is None:
+                # The controller isn't told, so it mustn't believe that it succeeds.
+                work.failed = work.failed or f"a message can't be published: {refusal.text}"
+                outcome = Rejected(refusal.error)
+            else:
+                outcome = told
+            command = None
+        if command is not None:
+            work.promised.append(command)
+        elif event.settled:
+            work.failed = work.failed or "no queue takes a message"
+        settles = self._settles(link.link, event)
+        if not settles and not event.settled:
+            work.unsettled.append((event, outcome))
+        self.resource.post(event, outcome, settled=settles)
+
+    def retire(self, link: OutgoingLink, handles: tuple[Handle[Any], ...], state: TransactionalState) -> None:
+        """Outcomes bound to a transaction (part 4 section 4.4.2)."""
+        settled = [each for each in handles if each.done]
+        booked = self.resource.retire(link.link, handles, state)
+        if booked is None:
+            self._sweep()
+            for tag in _tags(settled):
+                entry = link.held.pop(tag, None)
+                if entry is not None:
+                    link.decide((entry,), None)
+            return
+        work = self.work[booked.txn_id]
+        for tag in _tags(settled):
+            entry = link.held.pop(tag, None)
+            if entry is None:
+                continue
+            work.retired[(link, tag)] = entry
+            try:
+                # The controller can't change it any more, and the link may go.
+                link.decide((entry,), state.outcome, work.transaction)
+            except Fault as fault:
+                work.failed = work.failed or fault.text
+
+    def acquire(self, link: OutgoingLink, event: CreditChanged) -> bool:
+        """Whether a flow that may name a transaction can be followed: what is sent from now on belongs to it (part 4
+        section 4.4.3)."""
+        if event.properties is None or event.properties.get(Symbol("txn-id")) is None:
+            return True
+        booked = self.resource.acquire(link.link, event)
+        if booked is not None:
+            link.txn = booked.txn_id
+        return booked is not None
+
+    def acquired(self, link: OutgoingLink, tag: bytes, entry: Entry) -> None:
+        """A message is sent in the transaction of its link."""
+        assert link.txn is not None
+        self.work[link.txn].acquired[(link, tag)] = entry
+
+    # Inside.
+
+    def _settles(self, link: Receiver, event: Delivery) -> bool:
+        """Whether a posted delivery is settled with its provisional outcome: not where the sender settles first."""
+        delivery = link.unsettled.get(event.delivery_tag)
+        mode = None if delivery is None else delivery.rcv_settle_mode
+        return not (link.rcv_settle_mode if mode is None else mode)
+
+    def _commit(self, work: Work, booked: Booked) -> str:
+        """Commit in the model; why that can't be done, "" when it is."""
+        if work.failed:
+            return work.failed
+        for command in work.promised:
+            if not can_route(command):
+                return f"no queue takes a message to {command.exchange!r} with {command.routing_key!r} any more"
+        try:
+            for handle, outcome in booked.retired:
+                self._retire(work, handle, outcome)
+            for (link, _), entry in work.acquired.items():
+                if link.settles:
+                    taken = Settle(link.owner, (entry,), Outcome.ACCEPT, transaction=work.transaction)
+                    self.front.hub.apply(taken)
+            self.front.hub.apply(Commit(work.transaction))
+        except Fault as fault:
+            return fault.text
+        except Refusal as refusal:
+            return refusal.text
+        return ""
+
+    def _retire(self, work: Work, handle: Handle[Any], outcome: object) -> None:
+        link, entry = self._find(work, handle)
+        tag: Any = handle.key[2]
+        if link is not None and (link, tag) in work.retired:
+            return
+        if link is None or entry is None or entry.owner is not link.owner:
+            text = f"the message of delivery {tag!r} isn't with link {handle.key[0]!r} any more"
+            raise Refusal(TRANSACTION_ROLLBACK, text)
+        link.decide((entry,), outcome, work.transaction)
+
+    def _find(self, work: Work, handle: Handle[Any]) -> tuple[OutgoingLink | None, Entry | None]:
+        tag: Any = handle.key[2]
+        name = str(handle.key[0])
+        for (link, each), entry in work.retired.items():
+            if (link.link_key[2], each) == (name, tag):
+                return link, entry
+        attached = self.front.senders.get(name)
+        return attached, None if attached is None else attached.held.get(tag)
+
+    def _tell(self, work: Work, booked: Booked) -> None:
+        """Settle what the transaction decided of and is still unsettled, with the outcome that was applied."""
+        for handle, outcome in booked.retired:
+            if not handle.done:
+                link, _ = self._find(work, handle)
+                tag: Any = handle.key[2]
+                if link is not None:
+                    link.held.pop(tag, None)
+                    link.later(tag, outcome)
+        for delivery, told in work.unsettled:
+            self._update(delivery, told)
+
+    def _update(self, delivery: Delivery, state: DeliveryState | None) -> None:
+        """What a posted delivery has come to, if its sender hasn't settled it yet."""
+        link = self.front.link(delivery.channel, delivery.link)
+        if link is not None and link.is_attached and delivery.delivery_tag in link.unsettled:
+            link.update([delivery], state, settled=False)
+
+    def _rollback(self, work: Work, booked: Booked) -> None:
+        """Undo: what was posted was never there, what was retired is as before, or has the default outcome where the
+        controller has settled it, what was acquired is available again (part 4 section 4.4.4)."""
+        hub = self.front.hub
+        if work.transaction.number in hub.model.transactions:
+            hub.apply(Rollback(work.transaction))
+        for (link, tag), entry in work.acquired.items():
+            link.held.pop(tag, None)
+            work.retired.pop((link, tag), None)
+            if entry.owner is link.owner:
+                hub.apply(Settle(link.owner, (entry,), Outcome.RELEASE, redelivered=True))
+            if link.is_attached:
+                link.later(tag, Released())
+        for (link, _), entry in work.retired.items():
+            link.decide((entry,), None)
+        for delivery, _ in work.unsettled:
+            self._update(delivery, None)
+
+
+def _key(txn_id: object) -> bytes:
+    return txn_id if isinstance(txn_id, bytes) else b""
+
+
+def _tags(handles: list[Handle[Any]]) -> list[Any]:
+    return [each.key[2] for each in handles]
+
+
+__all__ = ["CAPABILITIES", "Coordination"]

@@ -1,0 +1,349 @@
+"""Queue: messages in their order and the consumers that take turns; it knows of no other queue or exchange."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Any, Final
+
+from .entry import MESSAGE, Entry, On, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .commands import Lifetime
+    from .consumer import Consumer
+    from .entry import Message
+    from .options import QueueOptions
+    from .owner import Owner
+    from .vhost import VirtualHost
+
+_AVAILABLE: Final = State.AVAILABLE
+_ACQUIRED: Final = State.ACQUIRED
+_FEW: Final = 64
+"""Entries that aren't there any more and may lie among the others, beside as many as the others are."""
+_FOLDED: Final = 2
+"""Levels of priority of a queue that wasn't told how many: 0 to 4, and 5 and above (0-9-1, basic class)."""
+_UPPER: Final = 5
+
+
+class Queue:
+    """A queue. The model changes it; everybody may read.
+
+    `ready` and `unsettled` count the messages that are available and acquired, `octets` the bodies of the available.
+    `used_at` is when it was last used, for `QueueOptions.expires`. `links` counts those of 1.0 that use it.
+    """
+
+    __slots__ = (
+        "active", "alternate", "arguments", "auto_delete", "browsers", "choosy", "consumers", "cramped", "creator",
+        "durable", "exclusive_consumer", "exclusive_to", "expiring", "had_consumer", "is_deleted", "is_plain", "levels",
+        "lifetime", "links", "name", "next_position", "octets", "offered", "options", "outlives", "ready", "turns",
+        "unsettled", "used_at", "vhost", "was_scanned",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        vhost: VirtualHost,
+        options: QueueOptions,
+        *,
+        durable: bool,
+        auto_delete: bool,
+        exclusive_to: Owner | None,
+        alternate: str | None,
+        arguments: Mapping[str, Any],
+        lifetime: Lifetime | None,
+        creator: Owner,
+        now: float,
+        outlives: bool = False,
+    ) -> None:
+        self.name = name
+        self.vhost = vhost
+        self.options = options
+        self.durable = durable
+        self.auto_delete = auto_delete
+        self.exclusive_to = exclusive_to
+        self.alternate = alternate
+        self.arguments = arguments
+        self.lifetime = lifetime
+        self.creator: Owner | None = creator if lifetime is not None else None
+        self.outlives = outlives
+        count = _FOLDED if options.max_priority is None else options.max_priority + 1
+        self.levels: tuple[deque[Entry], ...] = tuple([deque() for _ in range(count)])
+        self.ready = self.unsettled = self.octets = 0
+        self.next_position = 0
+        self.expiring: list[tuple[float, int, Entry]] = []
+        self.consumers: dict[int, Consumer] = {}
+        self.turns: dict[int, deque[Consumer]] = {}
+        self.browsers: dict[int, Consumer] = {}
+        self.choosy = 0
+        """How many of the others may leave messages to others."""
+        self.offered = [-1] * count
+        """By level, the position up to which all who take turns were offered what is available, and wanted none."""
+        self.was_scanned = False
+        self.cramped: dict[int, tuple[Consumer, Entry]] = {}
+        """Those that have room, by their numbers, but not for the message that is theirs next, with that message."""
+        self.active: Consumer | None = None
+        self.exclusive_consumer: Consumer | None = None
+        self.had_consumer = self.is_deleted = False
+        self.is_plain = options.message_ttl is options.max_length is options.max_octets is None
+        """Whether it takes any number of messages and keeps them for any time."""
+        self.links = 0
+        self.used_at = now
+
+    @property
+    def messages(self) -> int:
+        """How many messages it has, in whatever state."""
+        return self.ready + self.unsettled
+
+    def available(self) -> Iterator[Entry]:
+        """The available messages, in the order in which they would be delivered."""
+        for level in reversed(self.levels):
+            for entry in level:
+                if entry.state is _AVAILABLE:
+                    yield entry
+
+    # Messages.
+
+    def new_entry(self, message: Message, priority: int, expires: float | None) -> Entry:
+        """A message's place behind all others of its priority; not yet among the available ones."""
+        highest = self.options.max_priority
+        level = (1 if priority >= _UPPER else 0) if highest is None else min(priority, highest)
+        entry = Entry(message, self, self.next_position, level, expires)
+        entry.linked = False
+        self.next_position += 1
+        return entry
+
+    def put(self, entry: Entry) -> None:
+        """Let an entry be available, in its place."""
+        entry.state = _AVAILABLE
+        self.ready += 1
+        self.octets += entry.message.content.size
+        if entry.expires is not None:
+            heappush(self.expiring, (entry.expires, entry.position, entry))
+        if self.cramped:
+            self._loosen(entry)
+        if entry.linked:
+            return
+        entry.linked = True
+        level = self.levels[entry.priority]
+        if not level or level[-1].position < entry.position:
+            level.append(entry)
+        elif entry.position < level[0].position:
+            level.appendleft(entry)
+        else:
+            level.insert(bisect_left(level, entry.position, key=_position), entry)
+
+    def acquire(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
+        """Take an available entry out of the others' reach."""
+        entry.state = MESSAGE[entry.state][On.ACQUIRE]
+        self.ready -= 1
+        self.octets -= entry.message.content.size
+        self.unsettled += 1
+        entry.owner = owner
+        entry.consumer = consumer
+        self.leave(entry)
+        if entry.linked:
+            self._tidy(entry)
+        if len(self.expiring) > 2 * self.ready + _FEW:
+            self._thin_out()
+
+    def release(self, entry: Entry) -> None:
+        """Let an acquired entry be available again, in its place."""
+        entry.state = MESSAGE[entry.state][On.RELEASE]
+        self.unsettled -= 1
+        entry.owner = entry.consumer = entry.transaction = None
+        if self.was_scanned:
+            level = entry.priority
+            self.offered[level] = min(self.offered[level], entry.position - 1)
+        self.put(entry)
+
+    def archive(self, entry: Entry, why: On) -> None:
+        """An entry leaves the queue for good."""
+        if entry.state is _ACQUIRED:
+            self.unsettled -= 1
+        else:
+            self.ready -= 1
+            self.octets -= entry.message.content.size
+        entry.state = MESSAGE[entry.state][why]
+        entry.owner = entry.consumer = entry.transaction = None
+        self.leave(entry)
+        if entry.linked:
+            self._tidy(entry)
+        if len(self.expiring) > 2 * self.ready + _FEW:
+            self._thin_out()
+
+    def first(self) -> Entry | None:
+        """The available message that is next."""
+        if not self.ready:
+            return None
+        for level in reversed(self.levels):
+            while level:
+                entry = level[0]
+                if entry.state is _AVAILABLE:
+                    return entry
+                level.popleft()
+                entry.linked = False
+        return None
+
+    def oldest(self) -> Entry | None:
+        """The available message that goes first where there are too many: of the lowest priority, the oldest."""
+        for level in self.levels:
+            for entry in level:
+                if entry.state is _AVAILABLE:
+                    return entry
+        return None
+
+    def due(self, now: float) -> Entry | None:
+        """An available message whose time is over."""
+        expiring = self.expiring
+        while expiring:
+            when, _, entry = expiring[0]
+            if entry.state is _AVAILABLE and entry.expires == when:
+                return entry if when <= now else None
+            heappop(expiring)
+        return None
+
+    def next_deadline(self) -> float | None:
+        """When the next message's time is over, or the queue's."""
+        expiring = self.expiring
+        while expiring and expiring[0][2].state is not _AVAILABLE:
+            heappop(expiring)
+        deadline = expiring[0][0] if expiring else None
+        if self.options.expires is not None and not self.consumers:
+            idle = self.used_at + self.options.expires
+            deadline = idle if deadline is None else min(deadline, idle)
+        return deadline
+
+    # Consumers.
+
+    def add_consumer(self, consumer: Consumer) -> None:
+        """A consumer takes its place behind those of its priority."""
+        self.consumers[consumer.number] = consumer
+        self.had_consumer = True
+        if not consumer.acquires:
+            self.browsers[consumer.number] = consumer
+            consumer.cursors = [-1] * len(self.levels)
+        elif consumer.is_choosy:
+            self.choosy += 1
+        if consumer.exclusive:
+            self.exclusive_consumer = consumer
+        if self.active is None and self.options.single_active_consumer and consumer.acquires:
+            self.active = consumer
+
+    def remove_consumer(self, consumer: Consumer) -> None:
+        """A consumer is gone; another becomes the single active one."""
+        del self.consumers[consumer.number]
+        self.cramped.pop(consumer.number, None)
+        if not consumer.acquires:
+            del self.browsers[consumer.number]
+        elif consumer.is_choosy:
+            self.choosy -= 1
+        if consumer.waiting:
+            consumer.waiting = False
+            turns = self.turns[consumer.priority]
+            turns.remove(consumer)
+            if not turns:
+                del self.turns[consumer.priority]
+        if self.exclusive_consumer is consumer:
+            self.exclusive_consumer = None
+        if self.active is consumer:
+            waiting = [each for each in self.consumers.values() if each.acquires]
+            waiting.sort(key=lambda each: (-each.priority, each.number))
+            self.active = waiting[0] if waiting else None
+
+    def wake(self, consumer: Consumer) -> None:
+        """A consumer that acquires has room: it takes turns again."""
+        consumer.waiting = True
+        self.cramped.pop(consumer.number, None)
+        if self.was_scanned:
+            self.offered = [-1] * len(self.levels)
+        turns = self.turns.get(consumer.priority)
+        if turns is None:
+            # Higher priorities are asked first.
+            self.turns[consumer.priority] = deque((consumer,))
+            self.turns = {each: self.turns[each] for each in sorted(self.turns, reverse=True)}
+        else:
+            turns.append(consumer)
+
+    def taker(self, entry: Entry) -> Consumer | None:
+        """The consumer whose turn it is to get `entry`; those without room lose their turns until they have some."""
+        active = self.active
+        choosy = self.choosy or entry.excluded
+        for priority in list(self.turns) if len(self.turns) > 1 else self.turns:
+            turns = self.turns[priority]
+            for _ in range(len(turns)):
+                consumer = turns[0]
+                wants = not choosy or consumer.wants(entry)
+                if not (consumer.has_room_for(entry.message) if wants else consumer.has_room()):
+                    turns.popleft()
+                    consumer.waiting = False
+                    if consumer.has_room():
+                        self.cramped[consumer.number] = consumer, entry
+                    continue
+                turns.rotate(-1)
+                if wants and (active is None or consumer is active):
+                    return consumer
+            if not turns:
+                del self.turns[priority]
+                return self.taker(entry) if self.turns else None
+        return None
+
+    def unseen(self, cursors: list[int]) -> Iterator[Entry]:
+        """The available messages behind a browser's `cursors`, or behind `offered`, in the order of delivery; the
+        cursors move when the next one is asked for."""
+        for number in range(len(self.levels) - 1, -1, -1):
+            fresh: list[Entry] = []
+            for entry in reversed(self.levels[number]):
+                if entry.position <= cursors[number]:
+                    break
+                fresh.append(entry)
+            for entry in reversed(fresh):
+                if entry.state is _AVAILABLE:
+                    yield entry
+                cursors[number] = max(cursors[number], entry.position)
+
+    def leave(self, entry: Entry) -> None:
+        """A message isn't available any more: who had no room for it takes turns again."""
+        if not self.cramped:
+            return
+        for consumer, blocking in list(self.cramped.values()):
+            if blocking is entry:
+                self.wake(consumer)
+
+    # Inside.
+
+    def _thin_out(self) -> None:
+        """Forget the times of messages that aren't there any more: theirs may be far away."""
+        kept = {each[1]: each for each in self.expiring if each[2].state is _AVAILABLE}
+        self.expiring = list(kept.values())
+        heapify(self.expiring)
+
+    def _loosen(self, entry: Entry) -> None:
+        """A message comes in front of others: who had no room for one of those takes turns again."""
+        for consumer, blocking in list(self.cramped.values()):
+            if (-entry.priority, entry.position) < (-blocking.priority, blocking.position):
+                self.wake(consumer)
+
+    def _tidy(self, entry: Entry) -> None:
+        """Forget what lies at the head and isn't available; now and then what lies in between."""
+        level = self.levels[entry.priority]
+        while level and level[0].state is not _AVAILABLE:
+            level.popleft().linked = False
+        if len(level) > 2 * self.ready + _FEW:
+            for each in level:
+                each.linked = each.state is _AVAILABLE
+            kept = [each for each in level if each.linked]
+            level.clear()
+            level.extend(kept)
+
+    def __repr__(self) -> str:
+        return f"<Queue {self.name!r}, {self.ready} ready, {self.unsettled} unsettled>"
+
+
+def _position(entry: Entry) -> int:
+    return entry.position
+
+
+__all__ = ["Queue"]

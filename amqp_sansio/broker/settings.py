@@ -1,0 +1,405 @@
+"""Settings: everything a broker is told beforehand; who may come in, and what its connections are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from .._record import record
+from .._version import __version__
+from ..limits import Limits
+from ..sasl import SERVER_MECHANISMS, Credentials, ScramKeys, decoy_scram_keys, scram_keys
+from ..versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from .limits import BrokerLimits
+from .users import ANONYMOUS_USER, User
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ClassVar
+
+
+GUEST: Final[Mapping[str, str | User]] = {"guest": "guest"}
+NO_CONFIGS: Final[Mapping[Version, Any]] = {}
+NO_PROPERTIES: Final[Mapping[str, Any]] = {}
+
+CAPABILITIES: Final[Mapping[str, Any]] = {
+    "publisher_confirms": True,
+    "exchange_exchange_bindings": True,
+    "basic.nack": True,
+    "consumer_cancel_notify": True,
+    "connection.blocked": True,
+    "consumer_priorities": True,
+    "authentication_failure_close": True,
+    "per_consumer_qos": True,
+    "direct_reply_to": True,
+}
+"""What the broker has of RabbitMQ's extensions of 0-9-1, as clients look for it in the server properties."""
+
+_SCRAM_DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
+_IDLE_FACTOR: Final = 2.0
+"""0-9-1 gives a peer up after two heartbeats of silence (4.2.7); 1.0 is told that time itself."""
+_FIRST_FRAMES: Final = 8192
+"""Octets of a 1.0 frame before the opens have crossed: clients send longer ones than the 512 of the specification."""
+
+
+@record
+class Verdict:
+    """Whether somebody is let in: `user` is its name, "" when it isn't."""
+
+    user: str
+    reason: str = ""
+
+
+class _Made:
+    """What settings make of themselves once: configurations that connections share, keys of users."""
+
+    __slots__ = ("_keys", "_shared", "_spoken")
+
+    _shared: dict[tuple[Version, bool], Any]
+    """By version, for connections with and without a certificate's name. Each is made when a client wants it: making
+    one loads its version's engine."""
+    _keys: dict[tuple[str, str], ScramKeys]
+    _spoken: tuple[Version, ...]
+
+    __record_later__: ClassVar[dict[str, Callable[[Any], object]]] = {
+        "_shared": lambda settings: {},
+        "_keys": lambda settings: {},
+        "_spoken": lambda settings: _spoken_versions(settings),
+    }
+
+
+@record
+class Settings(_Made):
+    """How a broker behaves.
+
+    | field | meaning |
+    |---|---|
+    | `users` | by name: a password, or a `User` |
+    | `vhosts` | the virtual hosts there are |
+    | `mechanisms` | of SASL, the preferred first; each version offers those that it knows |
+    | `anonymous` | let clients in without a name (ANONYMOUS; in 1.0 also without SASL), as user "anonymous" |
+    | `auto_create` | 1.0: a plain address that nothing has is that of a durable queue, made when it's named first |
+    | `versions` | those spoken, the preferred first: it is offered to who asks for none that there is |
+    | `heartbeat` | seconds, as 0-8 and 0-9-1 propose it; in 1.0 twice as much silence ends a connection. 0: none |
+    | `history` | how many records of what happened to messages are kept |
+    | `limits` | every bound of the model |
+    | `connection_limits` | every bound of one connection |
+    | `name` | what the broker is called: the container of 1.0, the cluster of 0-9-1 |
+    | `product`, `product_version` | what it says it is; some clients of RabbitMQ insist on that name |
+    | `properties` | more server properties, in every version |
+    | `configs` | by version: an engine's configuration to use instead of the one made of these settings |
+    | `urls` | its addresses as "amqp:tcp:HOST:PORT", for known-hosts and failover; `serve_broker` fills them in |
+    | `seed` | octets that everything unforeseeable is made of: SCRAM's nonces and salts; see below |
+    | `epoch` | seconds since 1970 when the broker's clock showed 0, for the times in dead-letter headers |
+
+    Settings draw no randomness: with the same `seed` a broker does the same again. Who serves a broker to others gives
+    it 16 random octets or more; `serve_broker` does so by itself. EXTERNAL is offered to who has shown a certificate
+    only.
+
+    Raises ValueError for a mechanism that isn't known, no version, no virtual host, or a name that is too long.
+
+    >>> settings = Settings(users={"me": User("s3cret", vhosts=("test",))}, vhosts=("/", "test"))
+    >>> settings.may_open("me", "/"), settings.may_open("me", "test"), settings.may_open("me", "nowhere")
+    ('refused', '', 'unknown')
+    """
+
+    users: Mapping[str, str | User] = GUEST
+    vhosts: tuple[str, ...] = ("/",)
+    mechanisms: tuple[str, ...] = ("SCRAM-SHA-256", "EXTERNAL", "PLAIN", "AMQPLAIN")
+    anonymous: bool = False
+    versions: tuple[Version, ...] = (AMQP_0_9_1, AMQP_1_0, AMQP_0_10, AMQP_0_8)
+    heartbeat: float = 60.0
+    history: int = 0
+    limits: BrokerLimits = BrokerLimits()
+    connection_limits: Limits = Limits()
+    name: str = "amqp_sansio"
+    product: str = "amqp_sansio"
+    product_version: str = __version__
+    properties: Mapping[str, Any] = NO_PROPERTIES
+    configs: Mapping[Version, Any] = NO_CONFIGS
+    urls: tuple[str, ...] = ()
+    seed: bytes = b""
+    epoch: float = 0.0
+    auto_create: bool = False
+
+    __record_hidden__: ClassVar[frozenset[str]] = frozenset({"users", "seed"})
+
+    # Who may come in.
+
+    def authenticate(self, credentials: Credentials, *, is_secure: bool, peer_name: str) -> Verdict:
+        """Whether somebody is who it says. `is_secure`: behind TLS, with a certificate in the name of `peer_name`.
+
+        A SCRAM proof has been verified by its mechanism before. Nobody acts for somebody else. The reason is for the
+        broker's own side: who is refused isn't told whether the user or the password was wrong.
+        """
+        mechanism, user = credentials.mechanism, credentials.user
+        if mechanism == "ANONYMOUS":
+            if not self.anonymous:
+                return Verdict("", "ANONYMOUS isn't allowed (Settings.anonymous)")
+            return Verdict(ANONYMOUS_USER)
+        if mechanism == "EXTERNAL":
+            if not is_secure or not peer_name:
+                return Verdict("", "EXTERNAL needs TLS and a client certificate with a name")
+            user = peer_name
+        if credentials.authzid not in ("", user):
+            return Verdict("", f"user {user!r} may not act for {credentials.authzid!r}")
+        known = self._user(user)
+        if mechanism == "EXTERNAL" or mechanism in _SCRAM_DIGESTS:
+            return Verdict(user) if known is not None else Verdict("", f"there is no user {user!r}")
+        if credentials.password is None:
+            return Verdict("", f"{mechanism} isn't supported: there is nobody to judge its token")
+        # The comparison takes place for users that don't exist too: the time it takes says nothing.
+        is_right = _same(credentials.password, known.password if known is not None else "")
+        if known is None:
+            return Verdict("", f"there is no user {user!r}")
+        if not known.password or not is_right:
+            return Verdict("", f"the password of user {user!r} is wrong")
+        return Verdict(user)
+
+    def scram_keys(self, mechanism: str, user: str) -> ScramKeys | None:
+        """The keys of a user for a SCRAM mechanism, derived once from the password; None for another mechanism.
+
+        Who doesn't exist, or has no password, gets keys that no password proves.
+        """
+        digest = _SCRAM_DIGESTS.get(mechanism)
+        if digest is None:
+            return None
+        known = self._user(user)
+        if known is None or not known.password:
+            return decoy_scram_keys(user, self.octets("decoy"), digest=digest)
+        keys = self._keys.get((user, digest))
+        if keys is None:
+            keys = scram_keys(known.password, self.octets("salt", user)[:16], digest=digest)
+            self._keys[user, digest] = keys
+        return keys
+
+    def may_open(self, user: str, vhost: str) -> Literal["", "unknown", "refused"]:
+        """Whether a user may open a virtual host: "" when it may; "unknown": there is no such virtual host."""
+        if vhost not in self.vhosts:
+            return "unknown"
+        known = self._user(user)
+        allowed = None if known is None else known.vhosts
+        return "" if allowed is None or vhost in allowed else "refused"
+
+    # What a connection is made of.
+
+    def configs_for(self, number: int, peer_name: str = "") -> Mapping[Version, Any]:
+        """The engine's configurations for the server end of connection `number`, by version, the preferred first.
+
+        `peer_name` is whom its certificate names; without, EXTERNAL isn't offered. What needs no nonce is shared by all
+        connections.
+        """
+        return _Configs(self, number, bool(peer_name))
+
+    @property
+    def spoken(self) -> tuple[Version, ...]:
+        """The versions that have a mechanism to offer, the preferred first."""
+        return self._spoken
+
+    def shared_config(self, version: Version, *, with_name: bool = False) -> Any:
+        """The engine's configuration but for the nonce; `with_name`: for who has shown a certificate."""
+        config = self._shared.get((version, with_name))
+        if config is None:
+            given = self.configs.get(version)
+            config = _MAKERS[version](self) if given is None else given
+            if not with_name:
+                config = _without_external(config)
+            self._shared[version, with_name] = config
+        return config
+
+    @property
+    def any_config(self) -> Any:
+        """The configuration of the preferred version, for what all of them have (timeouts)."""
+        return self.shared_config(self._spoken[0])
+
+    def octets(self, *labels: str) -> bytes:
+        """32 octets that nobody foresees who doesn't know the seed, others for other labels."""
+        from hashlib import sha256
+
+        parts = [self.seed, *[label.encode("utf-8", "surrogatepass") for label in labels]]
+        # Each part has its length before it, so that no two lists of labels are the same octets.
+        return sha256(b"".join([len(part).to_bytes(8, "big") + part for part in parts])).digest()
+
+    def text(self, *labels: str) -> str:
+        """The same as text of 43 letters, digits, "-" and "_"."""
+        from base64 import urlsafe_b64encode
+
+        return urlsafe_b64encode(self.octets(*labels)).decode("ascii").rstrip("=")
+
+    def but(self, **changes: object) -> Settings:
+        """The same settings but for some fields. Raises TypeError for what is no field, ValueError as the class."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__match_args__}
+        fields.update(changes)
+        return Settings(**fields)
+
+    # Inside.
+
+    def _user(self, name: str) -> User | None:
+        found = self.users.get(name)
+        return User(found) if isinstance(found, str) else found
+
+
+class _Configs(Mapping[Version, Any]):
+    """The configurations for one connection."""
+
+    __slots__ = ("_number", "_settings", "_with_name")
+
+    def __init__(self, settings: Settings, number: int, with_name: bool) -> None:
+        self._settings = settings
+        self._number = number
+        self._with_name = with_name
+
+    def __getitem__(self, version: Version) -> Any:
+        settings = self._settings
+        if version not in settings.spoken:
+            raise KeyError(version)
+        config = settings.shared_config(version, with_name=self._with_name)
+        if any(name in _SCRAM_DIGESTS for name in config.mechanisms):
+            return _but(config, nonce=settings.text("nonce", str(self._number)))
+        return config
+
+    def __iter__(self) -> Iterator[Version]:
+        return iter(self._settings.spoken)
+
+    def __len__(self) -> int:
+        return len(self._settings.spoken)
+
+
+def _spoken_versions(settings: Settings) -> tuple[Version, ...]:
+    """A version that knows none of the mechanisms isn't spoken: 1.0 would take that for no need to log in.
+
+    Raises ValueError when there is none, and for whatever else of the settings can't be.
+    """
+    _check(settings)
+    spoken = [each for each in settings.versions if each in settings.configs or _mechanisms(settings, each)]
+    if not spoken:
+        raise ValueError(f"Settings.mechanisms: no version spoken has one of {settings.mechanisms}")
+    return tuple(spoken)
+
+
+def _check(settings: Settings) -> None:
+    if not settings.versions or not settings.vhosts:
+        raise ValueError("Settings need at least one version and one virtual host")
+    unknown = [name for name in settings.mechanisms if name not in SERVER_MECHANISMS]
+    if unknown:
+        known = ", ".join(SERVER_MECHANISMS)
+        raise ValueError(f"Settings.mechanisms: {unknown[0]!r} isn't known; known are {known}")
+    for vhost in settings.vhosts:
+        if len(vhost.encode()) > 255:
+            raise ValueError(f"Settings.vhosts: {vhost[:40]!r}... is longer than 255 octets")
+    if "" in settings.users:
+        raise ValueError("Settings.users: a user needs a name")
+
+
+def _mechanisms(settings: Settings, version: Version) -> tuple[str, ...]:
+    """Those that a version knows. AMQPLAIN is a table of the older versions."""
+    has_tables = version in (AMQP_0_8, AMQP_0_9_1)
+    names = [name for name in settings.mechanisms if has_tables or name != "AMQPLAIN"]
+    others = [name for name in names if name != "ANONYMOUS"]
+    return (*others, "ANONYMOUS") if settings.anonymous else tuple(others)
+
+
+def _properties(settings: Settings) -> dict[str, Any]:
+    return {
+        "product": settings.product,
+        "version": settings.product_version,
+        "cluster_name": settings.name,
+        **settings.properties,
+    }
+
+
+def _host(settings: Settings) -> dict[str, Any]:
+    """The name of its host, which 0-8 and 0-9-1 want a server to say (connection.start)."""
+    address = settings.urls[0].partition(":")[2].partition(":")[2] if settings.urls else ""
+    return {"host": address.rpartition(":")[0]} if address else {}
+
+
+def _known_hosts(settings: Settings) -> str:
+    """The addresses as 0-8 has them, as many as fit."""
+    hosts = ""
+    for url in settings.urls:
+        longer = ",".join([*([hosts] if hosts else []), url.rpartition("amqp:tcp:")[2]])
+        if len(longer.encode()) > 255:
+            break
+        hosts = longer
+    return hosts
+
+
+def _make_0_9_1(settings: Settings) -> Any:
+    from ..amqp_0_9_1 import Config
+
+    return Config(
+        mechanisms=_mechanisms(settings, AMQP_0_9_1),
+        heartbeat=settings.heartbeat,
+        limits=settings.connection_limits,
+        properties={"capabilities": dict(CAPABILITIES), **_host(settings), **_properties(settings)},
+    )
+
+
+def _make_0_8(settings: Settings) -> Any:
+    from ..amqp_0_8 import Config
+
+    return Config(
+        mechanisms=_mechanisms(settings, AMQP_0_8),
+        heartbeat=settings.heartbeat,
+        limits=settings.connection_limits,
+        known_hosts=_known_hosts(settings),
+        properties={**_host(settings), **_properties(settings)},
+    )
+
+
+def _make_0_10(settings: Settings) -> Any:
+    from ..amqp_0_10 import Config
+
+    return Config(
+        mechanisms=_mechanisms(settings, AMQP_0_10),
+        heartbeat_min=1 if settings.heartbeat else None,
+        limits=settings.connection_limits,
+        known_hosts=settings.urls,
+        properties=_properties(settings),
+    )
+
+
+def _make_1_0(settings: Settings) -> Any:
+    from ..amqp_1_0 import Config
+
+    return Config(
+        container_id=settings.name,
+        mechanisms=_mechanisms(settings, AMQP_1_0),
+        sasl_required=not settings.anonymous,
+        idle_time_out=_IDLE_FACTOR * settings.heartbeat,
+        limits=settings.connection_limits,
+        initial_frame_size=_FIRST_FRAMES,
+        properties=_properties(settings),
+        # The front end does it: what comes to the management node may have its sections in another order.
+        validate_content=False,
+    )
+
+
+_MAKERS: Final[Mapping[Version, Callable[[Settings], Any]]] = {
+    AMQP_0_8: _make_0_8,
+    AMQP_0_9_1: _make_0_9_1,
+    AMQP_0_10: _make_0_10,
+    AMQP_1_0: _make_1_0,
+}
+
+
+def _without_external(config: Any) -> Any:
+    """Without EXTERNAL, unless nothing else is offered; who asks for it is refused then."""
+    others = tuple([name for name in config.mechanisms if name != "EXTERNAL"])
+    return _but(config, mechanisms=others) if others and others != config.mechanisms else config
+
+
+def _but(config: Any, **changes: Any) -> Any:
+    names: tuple[str, ...] = config.__match_args__
+    return type(config)(*[changes[name] if name in changes else getattr(config, name) for name in names])
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two passwords are equal; how long it takes says nothing of where they differ."""
+    from hmac import compare_digest
+
+    return compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))
+
+
+__all__ = ["CAPABILITIES", "BrokerLimits", "Settings", "Verdict"]

@@ -1,0 +1,214 @@
+"""TopicTrie: the patterns of a topic exchange, as a tree of their words (0-9-1 section 3.1.3.3).
+
+A routing key is looked up in one pass over its words, with all the nodes that its words so far lead to: nothing is
+tried twice, however many `#` a pattern has. The cost is that of the nodes that are reached, so patterns that part from
+the key at a word that differs cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Generic, TypeVar
+
+_D = TypeVar("_D")
+
+
+class TopicTrie(Generic[_D]):
+    """Destinations by pattern. Words are separated by dots; in patterns `*` is one word, `#` none or more.
+
+    The empty key has no word. Words may be empty: "a..b" has three. A destination may be there several times under one
+    pattern: it goes when it was removed as often.
+
+    >>> trie = TopicTrie[str]()
+    >>> trie.add("*.stock.#", "queue")
+    >>> list(trie.match("eur.stock.db")), list(trie.match("stock.nasdaq"))
+    (['queue'], [])
+    """
+
+    __slots__ = ("_root",)
+
+    def __init__(self) -> None:
+        self._root: _Node[_D] = _Node()
+
+    def add(self, pattern: str, destination: _D) -> None:
+        """Add a destination."""
+        destinations = self._node(pattern).destinations
+        destinations[destination] = destinations.get(destination, 0) + 1
+
+    def remove(self, pattern: str, destination: _D) -> None:
+        """Remove a destination once, with all nodes that lead nowhere then. Raises KeyError if it isn't there."""
+        path: list[tuple[_Node[_D], str]] = []
+        node = self._root
+        for word in _normal(pattern):
+            child = node.child(word)
+            if child is None:
+                raise KeyError(pattern)
+            path.append((node, word))
+            node = child
+        count = node.destinations[destination]
+        if count > 1:
+            node.destinations[destination] = count - 1
+            return
+        del node.destinations[destination]
+        for parent, word in reversed(path):
+            if not node.is_empty:
+                break
+            parent.cut(word)
+            node = parent
+
+    def match(self, key: str) -> Collection[_D]:
+        """The destinations of all patterns that match a routing key, each once; not to be changed."""
+        hits: list[dict[_D, int]] = []
+        # A `#` stays reached until the end of the key; its own destinations are hit at once, whatever follows.
+        staying: dict[_Node[_D], None] = {}
+        reached = [self._root]
+        _follow_hashes(reached, hits, staying)
+        if key:
+            for word in key.split("."):
+                following: list[_Node[_D]] = []
+                # No node comes twice: each has one parent.
+                for node in reached:
+                    if node.words is not None:
+                        child = node.words.get(word)
+                        if child is not None:
+                            following.append(child)
+                    if node.star is not None:
+                        following.append(node.star)
+                for node in staying:
+                    if node.words is not None:
+                        child = node.words.get(word)
+                        if child is not None:
+                            following.append(child)
+                if following:
+                    _follow_hashes(following, hits, staying)
+                elif not staying:
+                    reached = following
+                    break
+                reached = following
+        for node in reached:
+            if node.destinations:
+                hits.append(node.destinations)
+        if not hits:
+            return ()
+        if len(hits) == 1:
+            return hits[0]
+        found: dict[_D, int] = {}
+        for hit in hits:
+            found.update(hit)
+        return found
+
+    def count_nodes(self) -> int:
+        """How many nodes it has; 1 when it is empty."""
+        return sum([1 for _ in self._walk()])
+
+    def __getstate__(self) -> tuple[list[tuple[str, dict[_D, int]]]]:
+        # Flat: a node for every word would be as deep as the longest pattern, more than pickle can go.
+        return ([(pattern, node.destinations) for pattern, node in self._walk() if node.destinations],)
+
+    def __setstate__(self, state: tuple[list[tuple[str, dict[_D, int]]]]) -> None:
+        self._root = _Node()
+        for pattern, destinations in state[0]:
+            self._node(pattern).destinations = destinations
+
+    def _node(self, pattern: str) -> _Node[_D]:
+        """The node of a pattern, made when there is none."""
+        node = self._root
+        for word in _normal(pattern):
+            node = node.child(word) or node.grow(word)
+        return node
+
+    def _walk(self) -> Iterator[tuple[str, _Node[_D]]]:
+        pending: list[tuple[tuple[str, ...], _Node[_D]]] = [((), self._root)]
+        while pending:
+            words, node = pending.pop()
+            yield ".".join(words), node
+            children = list((node.words or {}).items())
+            if node.star is not None:
+                children.append(("*", node.star))
+            if node.hash is not None:
+                children.append(("#", node.hash))
+            pending += [((*words, word), child) for word, child in children]
+
+
+class _Node(Generic[_D]):
+    """What the words of a pattern so far lead to."""
+
+    __slots__ = ("destinations", "hash", "star", "words")
+
+    def __init__(self) -> None:
+        self.words: dict[str, _Node[_D]] | None = None
+        self.star: _Node[_D] | None = None
+        self.hash: _Node[_D] | None = None
+        self.destinations: dict[_D, int] = {}
+        """Those of the pattern that ends here, with how often they were added."""
+
+    def child(self, word: str) -> _Node[_D] | None:
+        if word == "*":
+            return self.star
+        if word == "#":
+            return self.hash
+        return None if self.words is None else self.words.get(word)
+
+    def grow(self, word: str) -> _Node[_D]:
+        child: _Node[_D] = _Node()
+        if word == "*":
+            self.star = child
+        elif word == "#":
+            self.hash = child
+        elif self.words is None:
+            self.words = {word: child}
+        else:
+            self.words[word] = child
+        return child
+
+    def cut(self, word: str) -> None:
+        if word == "*":
+            self.star = None
+        elif word == "#":
+            self.hash = None
+        elif self.words is not None:
+            del self.words[word]
+            if not self.words:
+                self.words = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.destinations and self.words is None and self.star is None and self.hash is None
+
+
+def _normal(pattern: str) -> list[str]:
+    """The words of a pattern. Neighbouring wildcards mean the same in any order, and one `#` as much as several: the
+    stars come first and one `#` behind them, so that a `#` is always followed by a word or by nothing."""
+    words: list[str] = pattern.split(".") if pattern else []
+    if words.count("#") == 0:
+        return words
+    normal: list[str] = []
+    pending = False
+    for word in words:
+        if word == "#":
+            pending = True
+            continue
+        if pending and word != "*":
+            normal.append("#")
+            pending = False
+        normal.append(word)
+    if pending:
+        normal.append("#")
+    return normal
+
+
+def _follow_hashes(
+    reached: list[_Node[_D]], hits: list[dict[_D, int]], staying: dict[_Node[_D], None]
+) -> None:
+    """A `#` may stand for no word: it is reached together with the node before it."""
+    for node in reached:
+        following = node.hash
+        if following is not None and following not in staying:
+            # Without words behind it, it may come again: then the same destinations are hit twice, and count once.
+            if following.destinations:
+                hits.append(following.destinations)
+            if following.words is not None:
+                staying[following] = None
+
+
+__all__ = ["TopicTrie"]
