@@ -1,0 +1,113 @@
+"""Hypothesis strategies for AMQP 0-9-1: field tables, methods, properties, messages, frames.
+
+`dialect` is a `Dialect` or the name of one: "0-9-1-rabbit" (the default), "0-9-1", "0-9-1-qpid".
+
+>>> from hypothesis import given
+>>> from amqp_sansio.testing import amqp_0_9_1
+>>> @given(amqp_0_9_1.tables())
+... def test_headers_survive_my_cache(headers): ...
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ..amqp_0_9_1 import BasicProperties, Message
+from ..endpoint import Side
+from . import _classic
+from ._classic import AnyDialect, names, short_strings
+
+DIALECT = "0-9-1-rabbit"
+"""The dialect that is meant when none is named: RabbitMQ's."""
+
+
+def table_values(dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
+    """Values of fields of a table: texts, numbers, moments and so on, lists and tables of them.
+
+    >>> from amqp_sansio.amqp_0_9_1 import Table
+    >>> value = table_values()  # 5, "text", [True, {"key": Decimal("1.5")}], Timestamp(1700000000)...
+    """
+    return _classic.table_values(dialect)
+
+
+def tables(dialect: AnyDialect = DIALECT, *, max_size: int = 6) -> st.SearchStrategy[dict[str, Any]]:
+    """Field tables as dicts, with at most `max_size` entries, for headers and arguments.
+
+    They hold what the dialect has types for: in "0-8" no booleans, in "0-9-1" no octets.
+
+    >>> arguments = tables("0-9-1")
+    """
+    return _classic.tables(dialect, max_size=max_size)
+
+
+def records(kind: type[Any], dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
+    """Records of one method, with any arguments that the wire can carry, whether they make sense or not.
+
+    >>> from amqp_sansio.amqp_0_9_1 import QueueDeclare
+    >>> declarations = records(QueueDeclare)
+    """
+    return _classic.records(kind, dialect)
+
+
+def methods(*, sent_by: Side | None = None, dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
+    """Records of all methods that a side may send; None: either side.
+
+    >>> from amqp_sansio import Side
+    >>> requests = methods(sent_by=Side.CLIENT)
+    """
+    return _classic.methods(dialect, sent_by)
+
+
+def properties(
+    kind: type[Any] = BasicProperties, *, dialect: AnyDialect = DIALECT
+) -> st.SearchStrategy[Any]:
+    """Properties of one class of content, any of them absent.
+
+    >>> some = properties()  # BasicProperties(content_type="text/plain", headers={...})
+    """
+    return _classic.properties(dialect, kind)
+
+
+def messages(
+    *kinds: type[Any],
+    sent_by: Side | None = None,
+    max_body: int = 300,
+    dialect: AnyDialect = DIALECT,
+) -> st.SearchStrategy[Message[Any]]:
+    """Methods that carry content (of `kinds` only, when there are any), with properties and a body of at most
+    `max_body` octets.
+
+    Raises ValueError when no such method carries content, or that side sends none.
+
+    >>> from amqp_sansio.amqp_0_9_1 import BasicPublish
+    >>> publishes = messages(BasicPublish)  # Message(method=BasicPublish(...), properties=..., body=b"...")
+    """
+    return _classic.messages(dialect, sent_by, max_body, kinds)
+
+
+def frames(
+    *, sent_by: Side | None = None, max_body: int = 300, dialect: AnyDialect = DIALECT
+) -> st.SearchStrategy[bytes]:
+    """The octets of single frames: methods, content headers, bodies, heartbeats.
+
+    Each is right by itself; what follows on what is a matter of the connection's state.
+
+    >>> hostile = st.lists(frames()).map(b"".join)
+    """
+    return _classic.frames(dialect, sent_by, max_body)
+
+
+__all__ = [
+    "DIALECT",
+    "frames",
+    "messages",
+    "methods",
+    "names",
+    "properties",
+    "records",
+    "short_strings",
+    "table_values",
+    "tables",
+]
