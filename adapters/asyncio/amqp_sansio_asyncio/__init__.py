@@ -36,6 +36,12 @@ from .server import (
 from .server_connection import ServerConnection
 
 if TYPE_CHECKING:
+    from .broker import BrokerServer as BrokerServer
+    from .broker import serve_broker as serve_broker
+    from .clock import Clock as Clock
+    from .clock import VirtualClock as VirtualClock
+    from .faults import Faults as Faults
+    from .faults import Line as Line
     from .one_zero.connection import OneZeroConnection as OneZeroConnection
     from .one_zero.receiver import ReceivedDelivery as ReceivedDelivery
     from .one_zero.receiver import Receiver as Receiver
@@ -59,6 +65,10 @@ if TYPE_CHECKING:
 
 _LATER = {
     "Branch": "zero_ten.transaction",
+    "BrokerServer": "broker",
+    "Clock": "clock",
+    "Faults": "faults",
+    "Line": "faults",
     "OneZeroConnection": "one_zero.connection",
     "OneZeroOptions": "one_zero.settings",
     "OneZeroServerConnection": "one_zero.server",
@@ -77,9 +87,11 @@ _LATER = {
     "ZeroTenOptions": "zero_ten.settings",
     "ZeroTenServerConnection": "zero_ten.server",
     "ZeroTenSession": "zero_ten.session",
+    "VirtualClock": "clock",
     "ZeroTenTransaction": "zero_ten.transaction",
+    "serve_broker": "broker",
 }
-"""What belongs to 0-10 or 1.0: who speaks another version needn't load that one's machine."""
+"""What belongs to 0-10, 1.0 or the broker: who does without needn't load that machine."""
 
 
 def __getattr__(name: str) -> object:
@@ -93,7 +105,9 @@ __all__ = [
     "AnyHandler",
     "Authenticate",
     "Branch",
+    "BrokerServer",
     "Channel",
+    "Clock",
     "ConfigOptions",
     "Connection",
     "Connector",
@@ -101,7 +115,9 @@ __all__ = [
     "ConsumerEnded",
     "Delivery",
     "EventStream",
+    "Faults",
     "Handler",
+    "Line",
     "LinkEnded",
     "NotAccepted",
     "OneZeroAuthenticate",
@@ -129,6 +145,7 @@ __all__ = [
     "Subscription",
     "Transaction",
     "TransactionFailed",
+    "VirtualClock",
     "ZeroTenAuthenticate",
     "ZeroTenConnection",
     "ZeroTenHandler",
@@ -138,4 +155,5 @@ __all__ = [
     "ZeroTenTransaction",
     "connect",
     "serve",
+    "serve_broker",
 ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from amqp_sansio.events import CloseReport
     from amqp_sansio.limits import Limits
 
+    from .clock import Clock, Timer
     from .recording import RecordedConnection, Recorder
 
 
@@ -49,15 +50,24 @@ FLUSH_OCTETS: Final = 64 * 1024
 """Who has queued this much writes at once, and lets the event loop turn."""
 
 
+HANG_UP_TIME: Final = 1.0
+"""Seconds that a client has to hang up when a server has answered its close."""
+
+
 class Driver(asyncio.Protocol, Generic[CoreT]):
     """The asyncio protocol below a client's or a server's connection; `take_events` is what they
     differ in.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, core: CoreT, recorder: Recorder | None = None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        core: CoreT,
+        recorder: Recorder | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.loop = loop
+        self.clock: Clock = loop if clock is None else clock
         self.core = core
         self._recorder = recorder
         self.transport: asyncio.Transport | None = None
@@ -67,8 +77,10 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.write_paused = False
         self.reading_paused = False
         self._held = b""
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
         self._eof = False
+        self.lingering = False
+        """Whether all is said, and only the peer's end of the transport is waited for."""
 
     # What the two roles do in their own way.
 
@@ -92,16 +104,20 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
     def data_received(self, data: bytes) -> None:
         if self.tap is not None:
             self._tapped(data, sent=False)
+        if self.lingering:
+            return
         if self._held or len(data) > self.core.receive_budget:
             self._held += data
             self.feed_held()
         else:
-            self.core.receive_data(data, self.loop.time())
+            self.core.receive_data(data, self.clock.time())
         self.progress()
 
     def eof_received(self) -> bool | None:
         self._eof = True
-        self.core.receive_eof(self.loop.time())
+        if self.lingering:
+            return None
+        self.core.receive_eof(self.clock.time())
         self.progress()
         self.flush()
         return None
@@ -112,7 +128,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         else:
             reason = str(exc) or type(exc).__name__
         try:
-            self.core.connection_lost(reason, self.loop.time())
+            self.core.connection_lost(reason, self.clock.time())
             self.take_events()
             self._log_unclean_end()
         finally:
@@ -167,9 +183,9 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
     def write(self) -> None:
         """Write what is queued, also when the transport has to keep it."""
         transport = self.transport
-        if transport is None or transport.is_closing():
+        if transport is None or transport.is_closing() or self.lingering:
             return
-        data = self.core.data_to_send(self.loop.time())
+        data = self.core.data_to_send(self.clock.time())
         if data:
             if self.tap is not None:
                 self._tapped(data, sent=True)
@@ -183,20 +199,20 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if deadline is not None and (timer is None or deadline < timer.when()):
             if timer is not None:
                 timer.cancel()
-            self._timer = self.loop.call_at(deadline, self._on_timer)
+            self._timer = self.clock.call_at(deadline, self._on_timer)
 
     def update_reading(self) -> None:
         """Stop or start reading from the transport as `must_pause` says."""
         pause = self.must_pause()
         transport = self.transport
-        if pause is self.reading_paused or transport is None or transport.is_closing():
+        if pause is self.reading_paused or transport is None or transport.is_closing() or self.lingering:
             return
         self.reading_paused = pause
         if pause:
             transport.pause_reading()
         else:
             # The peer could not be heard meanwhile, so its silence begins anew.
-            self.core.receive_data(b"", self.loop.time())
+            self.core.receive_data(b"", self.clock.time())
             transport.resume_reading()
 
     def feed_held(self) -> bool:
@@ -204,7 +220,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         size = min(self.core.receive_budget, len(self._held))
         if not size:
             return False
-        self.core.receive_data(self._held[:size], self.loop.time())
+        self.core.receive_data(self._held[:size], self.clock.time())
         self._held = self._held[size:]
         return True
 
@@ -232,7 +248,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
 
     def _on_timer(self) -> None:
         self._timer = None
-        now = self.loop.time()
+        now = self.clock.time()
         if self.reading_paused and self.core.receive_budget:
             self.core.receive_data(b"", now)
         self.core.handle_timeout(now)
@@ -248,9 +264,35 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if self.core.close_hint is CloseHint.CLOSE_NOW:
             transport.abort()
             return
+        if self.lingering:
+            return
         self.write()
-        transport.close()
+        if self.core.role is Side.SERVER and not self._eof and transport.can_write_eof():
+            self._linger(transport)
+        else:
+            transport.close()
         self.loop.call_later(self.core.config.close_timeout, self._give_up)
+
+    def _linger(self, transport: asyncio.Transport) -> None:
+        """Drop what the peer still sends until it hangs up.
+
+        A socket that is closed with octets unread is reset, and the peer may lose what it was told last. Who asked for
+        the end is let hang up first: some clients take an end of the stream right behind the answer for a lost one.
+        """
+        self.lingering = True
+        self._held = b""
+        if self.reading_paused:
+            self.reading_paused = False
+            transport.resume_reading()
+        report = self.core.report
+        if report is not None and report.by is By.REMOTE:
+            self.loop.call_later(HANG_UP_TIME, self._end_stream)
+        else:
+            self._end_stream()
+
+    def _end_stream(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write_eof()
 
     def _give_up(self) -> None:
         if self.transport is not None and not self.lost.done():

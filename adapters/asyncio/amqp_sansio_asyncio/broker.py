@@ -1,0 +1,313 @@
+"""`serve_broker`: the broker of `amqp_sansio.broker` on a port, for clients of every version.
+
+It keeps everything in memory and is for tests, demonstrations and embedding, not for production.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import socket
+import ssl as ssl_module
+import time
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final
+
+from amqp_sansio.broker import Hub, Settings, User
+from amqp_sansio.uri import AmqpUri
+
+from .broker_driver import Arrival, BrokerDriver, certificate_name
+from .opening import Opening
+from .recording import Recorder, RecordTarget, recorder_for
+
+if TYPE_CHECKING:
+    from amqp_sansio.broker.commands import Command
+
+    from .clock import Clock, Timer
+    from .faults import Faults
+
+_logger = logging.getLogger("amqp_sansio_asyncio")
+
+_CLOSING: Final = "the broker is shutting down"
+_LISTEN_BACKLOG: Final = 1024
+"""Clients that may wait to be taken; many come at once in tests of many."""
+
+
+def serve_broker(
+    settings: Settings | None = None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    ssl: ssl_module.SSLContext | None = None,
+    record: RecordTarget | None = None,
+    record_secrets: bool = False,
+    allow_remote: bool = False,
+    clock: Clock | None = None,
+    faults: Faults | None = None,
+) -> Opening[BrokerServer]:
+    """Serve a broker: `async with serve_broker() as broker`, or `await` it and close it later.
+
+    One port takes clients of every version that `settings` speak. Port 0 takes a free one; see `BrokerServer.port` and
+    `url`. With `ssl` everything goes through TLS; a context that asks for client certificates lets their holders log in
+    by EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS. `clock` is
+    where the broker's time comes from, by default the event loop. `faults` go wrong on purpose.
+
+    Settings without a seed get a random one, those without `urls` the address that it listens on, those without an
+    `epoch` the time of day. A host that others
+    could reach is refused, unless `allow_remote`: the default user has a default password.
+
+    Raises OSError when it can't listen or the recording can't be written, ValueError for a host that isn't a loopback
+    address.
+
+    >>> async def example() -> str:
+    ...     async with serve_broker() as broker:
+    ...         return broker.url
+    """
+    server = BrokerServer(settings or Settings(), clock, faults)
+    return Opening(lambda: server.start(host, port, ssl, (record, record_secrets), allow_remote))
+
+
+class BrokerServer:
+    """A broker that is being served. `close` it, or leave its context."""
+
+    def __init__(self, settings: Settings, clock: Clock | None, faults: Faults | None) -> None:
+        self._settings = settings if settings.seed else settings.but(seed=secrets.token_bytes(32))
+        self._given_clock = clock
+        self._hub: Hub | None = None
+        self._listener: asyncio.Server | None = None
+        self._owns_recorder = False
+        self._is_secure = False
+        self._address = ("", 0)
+        self._drivers: dict[int, BrokerDriver] = {}
+        self._turn_scheduled = False
+        self._timer: Timer | None = None
+        self.recorder: Recorder | None = None
+        self.faults: Faults | None = faults
+        self.clock: Clock
+
+    @property
+    def hub(self) -> Hub:
+        """The broker itself, with all its clients. Who changes something in it calls `turn_soon` afterwards."""
+        if self._hub is None:
+            raise RuntimeError("the broker isn't being served yet")
+        return self._hub
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings, with their seed and its addresses."""
+        return self._settings
+
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        """The listening sockets; none once it's closed."""
+        return tuple(self._listener.sockets) if self._listener is not None else ()
+
+    @property
+    def host(self) -> str:
+        """The address it listens on, or listened on."""
+        return self._address[0]
+
+    @property
+    def port(self) -> int:
+        """The port it listens on, or listened on."""
+        return self._address[1]
+
+    @property
+    def url(self) -> str:
+        """The URL for its first user and first virtual host, with the password."""
+        settings = self._settings
+        name, user = next(iter(settings.users.items()), ("", ""))
+        password = user.password if isinstance(user, User) else user
+        host = self.host if not ip_address(self.host).is_unspecified else "127.0.0.1"
+        uri = AmqpUri(
+            "amqps" if self._is_secure else "amqp",
+            host,
+            self.port,
+            name or None,
+            password or None,
+            settings.vhosts[0],
+        )
+        return uri.format()
+
+    @property
+    def connections(self) -> int:
+        """How many clients there are, with those that are still logging in or leaving."""
+        return len(self._drivers)
+
+    def line(self, number: int) -> BrokerDriver:
+        """The transport of the hub's client `number`. Raises KeyError when it's gone."""
+        return self._drivers[number]
+
+    def apply(self, command: Command) -> Any:
+        """Carry out a command of `amqp_sansio.broker.commands` at the present time; see there for what it returns.
+
+        Clients get what follows from it, in the next turn of the event loop. Raises Fault.
+        """
+        hub = self.hub
+        hub.now = max(hub.now, self.clock.time())
+        result = hub.apply(command)
+        hub.settle()
+        self.turn_soon()
+        return result
+
+    async def serve_forever(self) -> None:
+        """Wait until it is closed or this task is cancelled."""
+        if self._listener is not None:
+            await self._listener.serve_forever()
+
+    async def close(self, *, timeout: float = 10.0) -> None:
+        """Stop listening, close every connection (320, amqp:connection:forced), and wait for the clients' answers,
+        `timeout` seconds at most.
+        """
+        if self._listener is None:
+            return
+        listener, self._listener = self._listener, None
+        listener.close()
+        self.hub.shut_down(_CLOSING)
+        self._turn()
+        waiting = [driver.lost for driver in self._drivers.values()]
+        if waiting:
+            await asyncio.wait(waiting, timeout=timeout)
+            late = list(self._drivers.values())
+            for driver in late:
+                driver.cut()
+            if late:
+                await asyncio.wait([driver.lost for driver in late])
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        # Since Python 3.12 this waits for transports too, such as one that never ends its TLS handshake.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(listener.wait_closed(), timeout)
+        if self.recorder is not None and self._owns_recorder:
+            self.recorder.close()
+
+    async def __aenter__(self) -> BrokerServer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # What `serve_broker` and the drivers use.
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nobody is let in any more."""
+        return self._listener is None
+
+    async def start(
+        self,
+        host: str,
+        port: int,
+        ssl: ssl_module.SSLContext | None,
+        record: tuple[RecordTarget | None, bool],
+        allow_remote: bool,
+    ) -> BrokerServer:
+        """Listen."""
+        loop = asyncio.get_running_loop()
+        self.clock = loop if self._given_clock is None else self._given_clock
+        addresses = await _addresses(loop, host, port, allow_remote)
+        self.recorder, self._owns_recorder = recorder_for(*record)
+        try:
+            self._listener = await loop.create_server(
+                lambda: Arrival(self),
+                addresses,
+                port,
+                ssl=ssl,
+                backlog=_LISTEN_BACKLOG,
+                start_serving=False,
+            )
+            self._is_secure = ssl is not None
+            self._address = self._listener.sockets[0].getsockname()[:2]
+            self._settings = self._filled_in(self._settings)
+            self._hub = Hub(self._settings)
+            await self._listener.start_serving()
+        except BaseException:
+            if self._listener is not None:
+                self._listener.close()
+                self._listener = None
+            if self.recorder is not None and self._owns_recorder:
+                self.recorder.close()
+            raise
+        return self
+
+    def admit(self, transport: asyncio.Transport) -> BrokerDriver:
+        """Make the driver of a new client."""
+        loop = asyncio.get_running_loop()
+        is_secure = transport.get_extra_info("sslcontext") is not None
+        name = certificate_name(transport.get_extra_info("peercert"))
+        client = self.hub.connect(is_secure=is_secure, peer_name=name)
+        driver = BrokerDriver(loop, client, self)
+        self._drivers[client.number] = driver
+        return driver
+
+    def turn_soon(self) -> None:
+        """Write what the hub has for its clients, and arm its timer, when this turn of the event loop is over."""
+        if not self._turn_scheduled:
+            self._turn_scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def dismiss(self, driver: BrokerDriver) -> None:
+        """A client's transport is gone; others may get what it had."""
+        self._drivers.pop(driver.core.number, None)
+        self.hub.forget(driver.core.number)
+        self.turn_soon()
+
+    # Inside.
+
+    def _turn(self) -> None:
+        self._turn_scheduled = False
+        hub = self.hub
+        drivers = self._drivers
+        for client in hub.take_dirty():
+            driver = drivers.get(client.number)
+            if driver is None:
+                continue
+            try:
+                driver.look()
+            except Exception:
+                # The others go on.
+                _logger.exception("a client of the broker is cut off: serving it failed")
+                driver.cut()
+        if hub.is_dirty:
+            # Whoever reads fast gets more only after the others have had their turn.
+            self.turn_soon()
+        deadline = hub.next_deadline
+        timer = self._timer
+        if deadline is not None and (timer is None or deadline < timer.when()):
+            if timer is not None:
+                timer.cancel()
+            self._timer = self.clock.call_at(deadline, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.hub.handle_timeout(self.clock.time())
+        self._turn()
+
+    def _filled_in(self, settings: Settings) -> Settings:
+        """The settings with where and when that is."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        kind = "tls" if self._is_secure else "tcp"
+        urls = settings.urls or (f"amqp:{kind}:{host}:{self.port}",)
+        return settings.but(urls=urls, epoch=settings.epoch or time.time() - self.clock.time())
+
+
+async def _addresses(
+    loop: asyncio.AbstractEventLoop, host: str, port: int, allow_remote: bool
+) -> list[str]:
+    """The addresses that a host has; with port 0 the first, since each would get a port of its own. Raises ValueError
+    for one that isn't of this machine alone."""
+    found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    addresses = list(dict.fromkeys([str(each[4][0]) for each in found]))
+    remote = [each for each in addresses if not ip_address(each.partition("%")[0]).is_loopback]
+    if remote and not allow_remote:
+        raise ValueError(
+            f"{host or 'every address'} can be reached from other machines; the broker listens on loopback addresses "
+            "unless it is told to allow remote clients"
+        )
+    return addresses if port else addresses[:1]
+
+
+__all__ = ["BrokerServer", "serve_broker"]

@@ -1,0 +1,237 @@
+"""The drivers below `serve_broker`: one for each client's transport, which the hub's client does all the work of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from amqp_sansio.broker import Client
+from amqp_sansio.endpoint import CloseHint
+from amqp_sansio.events import By
+
+from .driver import Driver
+
+if TYPE_CHECKING:
+    from .clock import Clock, Timer
+    from .faults import Faults
+    from .recording import Recorder
+
+_logger = logging.getLogger("amqp_sansio_asyncio")
+
+_NO_LINGER: Final = struct.pack("ii", 1, 0)
+
+
+class Host(Protocol):
+    """What a driver uses of the server that it belongs to."""
+
+    recorder: Recorder | None
+    clock: Clock
+    faults: Faults | None
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nobody is let in any more."""
+        ...
+
+    def admit(self, transport: asyncio.Transport) -> BrokerDriver:
+        """Make the driver of a new client."""
+        ...
+
+    def turn_soon(self) -> None:
+        """Have all clients looked at that the hub names, when this turn of the event loop is over."""
+        ...
+
+    def dismiss(self, driver: BrokerDriver) -> None:
+        """A client's transport is gone."""
+        ...
+
+
+class Arrival(asyncio.Protocol):
+    """A transport that isn't a client yet: behind TLS it becomes one with the handshake's end."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        made = cast(asyncio.Transport, transport)
+        if self._host.is_closing:
+            # A TLS handshake may end after everybody else has been told to go.
+            made.abort()
+            return
+        driver = self._host.admit(made)
+        made.set_protocol(driver)
+        driver.connection_made(made)
+
+
+class BrokerDriver(Driver[Client]):
+    """The asyncio protocol of one client of a broker.
+
+    What the hub's client has to say is written by the server's turn, once for all that came in one turn of the event
+    loop. While the broker is full, or the transport wants no more, nothing is read.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, core: Client, host: Host) -> None:
+        super().__init__(loop, core, host.recorder, host.clock)
+        self._host = host
+        self._faults = host.faults
+        self._on_hold = False
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if self._faults is not None and not self._faults.connected(self):
+            self.transport = cast(asyncio.Transport, transport)
+            self.cut()
+            return
+        super().connection_made(transport)
+        # The time for the protocol header runs from here.
+        self.write()
+
+    def data_received(self, data: bytes) -> None:
+        if self._faults is not None:
+            data = self._faults.received(self, data)
+            if not data:
+                return
+        super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        report = self.core.report
+        if report is not None and report.by is By.LOCAL and not self.core.hub.is_closing:
+            peer = self.transport.get_extra_info("peername") if self.transport is not None else None
+            _logger.warning("the broker closed the connection of %s: %s", peer, report)
+        if self._faults is not None:
+            self._faults.lost(self)
+        self._host.dismiss(self)
+
+    # What the base asks for.
+
+    def take_events(self) -> None:
+        core = self.core
+        core.next_event()
+        while self._held and self.feed_held():
+            core.next_event()
+
+    def must_pause(self) -> bool:
+        return self._on_hold or super().must_pause()
+
+    def settle(self) -> None:
+        core = self.core
+        if core.close_hint is not CloseHint.KEEP:
+            self._close_transport()
+        else:
+            if core.send_backlog:
+                core.hub.touch(core.number)
+            self.arm()
+            self.update_reading()
+        if core.hub.is_dirty:
+            self._host.turn_soon()
+
+    def write(self) -> None:
+        if self._faults is None:
+            super().write()
+            return
+        transport = self.transport
+        if transport is None or transport.is_closing() or self.lingering:
+            return
+        data = self.core.data_to_send(self.clock.time())
+        if data:
+            self.put(self._faults.sending(self, data))
+        self.arm()
+
+    # What the server uses.
+
+    def look(self) -> None:
+        """Do what another client, or the time, has brought about for this one."""
+        core = self.core
+        self.take_events()
+        if core.close_hint is not CloseHint.KEEP:
+            self._close_transport()
+            return
+        if not self.write_paused:
+            self.write()
+        self.update_reading()
+
+    def resume_writing(self) -> None:
+        self.write_paused = False
+        self.core.hub.touch(self.core.number)
+        self._host.turn_soon()
+
+    # Line: what faults use.
+
+    @property
+    def number(self) -> int:
+        """The number of the hub's client."""
+        return self.core.number
+
+    def give(self, data: bytes) -> None:
+        """Let the broker have octets, as if the client had just sent them."""
+        if data and not self.lost.done() and not self.lingering:
+            super().data_received(data)
+
+    def put(self, data: bytes) -> None:
+        """Let the client have octets, past whatever else is queued for it."""
+        transport = self.transport
+        if data and transport is not None and not transport.is_closing() and not self.lingering:
+            if self.tap is not None:
+                self._tapped(data, sent=True)
+            transport.write(data)
+
+    def cut(self) -> None:
+        """End the transport with a RST."""
+        transport = self.transport
+        if transport is None:
+            return
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            with suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        transport.abort()
+
+    def hold(self, held: bool) -> None:
+        """Read nothing while `held`."""
+        self._on_hold = held
+        self.update_reading()
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Call `callback` when so many seconds have passed on the broker's clock."""
+        return self.clock.call_at(self.clock.time() + seconds, callback)
+
+    # Inside.
+
+    def _on_timer(self) -> None:
+        if self.reading_paused and not self._held:
+            # Who isn't read from can't be heard, for whatever reason that is.
+            self.core.receive_data(b"", self.clock.time())
+        super()._on_timer()
+
+
+def certificate_name(certificate: object) -> str:
+    """Whom a certificate names, as `ssl.SSLSocket.getpeercert` gives it: its common name, else the first of its
+    alternative names; "" when there is none.
+
+    >>> certificate_name({"subject": ((("organizationName", "us"),), (("commonName", "me"),))})
+    'me'
+    >>> certificate_name({"subjectAltName": (("email", "me@example.org"),)})
+    'me@example.org'
+    """
+    if not isinstance(certificate, Mapping):
+        return ""
+    fields = cast("Mapping[str, object]", certificate)
+    subject = cast("Iterable[Iterable[tuple[str, str]]]", fields.get("subject", ()))
+    for parts in subject:
+        for name, value in parts:
+            if name == "commonName" and value:
+                return value
+    for _, value in cast("Iterable[tuple[str, str]]", fields.get("subjectAltName", ())):
+        if value:
+            return value
+    return ""
+
+
+__all__ = ["Arrival", "BrokerDriver", "Host", "certificate_name"]
