@@ -1,14 +1,19 @@
-"""`amqp-sansio demo`: captures that come with the package, replayed through Spark, and questions to the tables."""
+"""`amqp-sansio demo`: clients of every version on the embedded broker, recorded, replayed through Spark, and asked."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import tempfile
 from collections.abc import Iterator
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from amqp_sansio.errors import AmqpError
 from amqp_sansio.tables import COLUMNS
 
+from .demo_traffic import MESSAGES, ROUTES, record_traffic
+from .errors import CommandError
 from .output import Heading, align, printable, table_lines, write_lines
 from .spark import local_session
 
@@ -17,17 +22,6 @@ if TYPE_CHECKING:
 
     from amqp_sansio_spark import Replay
 
-CAPTURES = {
-    "confirms.pcap": "pika publishes with confirms; a full queue refuses some",
-    "nack-and-requeue.pcap": "pika acknowledges, rejects and requeues deliveries",
-    "returns.pcap": "py-amqp publishes what no queue takes",
-    "consumer-cancelled.pcap": "a queue is deleted under pika's consumer",
-    "channel-errors.pcap": "pika provokes errors that close the channel",
-    "version-0-8.pcap": "amqplib speaks AMQP 0-8",
-    "outcomes-1.0.pcap": "proton settles deliveries in every way of AMQP 1.0",
-    "refused-links-1.0.pcap": "proton attaches links to nodes that aren't there",
-    "lost-packet.pcap": "a capture in which one packet is missing",
-}
 _EVENTS = 12
 # So little data is over before better code is compiled.
 _SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
@@ -43,72 +37,86 @@ class Question(NamedTuple):
 
 QUESTIONS = (
     Question(
+        "What happened to every message, across connections and versions?",
+        """with published as (
+             select body_sha256, min(ts_ns) as ts_ns, min_by(protocol, ts_ns) as protocol,
+                    min_by(routing_key, ts_ns) as routing_key, min_by(address, ts_ns) as address,
+                    min_by(coalesce(outcome, ''), ts_ns) as outcome
+             from messages where kind = 'publish' group by body_sha256),
+           delivered as (
+             select body_sha256, max(settled_ns) as settled_ns,
+                    array_join(transform(array_sort(collect_list(struct(ts_ns, protocol, outcome))),
+                      each -> concat(each.protocol, ' ', coalesce(each.outcome, 'unsettled'))), ', ') as deliveries
+             from messages where kind in ('deliver', 'get') group by body_sha256)
+           select coalesce(nullif(p.routing_key, ''), p.address) as queue, p.protocol as published, p.outcome,
+                  coalesce(d.deliveries, 'nobody') as delivered,
+                  cast((d.settled_ns - p.ts_ns) / 1e6 as decimal(9, 1)) as ms
+           from published p left join delivered d using (body_sha256) order by queue, p.ts_ns""",
+    ),
+    Question(
         "Who still holds deliveries that were never settled?",
-        """select c.client, coalesce(c.client_product, '') as product, m.routing_key,
+        """select c.client, c.protocol, coalesce(c.client_product, '') as product,
                   count(*) as deliveries, sum(m.body_size) as octets
            from messages m join connections c using (connection)
            where m.kind in ('deliver', 'get') and m.outcome is null
-           group by all order by deliveries desc, client, routing_key limit 5""",
+           group by all order by c.protocol limit 5""",
     ),
     Question(
         "How long from publish to confirm, and from delivery to acknowledgement?",
-        """select kind, outcome, count(*) as messages,
+        """select kind, protocol, outcome, count(*) as messages,
                   cast(percentile(latency_ns, 0.5) / 1e6 as decimal(9, 3)) as p50_ms,
                   cast(percentile(latency_ns, 0.95) / 1e6 as decimal(9, 3)) as p95_ms,
                   cast(max(latency_ns) / 1e6 as decimal(9, 3)) as max_ms
            from messages where latency_ns is not null
-           group by all order by kind, messages desc""",
+           group by all order by kind, protocol, messages desc""",
     ),
     Question(
-        "What was published that no queue took?",
-        """select c.client, m.exchange, m.routing_key, count(*) as messages
-           from messages m join connections c using (connection)
-           where m.kind = 'publish' and m.outcome = 'returned'
-           group by all order by client, routing_key limit 5""",
-    ),
-    Question(
-        "Why were channels closed?",
-        """select sender, fields:reply_code::int as code, count(*) as times,
-                  min(fields:reply_text::string) as for_example
-           from events where event = 'channel.close'
-           group by all order by times desc, code limit 8""",
-    ),
-    Question(
-        "Which links of AMQP 1.0 ended with an error?",
-        """select sender, fields:error.condition::string as condition, count(*) as times,
-                  min(substr(fields:error.description::string, 1, 60)) as for_example
-           from events where event = 'detach' and fields:error is not null
-           group by all order by times desc, condition limit 8""",
+        "Why did channels and links end with an error?",
+        """select event, protocol,
+                  coalesce(fields:reply_code::string, fields:error.condition::string) as code,
+                  min(substr(coalesce(fields:reply_text::string, fields:error.description::string), 1, 60))
+                    as for_example
+           from events
+           where (event = 'channel.close' and fields:reply_code::int <> 200)
+              or (event = 'detach' and fields:error is not null)
+           group by all order by event""",
     ),
 )
 
 
 def demo_command() -> int:
-    """Show the tables and some answers; returns the exit status. Raises CommandError."""
-    captures = files("amqp_sansio_cli") / "captures"
-    with as_file(captures) as folder, local_session("demo", _SETTINGS) as spark:
-        write_lines(_introduction(spark))
-        _show(spark, folder)
+    """Record traffic, show its tables and some answers; returns the exit status. Raises CommandError."""
+    with tempfile.TemporaryDirectory(prefix="amqp-sansio-demo-") as folder:
+        recording = Path(folder, "demo.pcapng")
+        with local_session("demo", _SETTINGS) as spark:
+            try:
+                asyncio.run(record_traffic(recording))
+            except (OSError, AmqpError, TimeoutError) as error:
+                raise CommandError(f"the traffic for the demo can't be made: {error}") from error
+            write_lines(_introduction(spark, recording))
+            _show(spark, recording)
         write_lines(_AFTERWARDS)
     return 0
 
 
-def _introduction(spark: SparkSession) -> list[str]:
+def _introduction(spark: SparkSession, recording: Path) -> list[str]:
     cores = spark.sparkContext.defaultParallelism
+    size = os.path.getsize(recording)
     return [
-        f"{len(CAPTURES)} captures of real traffic, replayed by Spark {spark.version}"
-        f" on {cores} core{'' if cores == 1 else 's'}",
+        "The embedded broker served clients of four versions at once, each publishing to the next:",
         "",
-        *(f"  {name:<23} {what}" for name, what in CAPTURES.items()),
+        *(f"  {route.publisher.label:<6} to {route.consumer.label:<6} {MESSAGES} messages" for route in ROUTES),
+        "",
+        f"Its recording, {size:,} octets of pcapng, replayed by Spark {spark.version}"
+        f" on {cores} core{'' if cores == 1 else 's'}:",
     ]
 
 
-def _show(spark: SparkSession, folder: Path) -> None:
+def _show(spark: SparkSession, recording: Path) -> None:
     from amqp_sansio_spark import register, replay
 
     register(spark)
-    paths = [str(folder / name) for name in CAPTURES]
-    segments = spark.read.format("amqp-capture").load(paths)
+    segments = spark.read.format("amqp-capture").load(str(recording))
     tables = replay(segments, spark.sparkContext.defaultParallelism).cache()
     for table in COLUMNS:
         getattr(tables, table).createOrReplaceTempView(table)
@@ -173,6 +181,7 @@ _AFTERWARDS = (
     "== The same with your captures",
     "  amqp-sansio replay FILE... --table messages --format table",
     "  amqp-sansio lint FILE...",
+    "  amqp-sansio broker --record FILE.pcapng",
     "  amqp-sansio record --listen 127.0.0.1:5673 --upstream 127.0.0.1:5672 --output FILE.pcapng",
     "or in Python:",
     "  from amqp_sansio_spark import register, replay",

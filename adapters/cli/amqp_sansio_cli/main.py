@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = _Parser(prog=PROGRAM, description="Replays, lints and records AMQP traffic.")
+    parser = _Parser(prog=PROGRAM, description="Replays, lints and records AMQP traffic, and serves a broker.")
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -97,10 +97,78 @@ def build_parser() -> argparse.ArgumentParser:
         help="record SASL responses as they are (default: as asterisks)",
     )
 
+    broker = commands.add_parser(
+        "broker",
+        help="a broker in memory, for tests",
+        description="Serves AMQP 0-8, 0-9-1, 0-10 and 1.0 on one port, from memory: for tests and demonstrations. "
+        "For anything else there are RabbitMQ, Qpid and ActiveMQ Artemis.",
+    )
+    broker.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        default="127.0.0.1:5672",
+        help="default: 127.0.0.1:5672; port 0 picks a free one",
+    )
+    broker.add_argument(
+        "--user",
+        metavar="NAME:PASSWORD",
+        action="append",
+        default=[],
+        help="who may log in (default: guest:guest); NAME alone has a client certificate",
+    )
+    broker.add_argument(
+        "--vhost",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a virtual host besides /",
+    )
+    broker.add_argument(
+        "--record", metavar="FILE.pcapng", type=Path, help="append what all connections carry"
+    )
+    broker.add_argument(
+        "--record-secrets",
+        action="store_true",
+        help="record SASL responses as they are (default: as asterisks)",
+    )
+    broker.add_argument(
+        "--ready-file",
+        metavar="FILE",
+        type=Path,
+        help="gets the address when the broker listens, and is removed when it stops",
+    )
+    broker.add_argument("--tls-cert", metavar="FILE", type=Path, help="speak TLS, with this certificate")
+    broker.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, when it is in another file")
+    broker.add_argument(
+        "--tls-ca",
+        metavar="FILE",
+        type=Path,
+        help="the authority of client certificates, with which users log in by EXTERNAL",
+    )
+    broker.add_argument(
+        "--allow-remote",
+        action="store_true",
+        help="listen on an address that other machines reach",
+    )
+    broker.add_argument("--anonymous", action="store_true", help="let clients in without a name")
+    broker.add_argument(
+        "--heartbeat",
+        metavar="SECONDS",
+        type=_seconds,
+        default=60.0,
+        help="proposed to clients (default: 60); 0 for none",
+    )
+    broker.add_argument(
+        "--product",
+        metavar="NAME[/VERSION]",
+        help="what it says it is, for clients that insist on a name",
+    )
+
     commands.add_parser(
         "demo",
         help="recorded traffic to tables in Spark, start to end",
-        description="Replays captures that come with the package through a local Spark session.",
+        description="Drives the embedded broker with clients of every version, records them, and replays the "
+        "recording through a local Spark session.",
     )
     return parser
 
@@ -110,6 +178,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise CommandError(f"{message} (see {self.prog} --help)")
+
+
+def _seconds(text: str) -> float:
+    """Seconds between heartbeats."""
+    value = float(text)
+    if not 0 <= value <= 65_535:
+        raise ValueError
+    return value
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -145,6 +221,22 @@ def _run(arguments: argparse.Namespace) -> int:
                 arguments.output,
                 arguments.ready_file,
                 arguments.record_secrets,
+            )
+        case "broker":
+            from .broker import broker_command
+
+            return broker_command(
+                arguments.listen,
+                users=arguments.user,
+                vhosts=arguments.vhost,
+                record=arguments.record,
+                record_secrets=arguments.record_secrets,
+                ready_file=arguments.ready_file,
+                tls=(arguments.tls_cert, arguments.tls_key, arguments.tls_ca),
+                allow_remote=arguments.allow_remote,
+                anonymous=arguments.anonymous,
+                heartbeat=arguments.heartbeat,
+                product=arguments.product,
             )
         case _:
             from .demo import demo_command

@@ -49,7 +49,7 @@ def record(
     with Recording(output) as recording:
         proxy = Proxy(upstream, recording, secrets=secrets)
         asyncio.run(proxy.run(listen, ready_file))
-    _say(f"{proxy.count} connections, {recording.size} octets in {output}")
+    say(f"{proxy.count} connections, {recording.size} octets in {output}")
     return 0
 
 
@@ -118,10 +118,10 @@ class Proxy:
             where = endpoint(*listen)
             raise CommandError(f"{where}: {error.strerror or error}".lower()) from None
         where = _name(server.sockets[0].getsockname())
-        _say(f"listening on {where}, upstream {endpoint(*self._upstream)}; stop with Ctrl-C")
+        say(f"listening on {where}, upstream {endpoint(*self._upstream)}; stop with Ctrl-C")
         try:
             if ready_file is not None:
-                _announce(ready_file, where)
+                announce(ready_file, where)
             await stop.wait()
         except OSError as error:
             raise CommandError(describe(error)) from None
@@ -150,7 +150,7 @@ class Proxy:
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._upstream)
         except OSError as error:
-            _say(f"upstream {endpoint(*self._upstream)}: {error.strerror or error}")
+            say(f"upstream {endpoint(*self._upstream)}: {error.strerror or error}")
             _reset(writer)
             return
         try:
@@ -250,7 +250,7 @@ async def _one_address(listen: Address) -> Address:
     return str(found[0][4][0]), port
 
 
-def _announce(path: Path, text: str) -> None:
+def announce(path: Path, text: str) -> None:
     """Write the file whole or not at all: who waits for it reads it as soon as it's there."""
     part = path.with_name(path.name + ".part")
     part.write_text(text + "\n", encoding="ascii")
@@ -273,5 +273,5 @@ def _nothing() -> None:
     pass
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(f"amqp-sansio: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,174 @@
+"""`amqp-sansio broker`: the broker in memory on a port, for tests and demonstrations."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+import ssl
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from amqp_sansio.broker import Settings, User
+from amqp_sansio.capture import endpoint
+from amqp_sansio_asyncio import serve_broker
+
+from .errors import CommandError, describe
+from .record import Address, announce, parse_address, say
+
+_COLLECT = (10_000, 20, 10)
+"""Objects that make the collector look at the young ones, and how many of those looks make it look at older ones."""
+
+
+def broker_command(
+    listen: str,
+    *,
+    users: Sequence[str] = (),
+    vhosts: Sequence[str] = (),
+    record: Path | None = None,
+    record_secrets: bool = False,
+    ready_file: Path | None = None,
+    tls: tuple[Path | None, Path | None, Path | None] = (None, None, None),
+    allow_remote: bool = False,
+    anonymous: bool = False,
+    heartbeat: float = 60.0,
+    product: str | None = None,
+) -> int:
+    """Serve until SIGINT or SIGTERM; returns the exit status.
+
+    `tls` are the certificate, its key, and the authority of client certificates. Raises CommandError for arguments,
+    files and addresses that can't be used.
+    """
+    settings = make_settings(users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product)
+    address = parse_address(listen)
+    context = make_context(*tls)
+    # Messages and connections live long and are let go by their counts; the collector, which looks for cycles, would
+    # walk over all of them again and again.
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+    asyncio.run(
+        _serve(settings, address, context, (record, record_secrets), ready_file, allow_remote=allow_remote)
+    )
+    return 0
+
+
+def make_settings(
+    users: Sequence[str],
+    vhosts: Sequence[str],
+    *,
+    anonymous: bool = False,
+    heartbeat: float = 60.0,
+    product: str | None = None,
+) -> Settings:
+    """The settings that the arguments ask for. Raises CommandError.
+
+    A user without a colon has no password, and comes in with a client certificate only.
+    """
+    known: dict[str, str | User] = {}
+    for text in users:
+        name, colon, password = text.partition(":")
+        if not name or (colon and not password):
+            raise CommandError(f"--user {name}: NAME:PASSWORD is wanted, or NAME for who has a certificate")
+        known[name] = User(password)
+    settings = Settings(anonymous=anonymous, heartbeat=heartbeat)
+    changes: dict[str, object] = {}
+    if known:
+        changes["users"] = known
+    if vhosts:
+        changes["vhosts"] = tuple(dict.fromkeys(["/", *vhosts]))
+    if product is not None:
+        name, slash, version = product.partition("/")
+        changes["product"] = name
+        if slash:
+            changes["product_version"] = version
+    try:
+        return settings.but(**changes)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+def make_context(
+    certificate: Path | None, key: Path | None, authority: Path | None
+) -> ssl.SSLContext | None:
+    """TLS, when there is a certificate; client certificates are checked when there is an authority for them.
+
+    Raises CommandError.
+    """
+    if certificate is None:
+        if key is not None or authority is not None:
+            raise CommandError("--tls-key and --tls-ca need --tls-cert")
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    for path in (certificate, key, authority):
+        if path is not None and not path.is_file():
+            raise CommandError(f"{path}: no such file")
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise CommandError(f"{certificate}: isn't a certificate with its key ({_reason(error)})") from None
+    if authority is not None:
+        try:
+            context.load_verify_locations(authority)
+        except (OSError, ssl.SSLError) as error:
+            raise CommandError(f"{authority}: isn't a certificate ({_reason(error)})") from None
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+async def _serve(
+    settings: Settings,
+    address: Address,
+    context: ssl.SSLContext | None,
+    record: tuple[Path | None, bool],
+    ready_file: Path | None,
+    *,
+    allow_remote: bool,
+) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    path, secrets = record
+    opening = serve_broker(
+        settings, *address, ssl=context, record=path, record_secrets=secrets, allow_remote=allow_remote
+    )
+    try:
+        server = await opening
+    except ValueError as error:
+        raise CommandError(f"{error}: --allow-remote") from None
+    except OSError as error:
+        raise CommandError(_unusable(error, address)) from None
+    where = endpoint(server.host.partition("%")[0], server.port)
+    announced = False
+    try:
+        say(f"listening on {where}{' with TLS' if context is not None else ''}; stop with Ctrl-C")
+        if ready_file is not None:
+            announce(ready_file, where)
+            announced = True
+        await stop.wait()
+    except OSError as error:
+        raise CommandError(describe(error)) from None
+    finally:
+        if announced and ready_file is not None:
+            with suppress(OSError):  # Somebody may have removed it.
+                ready_file.unlink()
+        count = server.connections
+        await server.close()
+    say(f"stopped; {count} connection{'' if count == 1 else 's'} closed")
+
+
+def _unusable(error: OSError, address: Address) -> str:
+    """One line for an address or a recording that can't be used."""
+    if error.filename is not None:
+        return describe(error)
+    if isinstance(error, socket.gaierror) or error.errno is None:
+        return f"{endpoint(*address)}: {error.strerror or error}".lower()
+    return f"{endpoint(*address)}: {os.strerror(error.errno).lower()}"
+
+
+def _reason(error: OSError) -> str:
+    reason: object = getattr(error, "reason", None)
+    return str(reason or error.strerror or error).replace("_", " ").lower()

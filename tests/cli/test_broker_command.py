@@ -1,0 +1,240 @@
+"""`amqp-sansio broker` as a process of its own: clients, recordings, signals, and what can't be used."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from amqp_sansio import EndpointClosed
+from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio_sync import connect
+from tests.support.certificates import Certificates, make_certificates
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class Running:
+    """A command that listens."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ready: Path) -> None:
+        self.process = process
+        self.ready = ready
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert process.poll() is None and time.monotonic() < deadline, process.stderr
+            time.sleep(0.02)
+        self.address = ready.read_text().strip()
+        self.port = int(self.address.rpartition(":")[2])
+
+    def url(self, login: str = "guest:guest", vhost: str = "%2F") -> str:
+        """The URL of somebody."""
+        return f"amqp://{login}@{self.address}/{vhost}"
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
+        """End it; returns what it said."""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0, err.decode()
+        return err.decode()
+
+
+@pytest.fixture
+def start(cli_environment: Mapping[str, str], tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts commands, and kills what a failed test leaves."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def run(*arguments: str | Path) -> Running:
+        ready = tmp_path / f"ready{len(processes)}"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "amqp_sansio_cli", *map(str, arguments), "--ready-file", str(ready)],
+            env=cli_environment,
+            stderr=subprocess.PIPE,
+        )
+        processes.append(process)
+        return Running(process, ready)
+
+    yield run
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return make_certificates(tmp_path_factory.mktemp("certificates"), user="card")
+
+
+def pass_a_message(url: str) -> None:
+    """Publish one, and get it."""
+    with connect(url) as connection, connection.open_channel() as channel:
+        channel.call(QueueDeclare(queue="jobs"))
+        channel.publish(b"hello", routing_key="jobs", mandatory=True)
+        delivery = channel.get("jobs", no_ack=True)
+        assert delivery is not None and delivery.body == b"hello"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_until_a_signal_and_says_goodbye_with_320(
+    start: Callable[..., Running], number: signal.Signals
+) -> None:
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    assert broker.address == f"127.0.0.1:{broker.port}"
+    pass_a_message(broker.url())
+    channel = connect(broker.url()).open_channel()
+    said: list[str] = []
+    stopping = threading.Thread(target=lambda: said.append(broker.stop(number)))
+    stopping.start()
+    deadline = time.monotonic() + 20
+    code = 0
+    while not code and time.monotonic() < deadline:
+        try:
+            channel.call(QueueDeclare(queue="jobs"))
+        except EndpointClosed as error:
+            assert error.report is not None
+            code = error.report.code
+    assert code == 320
+    stopping.join()
+    assert said[0].count("\n") == 2
+    assert f"listening on {broker.address}" in said[0] and "1 connection closed" in said[0]
+    assert not broker.ready.exists()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", broker.port))
+
+
+def test_users_and_virtual_hosts(start: Callable[..., Running]) -> None:
+    broker = start(
+        "broker", "--listen", "127.0.0.1:0", "--user", "me:pass:word", "--user", "you:s", "--vhost", "test",
+    )  # fmt: skip
+    pass_a_message(broker.url("me:pass%3Aword"))
+    pass_a_message(broker.url("you:s", "test"))
+    with pytest.raises(EndpointClosed, match=r"ACCESS_REFUSED|403"):
+        connect(broker.url())
+    with pytest.raises(EndpointClosed, match="530"):
+        connect(broker.url("you:s", "nowhere"))
+    broker.stop()
+
+
+def test_what_it_records_can_be_replayed(
+    start: Callable[..., Running], cli: Run, tmp_path: Path
+) -> None:
+    output = tmp_path / "recorded.pcapng"
+    broker = start("broker", "--listen", "127.0.0.1:0", "--record", output)
+    pass_a_message(broker.url())
+    broker.stop()
+    assert_recorded(cli, output)
+    assert b"guest\0guest" not in output.read_bytes()
+
+
+def test_the_recording_proxy_in_front_of_it(
+    start: Callable[..., Running], cli: Run, tmp_path: Path
+) -> None:
+    output = tmp_path / "recorded.pcapng"
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    proxy = start(
+        "record", "--listen", "127.0.0.1:0", "--upstream", broker.address, "--output", output
+    )
+    pass_a_message(proxy.url())
+    assert "1 connections" in proxy.stop()
+    broker.stop()
+    assert_recorded(cli, output)
+
+
+def assert_recorded(cli: Run, output: Path) -> None:
+    """One message was published and got, and nobody broke a rule."""
+    done = cli("replay", output, "--table", "messages")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sorted((row["kind"], row["routing_key"], row["body_size"]) for row in rows) == [
+        ("get", "jobs", 5),
+        ("publish", "jobs", 5),
+    ]
+    done = cli("lint", output)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_tls_and_logging_in_with_a_certificate(
+    start: Callable[..., Running], certificates: Certificates
+) -> None:
+    broker = start(
+        "broker", "--listen", "127.0.0.1:0", "--user", "card", "--user", "me:pw",
+        "--tls-cert", certificates.server, "--tls-key", certificates.server_key, "--tls-ca", certificates.ca,
+    )  # fmt: skip
+    url = f"amqps://me:pw@localhost:{broker.port}/?cacertfile={certificates.ca}"
+    pass_a_message(url)
+    card = f"&certfile={certificates.client}&keyfile={certificates.client_key}"
+    pass_a_message(url.replace("me:pw@", "") + card + "&auth_mechanism=external")
+    with pytest.raises(Exception, match="EXTERNAL"):
+        connect(url + "&auth_mechanism=external")
+    broker.stop()
+
+
+def test_an_ipv6_address(start: Callable[..., Running]) -> None:
+    broker = start("broker", "--listen", "[::1]:0")
+    assert broker.address == f"[::1]:{broker.port}"
+    pass_a_message(broker.url())
+    broker.stop()
+
+
+def test_a_ready_file_that_is_gone_is_no_problem(start: Callable[..., Running]) -> None:
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    broker.ready.unlink()
+    broker.stop()
+
+
+def test_an_address_in_use_is_one_line(cli: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = cli("broker", "--listen", where)
+    assert done.returncode == 2
+    assert done.stderr == f"amqp-sansio: {where}: address already in use\n"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.1"])
+def test_an_address_that_others_reach_is_refused(cli: Run, host: str) -> None:
+    done = cli("broker", "--listen", f"{host}:0")
+    assert done.returncode == 2
+    assert "--allow-remote" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_unless_that_is_wanted(start: Callable[..., Running]) -> None:
+    broker = start("broker", "--listen", "0.0.0.0:0", "--allow-remote")
+    assert broker.address == f"0.0.0.0:{broker.port}"
+    pass_a_message(f"amqp://127.0.0.1:{broker.port}")
+    broker.stop()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--listen", "localhost"], "HOST:PORT is wanted"),
+        (["--listen", "127.0.0.1:99999"], "HOST:PORT is wanted"),
+        (["--user", ":pw"], "NAME:PASSWORD is wanted"),
+        (["--user", "me:"], "NAME:PASSWORD is wanted"),
+        (["--vhost", "v" * 256], "longer than 255"),
+        (["--tls-key", "key.pem"], "need --tls-cert"),
+        (["--tls-cert", "no-such.pem"], "no-such.pem: no such file"),
+        (["--tls-cert", "pyproject.toml"], "isn't a certificate"),
+        (["--heartbeat", "-1"], "--heartbeat"),
+        (["--record", "no-such-folder/x.pcapng"], "no-such-folder/x.pcapng: no such file"),
+        (["--ready-file", "no-such-folder/ready"], "no-such-folder"),
+        (["something"], "something"),
+    ],
+    ids=["no-port", "high-port", "no-name", "no-password", "long-vhost", "key-alone", "no-certificate",
+         "not-a-certificate", "heartbeat", "no-folder", "no-ready-folder", "more"],
+)  # fmt: skip
+def test_what_cant_be_used_is_one_line(cli: Run, arguments: list[str], words: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    done = cli("broker", "--listen", "127.0.0.1:0", *arguments, cwd=root)
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("amqp-sansio: ") and words in last
+    assert "Traceback" not in done.stderr
