@@ -1,0 +1,376 @@
+"""EmbeddedBroker: a broker in a thread of this process, on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import ssl as ssl_module
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
+from amqp_sansio.broker import Settings, User, commands
+from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.uri import AmqpUri
+from amqp_sansio.versions import AMQP_0_9_1
+from amqp_sansio_asyncio.recording import RecordTarget
+
+from .clock import Clock
+from .faults import Faults
+from .history import HistoryView
+from .service import Service
+from .topology import Definitions, Preloaded, preload
+from .views import Connection, ExchangeView, QueueView, StoredMessage
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from amqp_sansio.broker import Entry
+
+T = TypeVar("T")
+
+GUEST: Final[Mapping[str, str | User]] = {"guest": "guest"}
+SEED: Final = b"amqp_sansio_pytest, the same every time"
+"""A test double has nothing to hide, and what a test sees is the same in every run."""
+_KEPT: Final = 100_000
+_PATIENCE: Final = 30.0
+"""Real seconds after which a call into the broker's thread is given up; it takes well below a millisecond."""
+_STEP: Final = 0.002
+
+
+class EmbeddedBroker:
+    """A broker for one test: `with EmbeddedBroker() as broker:`, or `start` and `stop`.
+
+    It listens on 127.0.0.1, on a free port unless `port` names one, and speaks every version of AMQP on it. It runs in
+    a thread of its own, so that clients may block, live in an event loop, or in another process; its methods and all
+    that hangs on it may be called from any thread.
+
+    | argument | meaning |
+    |---|---|
+    | `users` | passwords (or `amqp_sansio.broker.User`s) by name; guest with the password guest |
+    | `vhosts` | the virtual hosts |
+    | `clock` | "virtual": the broker's time stands still but for `clock.advance`; "real": it runs |
+    | `definitions` | what to `preload` |
+    | `history` | how many records of what happened are kept |
+    | `settings` | an `amqp_sansio.broker.Settings` with everything else; of what is named above the argument counts |
+    | `ssl` | a server's context: then all is TLS |
+    | `record` | a pcapng file for what goes over the wire |
+
+    >>> with EmbeddedBroker(definitions={"queues": ["jobs"]}) as broker:
+    ...     broker.publish(b"hello", routing_key="jobs")
+    ...     broker.queue("jobs").ready, broker.get("jobs").body
+    True
+    (1, b'hello')
+    """
+
+    def __init__(
+        self,
+        *,
+        users: Mapping[str, str | User] = GUEST,
+        vhosts: tuple[str, ...] = ("/",),
+        clock: Literal["virtual", "real"] = "virtual",
+        definitions: Definitions | None = None,
+        history: int = _KEPT,
+        settings: Settings | None = None,
+        port: int = 0,
+        ssl: ssl_module.SSLContext | None = None,
+        record: RecordTarget | None = None,
+        record_secrets: bool = False,
+    ) -> None:
+        if clock not in ("virtual", "real"):
+            raise ValueError(f'the clock is "virtual" or "real", not {clock!r}')
+        base = settings or Settings()
+        self._settings = base.but(
+            users=dict(users), vhosts=tuple(vhosts), history=history, seed=base.seed or SEED
+        )
+        self._definitions = definitions
+        self._listen = (port, ssl, record, record_secrets)
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._service: Service | None = None
+        self._stopping: asyncio.Event | None = None
+        self.clock: Final = Clock(self, virtual=clock == "virtual")
+        """The broker's time."""
+        self.faults: Final = Faults(self)
+        """What goes wrong on purpose."""
+        self.history: Final = HistoryView(self)
+        """What happened to messages."""
+        self.errors: Final[list[BaseException]] = []
+        """What went wrong in the broker itself: each is a mistake in it, and fails a test that uses the fixture."""
+
+    # Beginning and end.
+
+    def start(self) -> Self:
+        """Listen; it returns when clients can come. Raises OSError, RuntimeError when it runs already, and what
+        `preload` raises."""
+        if self._thread is not None:
+            raise RuntimeError("the broker runs already")
+        ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._thread = threading.Thread(
+            target=self._run, args=(ready,), name="amqp-embedded-broker", daemon=True
+        )
+        self._thread.start()
+        try:
+            ready.result()
+            if self._definitions is not None:
+                self.preload(self._definitions)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Close every connection and the port. A second call changes nothing."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        loop, stopping = self._loop, self._stopping
+        if loop is not None and stopping is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(stopping.set)
+        thread.join()
+        self._loop = self._service = self._stopping = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether clients can come."""
+        return self._service is not None
+
+    # Where it is.
+
+    @property
+    def port(self) -> int:
+        """The port it listens on. Raises RuntimeError when it doesn't run."""
+        return self.service.server.port
+
+    @property
+    def url(self) -> str:
+        """The URL for its first user and first virtual host. Raises RuntimeError when it doesn't run."""
+        return self.service.server.url
+
+    def url_for(self, user: str | None = None, vhost: str | None = None) -> str:
+        """The URL for another user or virtual host. Raises LookupError for a user that it doesn't know."""
+        name = next(iter(self._settings.users)) if user is None else user
+        if name not in self._settings.users:
+            raise LookupError(f"the broker has no user {name!r}")
+        known = self._settings.users[name]
+        return AmqpUri(
+            "amqp" if self._listen[1] is None else "amqps",
+            "127.0.0.1",
+            self.port,
+            name,
+            known.password if isinstance(known, User) else known,
+            self._settings.vhosts[0] if vhost is None else vhost,
+        ).format()
+
+    # What is in it.
+
+    def queue(self, name: str, *, vhost: str | None = None) -> QueueView:
+        """A queue, whether it is there yet or not."""
+        return QueueView(self, name, self._vhost(vhost))
+
+    def exchange(self, name: str, *, vhost: str | None = None) -> ExchangeView:
+        """An exchange, whether it is there yet or not; "" is the default exchange."""
+        return ExchangeView(self, name, self._vhost(vhost))
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The names of the queues of the first virtual host."""
+        return self.call(lambda: tuple(self.service.vhost(self._vhost(None)).queues))
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """Its clients, also those that are still logging in or leaving."""
+
+        def found() -> tuple[Connection, ...]:
+            return tuple(
+                [
+                    Connection(each.number, each.version, *(each.front.describe() if each.front else ("", "")))
+                    for each in self.service.hub.clients.values()
+                ]
+            )
+
+        return self.call(found)
+
+    def messages(self, queue: str, *, vhost: str | None = None) -> tuple[StoredMessage, ...]:
+        """What a queue holds, waiting or with consumers; nothing is touched. Raises `NoSuchNode`."""
+        return self.queue(queue, vhost=vhost).messages
+
+    def publish(
+        self,
+        body: bytes | str,
+        *,
+        exchange: str = "",
+        routing_key: str = "",
+        properties: BasicProperties | None = None,
+        headers: Mapping[str, Any] | None = None,
+        vhost: str | None = None,
+    ) -> bool:
+        """Publish a message as a client of 0-9-1 would, and return whether a queue took it.
+
+        `headers` are short for `properties` with these headers. Raises TypeError for both at once, ValueError when the
+        broker refuses it, as when the exchange isn't there.
+        """
+        if properties is not None and headers is not None:
+            raise TypeError("give properties or headers, not both")
+        if headers is not None:
+            properties = BasicProperties(headers=dict(headers))
+        tables = get_dialect("0-9-1-rabbit").tables
+        octets = (properties or BasicProperties()).encode(tables)
+        content = ClassicContent(
+            AMQP_0_9_1, octets, tables, body.encode() if isinstance(body, str) else bytes(body)
+        )
+        name = self._vhost(vhost)
+
+        def publish() -> bool:
+            done: commands.Published = self.service.apply(
+                commands.Publish(self.service.owner(name), exchange, routing_key, content)
+            )
+            return done.routed
+
+        return self.call(publish)
+
+    def get(self, queue: str, *, vhost: str | None = None) -> StoredMessage | None:
+        """Take the next message out of a queue, for good; None when none waits. Raises `NoSuchNode`."""
+        name = self._vhost(vhost)
+        view = self.queue(queue, vhost=name)
+
+        def get() -> StoredMessage | None:
+            service = self.service
+            if queue not in service.vhost(name).queues:
+                return None
+            entry: Entry | None = service.apply(
+                commands.Get(service.owner(name), queue, settles=True)
+            )
+            return None if entry is None else StoredMessage(entry)
+
+        _ = view.ready
+        return self.call(get)
+
+    def preload(self, definitions: Definitions, *, vhost: str | None = None) -> Preloaded:
+        """Have exchanges, queues and bindings: of a mapping, or of a JSON file as RabbitMQ exports its definitions.
+
+        In short: `{"exchanges": {"orders": "topic"}, "queues": ["jobs"], "bindings": [("orders", "jobs", "order.#")]}`.
+        What isn't said of queues and exchanges is as RabbitMQ's tools have it: durable, not deleted automatically.
+        Users, permissions, policies and the like are ignored, as `Preloaded.ignored` says.
+
+        Raises ValueError for what can't be read or the broker refuses, OSError for a file that can't be read.
+        """
+        name = self._vhost(vhost)
+        return self.call(lambda: preload(self.service, definitions, name))
+
+    def restart(self) -> None:
+        """What a broker has again after it was stopped and started: durable queues with their persistent messages.
+
+        Every connection is cut before; the port stays.
+        """
+        self.run(self._restart)
+
+    # Waiting.
+
+    def wait_for(self, condition: Callable[[EmbeddedBroker], T], *, timeout: float = 5.0) -> T:
+        """Wait until a function of this broker gives something true, and return that. `timeout` are real seconds.
+
+        Raises AssertionError when the time is over.
+
+        >>> broker.wait_for(lambda broker: broker.queue("jobs").consumers)
+        1
+        """
+        deadline = time.monotonic() + timeout
+        while not (found := condition(self)):
+            if time.monotonic() >= deadline:
+                raise AssertionError(f"it hasn't come true within {timeout} s; it gives {found!r}")
+            time.sleep(_STEP)
+        return found
+
+    # In the broker's thread.
+
+    @property
+    def service(self) -> Service:
+        """The served broker, which belongs to its own thread: see `call`. Raises RuntimeError when it doesn't run."""
+        if self._service is None:
+            raise RuntimeError("the broker isn't running: use it in a with statement, or call start()")
+        return self._service
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Call a function in the broker's thread, when what has arrived is dealt with, and return what it returns."""
+        service = self.service
+
+        async def run() -> T:
+            await service.quiet()
+            return function()
+
+        return self.run(run)
+
+    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine in the broker's event loop, and return what it returns.
+
+        Raises RuntimeError when the broker doesn't run, or when it's called from its own thread.
+        """
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None or self._service is None:
+            raise RuntimeError("the broker isn't running: use it in a with statement, or call start()")
+        if threading.current_thread() is thread:
+            raise RuntimeError("the broker's own thread would wait for itself")
+        return asyncio.run_coroutine_threadsafe(make(), loop).result(_PATIENCE)
+
+    # Inside.
+
+    def _vhost(self, name: str | None) -> str:
+        return self._settings.vhosts[0] if name is None else name
+
+    async def _restart(self) -> None:
+        service = self.service
+        for client in list(service.hub.clients.values()):
+            service.server.line(client.number).cut()
+        await service.quiet()
+        service.hub.model.restart(service.clock.time())
+        service.settle()
+
+    def _run(self, ready: concurrent.futures.Future[None]) -> None:
+        # Whatever policy the program has: this needs sockets and a selector.
+        loop = asyncio.SelectorEventLoop()
+        loop.set_exception_handler(self._failed)
+        try:
+            loop.run_until_complete(self._serve(loop, ready))
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    async def _serve(
+        self, loop: asyncio.AbstractEventLoop, ready: concurrent.futures.Future[None]
+    ) -> None:
+        service = Service(loop, virtual=self.clock.is_virtual)
+        self._stopping = asyncio.Event()
+        self._loop = loop
+        try:
+            await service.start(self._settings, *self._listen)
+        except BaseException as error:
+            ready.set_exception(error)
+            return
+        self._service = service
+        ready.set_result(None)
+        try:
+            await self._stopping.wait()
+        finally:
+            await service.stop()
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            self.errors.append(error)
+        loop.default_exception_handler(context)
+
+    def __repr__(self) -> str:
+        where = f"on port {self.port}" if self.is_running else "not running"
+        return f"<EmbeddedBroker {where}>"
+
+
+__all__ = ["EmbeddedBroker"]

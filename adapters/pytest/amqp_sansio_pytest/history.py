@@ -1,0 +1,376 @@
+"""History: what happened to the messages of a broker, to be asked for, waited for and asserted."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast, overload
+
+from amqp_sansio.broker.history import Kind
+
+from .views import body_of, shown
+
+if TYPE_CHECKING:
+    from amqp_sansio.broker import Content, Happened
+
+    from .embedded import EmbeddedBroker
+
+Body = bytes | str | re.Pattern[bytes] | Callable[[bytes], bool]
+"""How a body is asked for: its octets, its text, a pattern that is found in it, or a function that says yes."""
+SETTLED: Final[tuple[Kind, ...]] = ("accepted", "rejected", "released")
+_SHOWN: Final = 20
+"""Lines of history in a failed assertion."""
+_NEAR: Final = 5
+_STEP: Final = 0.002
+"""Real seconds between two looks at the history while it is waited for."""
+
+
+class NotAsExpected(AssertionError):
+    """The history isn't what a test expected; the text says what it is."""
+
+
+class Happening:
+    """One thing that happened to a message.
+
+    `kind` is "published", "routed", "unroutable", "refused", "delivered", "got", "accepted", "rejected", "released",
+    "expired", "dead-lettered", "dropped" or "purged". `number` is the message's: what happened to one message has one
+    number. `at` is the second on the broker's clock. `queue`, `consumer` and `reason` are "" where there is none,
+    `user` is who did it and `connection` its number.
+    """
+
+    __slots__ = (
+        "at", "body", "connection", "consumer", "content", "exchange", "headers", "kind", "number", "queue", "reason",
+        "redelivered", "routing_key", "user", "vhost",
+    )  # fmt: skip
+
+    def __init__(self, record: Happened) -> None:
+        self.kind: Kind = record.kind
+        self.at = record.at
+        self.vhost = record.vhost
+        self.number = record.number
+        self.exchange = record.exchange
+        self.routing_key = record.routing_key
+        self.content: Content = record.content
+        self.body = body_of(record.content)
+        self.headers: dict[str, Any] = dict(record.content.headers)
+        self.queue = record.queue
+        self.consumer = record.consumer
+        self.connection = record.connection
+        self.user = record.user
+        self.redelivered = record.redelivered
+        self.reason = record.reason
+
+    def __str__(self) -> str:
+        parts = [f"{self.at:9.3f} s  {self.kind:<13} #{self.number} {shown(self.body)}"]
+        parts.append(f"exchange={self.exchange!r} routing_key={self.routing_key!r}")
+        for name in ("queue", "consumer", "user", "reason"):
+            value = getattr(self, name)
+            if value:
+                parts.append(f"{name}={value!r}")
+        if self.redelivered:
+            parts.append("redelivered")
+        return " ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Happening {str(self).strip()}>"
+
+
+class Happenings(Sequence[Happening]):
+    """Some of what happened, in its order. `bodies` has the bodies alone; `str` is a line for each."""
+
+    def __init__(self, found: Iterable[Happening]) -> None:
+        self._found = tuple(found)
+
+    @property
+    def bodies(self) -> list[bytes]:
+        """The bodies of the messages, in order."""
+        return [each.body for each in self._found]
+
+    @overload
+    def __getitem__(self, index: int) -> Happening: ...
+    @overload
+    def __getitem__(self, index: slice) -> Happenings: ...
+    def __getitem__(self, index: int | slice) -> Happening | Happenings:
+        if isinstance(index, slice):
+            return Happenings(self._found[index])
+        return self._found[index]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Happening]:
+        return iter(self._found)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._found))
+
+    def __repr__(self) -> str:
+        return f"<Happenings: {len(self._found)}>\n{self}" if self._found else "<Happenings: none>"
+
+
+class HistoryView:
+    """What happened on a broker: `broker.history`.
+
+    Everything can be asked for by the same words: `exchange`, `routing_key`, `queue` (of a publish: that the message
+    came into), `body` (see `Body`), `headers` (those that have at least these), `user`, `vhost`, `consumer`, `reason`,
+    `redelivered`, `number`, `connection`.
+
+    >>> broker.history.published(exchange="orders", routing_key="order.paid").bodies
+    [b'17']
+    >>> broker.history.assert_settled(queue="jobs", count=1)
+    """
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self._broker = broker
+
+    # Asking.
+
+    def all(self, *kinds: Kind, **wanted: Any) -> Happenings:
+        """What happened of some kinds (none: of all), in its order."""
+        return self._select(kinds, wanted)
+
+    def published(self, **wanted: Any) -> Happenings:
+        """What clients and the test published."""
+        return self._select(("published",), wanted)
+
+    def routed(self, **wanted: Any) -> Happenings:
+        """What came into queues, once for each."""
+        return self._select(("routed",), wanted)
+
+    def unroutable(self, **wanted: Any) -> Happenings:
+        """What no queue took."""
+        return self._select(("unroutable",), wanted)
+
+    def delivered(self, **wanted: Any) -> Happenings:
+        """What was delivered to consumers, or fetched."""
+        return self._select(("delivered", "got"), wanted)
+
+    def settled(self, **wanted: Any) -> Happenings:
+        """What was accepted, rejected or released."""
+        return self._select(SETTLED, wanted)
+
+    def accepted(self, **wanted: Any) -> Happenings:
+        """What consumers are done with."""
+        return self._select(("accepted",), wanted)
+
+    def rejected(self, **wanted: Any) -> Happenings:
+        """What consumers refused for good."""
+        return self._select(("rejected",), wanted)
+
+    def released(self, **wanted: Any) -> Happenings:
+        """What went back to its queue."""
+        return self._select(("released",), wanted)
+
+    def expired(self, **wanted: Any) -> Happenings:
+        """What waited too long."""
+        return self._select(("expired",), wanted)
+
+    def dead_lettered(self, **wanted: Any) -> Happenings:
+        """What left a queue for its dead-letter exchange."""
+        return self._select(("dead-lettered",), wanted)
+
+    def clear(self) -> None:
+        """Forget what has happened so far."""
+        self._broker.call(lambda: self._records().clear())
+
+    def __len__(self) -> int:
+        return self._broker.call(lambda: len(self._records()))
+
+    def __iter__(self) -> Iterator[Happening]:
+        return iter(self.all())
+
+    # Asserting.
+
+    def assert_happened(self, *kinds: Kind, count: int | None = None, **wanted: Any) -> Happenings:
+        """That something of some kinds happened, `count` times (None: once or more); gives it.
+
+        Raises NotAsExpected, an AssertionError, which says what did happen.
+        """
+        found = self._select(kinds, wanted)
+        if len(found) == count or (count is None and found):
+            return found
+        raise NotAsExpected(self._explained(kinds, wanted, count, found))
+
+    def assert_published(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that it was published."""
+        return self.assert_happened("published", count=count, **wanted)
+
+    def assert_not_published(self, **wanted: Any) -> None:
+        """That nothing such was published."""
+        self.assert_happened("published", count=0, **wanted)
+
+    def assert_unroutable(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that no queue took it."""
+        return self.assert_happened("unroutable", count=count, **wanted)
+
+    def assert_delivered(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that it was delivered or fetched."""
+        return self.assert_happened("delivered", "got", count=count, **wanted)
+
+    def assert_settled(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that it was accepted, rejected or released."""
+        return self.assert_happened(*SETTLED, count=count, **wanted)
+
+    def assert_accepted(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that consumers are done with it."""
+        return self.assert_happened("accepted", count=count, **wanted)
+
+    def assert_rejected(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that consumers refused it for good."""
+        return self.assert_happened("rejected", count=count, **wanted)
+
+    def assert_expired(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that it waited too long."""
+        return self.assert_happened("expired", count=count, **wanted)
+
+    def assert_dead_lettered(self, *, count: int | None = None, **wanted: Any) -> Happenings:
+        """As `assert_happened`: that it left a queue for its dead-letter exchange."""
+        return self.assert_happened("dead-lettered", count=count, **wanted)
+
+    # Waiting.
+
+    def wait_for(
+        self,
+        what: Kind | Sequence[Kind] | Callable[[HistoryView], object],
+        *,
+        timeout: float = 5.0,
+        count: int = 1,
+        **wanted: Any,
+    ) -> Happenings:
+        """Wait until something of a kind has happened, `count` times at least, or until a function of the history says
+        so; gives it.
+
+        `timeout` are real seconds. What has happened before counts. It blocks: within an event loop use
+        `await asyncio.to_thread(broker.history.wait_for, "accepted")`. Raises NotAsExpected when the time is over.
+        """
+        deadline = time.monotonic() + timeout
+        kinds: tuple[Kind, ...] = ()
+        if not callable(what):
+            # A kind is a text, and so a sequence too.
+            kinds = cast("tuple[Kind, ...]", (what,) if isinstance(what, str) else tuple(what))
+        while True:
+            if callable(what):
+                found = Happenings(())
+                if what(self):
+                    return self.all(**wanted)
+            else:
+                found = self._select(kinds, wanted)
+                if len(found) >= count:
+                    return found
+            if time.monotonic() >= deadline:
+                waited = f"within {timeout} s: "
+                raise NotAsExpected(waited + self._explained(kinds, wanted, count, found))
+            time.sleep(_STEP)
+
+    # Inside.
+
+    def _records(self) -> Any:
+        history = self._broker.service.hub.model.history
+        if history is None:
+            raise RuntimeError("the broker keeps no history: EmbeddedBroker(history=...) says how much")
+        return history.records
+
+    def _select(self, kinds: Sequence[Kind], wanted: Mapping[str, Any]) -> Happenings:
+        check = _checks(wanted)
+        everything = self._everything()
+        by_queue = _routes(everything) if "queue" in check else {}
+        return Happenings(
+            [
+                each
+                for each in everything
+                if (not kinds or each.kind in kinds) and not _differences(each, check, by_queue)
+            ]
+        )
+
+    def _everything(self) -> list[Happening]:
+        records: list[Happened] = self._broker.call(lambda: list(self._records()))
+        return [Happening(each) for each in records]
+
+    def _explained(
+        self, kinds: Sequence[Kind], wanted: Mapping[str, Any], count: int | None, found: Happenings
+    ) -> str:
+        what = " or ".join(kinds) or "anything"
+        asked = ", ".join([f"{name}={value!r}" for name, value in wanted.items()])
+        number = "at least one" if count is None else str(count)
+        lines = [f"{number} {what} expected{' with ' + asked if asked else ''}, {len(found) or 'none'} found"]
+        lines += [f"  {each}" for each in found[:_SHOWN]]
+        everything = self._everything()
+        of_kind = [each for each in everything if not kinds or each.kind in kinds]
+        check = _checks(wanted)
+        by_queue = _routes(everything) if "queue" in check else {}
+        near: list[tuple[int, str]] = []
+        for each in of_kind:
+            differences = _differences(each, check, by_queue)
+            if differences:
+                near.append((len(differences), f"  {each}\n      but {'; '.join(differences)}"))
+        if near and not found:
+            near.sort(key=lambda pair: pair[0])
+            lines.append(f"the nearest {what}:")
+            lines += [text for _, text in near[:_NEAR]]
+        elif not of_kind:
+            lines.append(f"nothing was {what}; all that happened:" if everything else "nothing has happened")
+            lines += [f"  {each}" for each in everything[-_SHOWN:]]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<HistoryView, {len(self)} records>"
+
+
+_FIELDS: Final = (
+    "body", "connection", "consumer", "exchange", "headers", "number", "queue", "reason", "redelivered", "routing_key",
+    "user", "vhost",
+)  # fmt: skip
+
+
+def _checks(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for. Raises TypeError for a word that there isn't."""
+    for name in wanted:
+        if name not in _FIELDS:
+            raise TypeError(f"the history can't be asked by {name!r}; it can by {', '.join(_FIELDS)}")
+    found = dict(wanted)
+    if isinstance(found.get("body"), str):
+        found["body"] = found["body"].encode()
+    return found
+
+
+def _routes(everything: Iterable[Happening]) -> dict[int, set[str]]:
+    """The queues that each message came into."""
+    found: dict[int, set[str]] = {}
+    for each in everything:
+        if each.kind == "routed":
+            found.setdefault(each.number, set()).add(each.queue)
+    return found
+
+
+def _differences(
+    each: Happening, wanted: Mapping[str, Any], routes: Mapping[int, set[str]]
+) -> list[str]:
+    """What is other than wanted, in words."""
+    found: list[str] = []
+    for name, value in wanted.items():
+        actual = getattr(each, name)
+        if name == "queue" and each.kind == "published":
+            into = routes.get(each.number, set())
+            if value not in into:
+                names = ", ".join(map(repr, sorted(into))) or "no queue"
+                found.append(f"it came into {names}, not {value!r}")
+        elif name == "headers":
+            wrong = {key: actual.get(key) for key in value if actual.get(key) != value[key]}
+            if wrong:
+                found.append(f"of its headers are other: {wrong!r}")
+        elif name == "body":
+            if not _is_body(actual, value):
+                found.append(f"body is {shown(actual)}")
+        elif actual != value:
+            found.append(f"{name} is {actual!r}")
+    return found
+
+
+def _is_body(actual: bytes, wanted: Any) -> bool:
+    if isinstance(wanted, re.Pattern):
+        return cast("re.Pattern[bytes]", wanted).search(actual) is not None
+    return bool(wanted(actual)) if callable(wanted) else actual == wanted
+
+
+__all__ = ["Body", "Happening", "Happenings", "HistoryView", "NotAsExpected"]

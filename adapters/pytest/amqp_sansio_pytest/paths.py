@@ -1,0 +1,221 @@
+"""Paths: the way of octets between clients and the broker, and what lies in it; all in the broker's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Literal
+
+from amqp_sansio_asyncio import faults
+
+if TYPE_CHECKING:
+    from amqp_sansio.broker import Client, Hub
+    from amqp_sansio_asyncio.faults import Line
+
+Direction = Literal["from_client", "to_client"]
+DIRECTIONS: Final[tuple[Direction, Direction]] = ("from_client", "to_client")
+
+
+class Obstacle:
+    """What lies in the way: it loses octets, holds them back, lets them be late, or ends the connection."""
+
+    is_wall = False
+    """Octets wait until it's gone."""
+    loses = False
+    """Octets are lost."""
+    delay = 0.0
+    """Real seconds by which octets are late."""
+    turns_away = False
+    """New clients are turned away."""
+
+    def concerns(self, client: Client, direction: Direction) -> bool:
+        """Whether it lies in this way."""
+        raise NotImplementedError
+
+    def met(self, number: int) -> None:
+        """A new client has come."""
+
+    def room(self, client: Client, size: int) -> int:
+        """How many of `size` octets it lets pass."""
+        return size
+
+    def is_spent(self, client: Client) -> bool:
+        """Whether the connection is to be cut now."""
+        return False
+
+    def struck(self, octets: int) -> None:
+        """It has had an effect."""
+
+
+class Paths(faults.Faults):
+    """What the served broker asks for every octet. `activity` counts what moved, on all connections."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.hub: Hub | None = None
+        self.activity = 0
+        self._loop = loop
+        self._obstacles: list[Obstacle] = []
+        self._lanes: dict[tuple[int, Direction], _Lane] = {}
+        self._lines: dict[int, Line] = {}
+
+    # What the broker's drivers call.
+
+    def connected(self, line: Line) -> bool:
+        self.activity += 1
+        self._lines[line.number] = line
+        for each in self._obstacles:
+            each.met(line.number)
+        for each in self._obstacles:
+            if each.turns_away:
+                each.struck(0)
+                return False
+        return True
+
+    def received(self, line: Line, data: bytes) -> bytes:
+        self.activity += 1
+        if not self._obstacles and not self._lanes:
+            return data
+        return self._lane(line, "from_client").push(data)
+
+    def sending(self, line: Line, data: bytes) -> bytes:
+        self.activity += 1
+        if not self._obstacles and not self._lanes:
+            return data
+        return self._lane(line, "to_client").push(data)
+
+    def lost(self, line: Line) -> None:
+        self.activity += 1
+        self._lines.pop(line.number, None)
+        for direction in DIRECTIONS:
+            self._lanes.pop((line.number, direction), None)
+
+    # What faults and the clock call.
+
+    def put_in(self, obstacle: Obstacle) -> None:
+        """Put something in the way."""
+        self._obstacles.append(obstacle)
+        for line in list(self._lines.values()):
+            for direction in DIRECTIONS:
+                self._lane(line, direction).cut_if_spent()
+
+    def take_out(self, obstacle: Obstacle) -> None:
+        """Take it out of the way; what waited goes on."""
+        if obstacle in self._obstacles:
+            self._obstacles.remove(obstacle)
+        for lane in list(self._lanes.values()):
+            lane.pump()
+
+    def clear(self) -> None:
+        """Take everything out of the way."""
+        for each in list(self._obstacles):
+            self.take_out(each)
+
+    def in_way(self, client: Client, direction: Direction) -> list[Obstacle]:
+        """What lies in one way of a client, in the order in which it was put there."""
+        return [each for each in self._obstacles if each.concerns(client, direction)]
+
+    def is_mute(self, client: Client) -> bool:
+        """Whether a client can't be heard."""
+        return any([each.is_wall or each.loses for each in self.in_way(client, "from_client")])
+
+    # Inside.
+
+    def _lane(self, line: Line, direction: Direction) -> _Lane:
+        key = (line.number, direction)
+        lane = self._lanes.get(key)
+        if lane is None:
+            hub = self.hub
+            assert hub is not None
+            lane = self._lanes[key] = _Lane(
+                self, self._loop, line, hub.clients[line.number], direction
+            )
+        return lane
+
+
+class _Lane:
+    """One direction of a connection that something lies, or lay, in the way of."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        loop: asyncio.AbstractEventLoop,
+        line: Line,
+        client: Client,
+        direction: Direction,
+    ) -> None:
+        self._paths = paths
+        self._loop = loop
+        self._line = line
+        self._client = client
+        self._direction: Direction = direction
+        self._deliver: Callable[[bytes], None] = line.give if direction == "from_client" else line.put
+        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_cut = False
+
+    def push(self, data: bytes) -> bytes:
+        """Octets come: those that go on at once."""
+        if self._is_cut:
+            return b""
+        must_wait = bool(self._waiting)
+        for each in self._paths.in_way(self._client, self._direction):
+            if each.loses:
+                each.struck(len(data))
+                return b""
+            if each.is_wall or each.delay:
+                each.struck(len(data))
+                must_wait = True
+            data = data[: each.room(self._client, len(data))]
+        if self._is_spent():
+            # What came before the cut arrives before it.
+            self.flush()
+            self._deliver(data)
+            self.cut_if_spent()
+            return b""
+        if not must_wait:
+            return data
+        self._waiting.append((time.monotonic(), data))
+        self.pump()
+        return b""
+
+    def pump(self) -> None:
+        """Let through what has waited long enough."""
+        while self._waiting:
+            in_way = self._paths.in_way(self._client, self._direction)
+            if any([each.is_wall for each in in_way]):
+                return
+            left = self._waiting[0][0] + sum([each.delay for each in in_way]) - time.monotonic()
+            if left > 0:
+                if self._timer is None:
+                    self._timer = self._loop.call_later(left, self._on_timer)
+                return
+            self._pop()
+
+    def flush(self) -> None:
+        """Let everything through."""
+        while self._waiting:
+            self._pop()
+
+    def cut_if_spent(self) -> None:
+        """Cut the connection if there is something in the way that lets nothing more pass."""
+        for each in self._paths.in_way(self._client, self._direction):
+            if each.is_spent(self._client) and not self._is_cut:
+                each.struck(0)
+                self._is_cut = True
+                self._line.cut()
+
+    def _is_spent(self) -> bool:
+        return any([each.is_spent(self._client) for each in self._paths.in_way(self._client, self._direction)])
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.pump()
+
+    def _pop(self) -> None:
+        self._paths.activity += 1
+        self._deliver(self._waiting.popleft()[1])
+
+
+__all__ = ["DIRECTIONS", "Direction", "Obstacle", "Paths"]

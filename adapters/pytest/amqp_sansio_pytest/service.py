@@ -1,0 +1,224 @@
+"""Service: the served broker as the test's side uses it; everything here runs in the broker's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl as ssl_module
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from amqp_sansio.broker import Fault, Settings, commands
+from amqp_sansio.errors import EndpointClosed
+from amqp_sansio.versions import AMQP_0_10, AMQP_1_0
+from amqp_sansio_asyncio.broker import BrokerServer, serve_broker
+from amqp_sansio_asyncio.recording import RecordTarget
+
+from .clock import BrokerClock
+from .paths import Paths
+
+if TYPE_CHECKING:
+    from amqp_sansio.broker import Client, Hub, VirtualHost
+    from amqp_sansio.broker.owner import Owner
+
+    from .faults import Who
+
+TEST_USER: Final = "(test)"
+"""Who publishes and declares for the test, in the history."""
+_QUIET_TURNS: Final = 3
+"""Turns of the event loop without octets after which nothing more is on its way."""
+_MOST_TURNS: Final = 10_000
+_FAREWELL: Final = 0.05
+"""Seconds that clients have to answer the broker's close at its end."""
+_FORCED_1_0: Final = "amqp:connection:forced"
+_INTERNAL_1_0: Final = "amqp:internal-error"
+_FORCED: Final = 320
+
+
+class Service:
+    """A broker on a port of 127.0.0.1, with its clock and what goes wrong on purpose."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, virtual: bool) -> None:
+        self.clock = BrokerClock(loop, virtual=virtual)
+        self.paths = Paths(loop)
+        self._server: BrokerServer | None = None
+        self._owners: dict[str, Owner] = {}
+
+    # Beginning and end.
+
+    async def start(
+        self,
+        settings: Settings,
+        port: int,
+        ssl: ssl_module.SSLContext | None,
+        record: RecordTarget | None,
+        record_secrets: bool,
+    ) -> None:
+        """Listen. Raises OSError."""
+        self._server = await serve_broker(
+            settings,
+            "127.0.0.1",
+            port,
+            ssl=ssl,
+            record=record,
+            record_secrets=record_secrets,
+            clock=self.clock,
+            faults=self.paths,
+        )
+        self.paths.hub = self._server.hub
+
+    async def stop(self) -> None:
+        """Close all connections, and listen no more."""
+        if self._server is not None:
+            await self._server.close(timeout=_FAREWELL)
+        self.clock.stop()
+
+    @property
+    def server(self) -> BrokerServer:
+        """The server. Raises RuntimeError before it is started."""
+        if self._server is None:
+            raise RuntimeError("the broker isn't running")
+        return self._server
+
+    @property
+    def hub(self) -> Hub:
+        """The broker itself."""
+        return self.server.hub
+
+    # Time and quiet.
+
+    async def quiet(self) -> None:
+        """Let all that has come in be dealt with: till a few turns of the event loop have moved no octet."""
+        seen = self.paths.activity
+        still = 0
+        for _ in range(_MOST_TURNS):
+            await asyncio.sleep(0)
+            now = self.paths.activity
+            still = still + 1 if now == seen else 0
+            if still >= _QUIET_TURNS:
+                return
+            seen = now
+
+    async def advance(self, seconds: float, *, silent: bool) -> float:
+        """Let time pass, from one thing that is due to the next."""
+        clock = self.clock
+        await self.quiet()
+        until = clock.time() + seconds
+        while (when := clock.next_timer()) is not None and when <= until:
+            self._reach(when, silent)
+            await asyncio.sleep(0)
+        self._reach(until, silent)
+        await self.quiet()
+        return clock.time()
+
+    def _reach(self, when: float, silent: bool) -> None:
+        clock = self.clock
+        clock.move_to(when)
+        now = clock.time()
+        if not silent:
+            for client in list(self.hub.clients.values()):
+                # Clients live in real time, in which they aren't silent.
+                if client.front is not None and not self.paths.is_mute(client):
+                    client.receive_data(b"", now)
+        clock.run_due()
+
+    # The model.
+
+    def vhost(self, name: str) -> VirtualHost:
+        """A virtual host. Raises LookupError."""
+        found = self.hub.model.vhosts.get(name)
+        if found is None:
+            there = ", ".join(map(repr, self.hub.model.vhosts))
+            raise LookupError(f"there is no virtual host {name!r}; there are {there}")
+        return found
+
+    def owner(self, vhost: str) -> Owner:
+        """Who the test is, in a virtual host. Raises LookupError."""
+        found = self._owners.get(vhost)
+        if found is None or found.is_closed:
+            self.vhost(vhost)
+            found = self._owners[vhost] = self.apply(commands.OpenOwner(vhost, TEST_USER))
+        return found
+
+    def apply(self, command: commands.Command) -> Any:
+        """Carry a command out, with all that follows from it. Raises ValueError for what the broker doesn't do."""
+        hub = self.hub
+        hub.now = max(hub.now, self.clock.time())
+        try:
+            return hub.apply(command)
+        except Fault as fault:
+            raise ValueError(f"the broker refuses it: {fault}") from fault
+        finally:
+            self.settle()
+
+    def settle(self) -> None:
+        """Have what follows from a change reach the clients."""
+        self.hub.settle()
+        self.server.turn_soon()
+
+    def hold_publishers(self, reason: str) -> None:
+        """Hold publishers up; "": let them go on."""
+        self.hub.model.hold_publishers(reason)
+        self.settle()
+
+    def add_vhost(self, name: str) -> None:
+        """Have a virtual host that every user may open whom none are set for."""
+        self.hub.add_vhost(name)
+
+    # What the broker does to its clients.
+
+    def close_connections(self, who: Who, code: int | str, text: str) -> int:
+        """Close open connections that are meant; how many."""
+        return self._each(who, lambda client: _close(client, code, text))
+
+    def close_channels(self, who: Who, code: int | str, text: str, channel: int | None) -> int:
+        """Close open channels and sessions of connections that are meant; how many."""
+        return self._each(who, lambda client: _close_channels(client, code, text, channel))
+
+    def _each(self, who: Who, act: Callable[[Client], int]) -> int:
+        done = 0
+        for client in [each for each in self.hub.clients.values() if who.means(each)]:
+            if client.front is not None and client.front.describe()[1]:
+                # One that has just ended by itself needs no closing.
+                with suppress(EndpointClosed):
+                    done += act(client)
+                client.next_event()
+                self.hub.touch(client.number)
+        self.settle()
+        return done
+
+
+def _close(client: Client, code: int | str, text: str) -> int:
+    assert client.front is not None
+    if client.version is AMQP_1_0:
+        client.front.connection.close(code if isinstance(code, str) else _FORCED_1_0, text)
+    else:
+        client.front.connection.close(code if isinstance(code, int) else _FORCED, text)
+    return 1
+
+
+def _close_channels(client: Client, code: int | str, text: str, channel: int | None) -> int:
+    front: Any = client.front
+    if client.version is AMQP_1_0:
+        condition = code if isinstance(code, str) else _INTERNAL_1_0
+        numbers = [each for each in front.connection.sessions if channel in (None, each)]
+        for number in numbers:
+            front.connection.session(number).close(condition, text)
+        return len(numbers)
+    if isinstance(code, str):
+        raise ValueError(f"in {client.version} a code is a number, not {code!r}")
+    if client.version is AMQP_0_10:
+        from amqp_sansio.amqp_0_10 import ExecutionError
+
+        sessions = [each for number, each in front.attached.items() if channel in (None, number)]
+        for session in sessions:
+            front.fail(session, ExecutionError(code, text))
+        return len(sessions)
+    channels = [each for number, each in front.channels.items() if channel in (None, number)]
+    for each in channels:
+        each.engine.close(code, text)
+        front.end_channel(each)
+    return len(channels)
+
+
+__all__ = ["TEST_USER", "Service"]

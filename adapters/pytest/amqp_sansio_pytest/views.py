@@ -1,0 +1,297 @@
+"""What a test sees of the broker: queues, exchanges, messages, connections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from amqp_sansio.broker import commands
+from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.errors import CodecError
+
+if TYPE_CHECKING:
+    from amqp_sansio.broker import Content, Entry, Exchange, Queue
+    from amqp_sansio.versions import Version
+
+    from .embedded import EmbeddedBroker
+
+
+class NoSuchNode(LookupError):
+    """A queue or exchange that a test asks for isn't there; the text says what is."""
+
+
+class Connection:
+    """A client's connection, as it was when it was asked for.
+
+    `number` counts a broker's connections. `version` is None until its first octets have come, `user` and `vhost` are
+    "" until it's open. Two are equal that have the same number.
+    """
+
+    __slots__ = ("number", "user", "version", "vhost")
+
+    def __init__(self, number: int, version: Version | None, user: str, vhost: str) -> None:
+        self.number = number
+        self.version = version
+        self.user = user
+        self.vhost = vhost
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Connection) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+    def __repr__(self) -> str:
+        spoken = "no version yet" if self.version is None else f"AMQP {self.version.label}"
+        return f"<Connection {self.number}, {spoken}, user {self.user!r} in {self.vhost!r}>"
+
+
+class BindingView(NamedTuple):
+    """A binding of an exchange."""
+
+    destination: str
+    destination_type: Literal["queue", "exchange"]
+    routing_key: str
+    arguments: Mapping[str, Any]
+
+
+class StoredMessage:
+    """A message in a queue, or taken out of one, as it was when it was asked for.
+
+    | attribute | meaning |
+    |---|---|
+    | `body` | its octets; of a 1.0 message with a value or sequences the octets of a text, else of the encoded value |
+    | `exchange`, `routing_key` | where it was published to |
+    | `headers` | its headers, application headers or application properties, as a dict |
+    | `priority`, `persistent`, `ttl` | as the broker reads its properties; `ttl` in seconds, None for ever |
+    | `content` | all of it, as the broker keeps it: its properties are in there, in its own version's words |
+    | `redelivered`, `delivery_count` | whether it was delivered before; how often that failed |
+    | `state` | "available", "acquired" (a consumer has it and hasn't settled it) or "archived" (it left the queue) |
+    | `expires_at` | the second on the broker's clock at which it expires; None: never |
+    """
+
+    __slots__ = (
+        "body", "content", "delivery_count", "exchange", "expires_at", "headers", "persistent", "priority",
+        "redelivered", "routing_key", "state", "ttl",
+    )  # fmt: skip
+
+    def __init__(self, entry: Entry) -> None:
+        message = entry.message
+        self.content: Content = message.content
+        self.body = body_of(message.content)
+        self.exchange = message.exchange
+        self.routing_key = message.routing_key
+        self.headers: dict[str, Any] = dict(message.content.headers)
+        self.priority = message.content.priority
+        self.persistent = message.content.persistent
+        self.ttl = message.content.ttl
+        self.redelivered = entry.redelivered
+        self.delivery_count = entry.delivery_count
+        self.state = entry.state.value
+        self.expires_at = entry.expires
+
+    def __repr__(self) -> str:
+        return f"<StoredMessage {shown(self.body)} with {self.routing_key!r}, {self.state}>"
+
+
+class QueueView:
+    """A queue of the broker; every attribute is as it is at the moment. Raises `NoSuchNode` when it isn't there.
+
+    >>> broker.queue("jobs").ready
+    0
+    """
+
+    def __init__(self, broker: EmbeddedBroker, name: str, vhost: str) -> None:
+        self._broker = broker
+        self.name = name
+        self.vhost = vhost
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is there."""
+        return self._broker.call(
+            lambda: self.name in self._broker.service.vhost(self.vhost).queues
+        )
+
+    @property
+    def ready(self) -> int:
+        """How many messages wait for somebody to take them."""
+        return self._broker.call(lambda: self._found().ready)
+
+    @property
+    def unsettled(self) -> int:
+        """How many messages consumers have that they haven't settled."""
+        return self._broker.call(lambda: self._found().unsettled)
+
+    @property
+    def consumers(self) -> int:
+        """How many consumers it has."""
+        return self._broker.call(lambda: len(self._found().consumers))
+
+    @property
+    def durable(self) -> bool:
+        """Whether it was declared durable."""
+        return self._broker.call(lambda: self._found().durable)
+
+    @property
+    def auto_delete(self) -> bool:
+        """Whether it goes with its last consumer."""
+        return self._broker.call(lambda: self._found().auto_delete)
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether it's one connection's own."""
+        return self._broker.call(lambda: self._found().exclusive_to is not None)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of its declaration."""
+        return self._broker.call(lambda: dict(self._found().arguments))
+
+    @property
+    def messages(self) -> tuple[StoredMessage, ...]:
+        """What it holds, in the order of delivery, and behind it what consumers have; nothing is touched."""
+        return self._broker.call(lambda: self._messages())
+
+    def purge(self) -> int:
+        """Drop the messages that wait, and return how many there were."""
+        service = self._broker.service
+
+        def purge() -> int:
+            self._found()
+            dropped: int = service.apply(commands.PurgeQueue(service.owner(self.vhost), self.name))
+            return dropped
+
+        return self._broker.call(purge)
+
+    def delete(self) -> None:
+        """Delete it: its consumers are told so, where their version has a word for it."""
+        service = self._broker.service
+
+        def delete() -> None:
+            self._found()
+            service.apply(commands.DeleteQueue(service.owner(self.vhost), self.name))
+
+        self._broker.call(delete)
+
+    def _messages(self) -> tuple[StoredMessage, ...]:
+        queue = self._found()
+        owners = self._broker.service.hub.model.owners.values()
+        held = [entry for owner in owners for entry in owner.held if entry.queue is queue]
+        held.sort(key=lambda entry: entry.position)
+        return tuple([StoredMessage(entry) for entry in [*queue.available(), *held]])
+
+    def _found(self) -> Queue:
+        queues = self._broker.service.vhost(self.vhost).queues
+        found = queues.get(self.name)
+        if found is None:
+            raise NoSuchNode(_nothing("queue", self.name, self.vhost, list(queues)))
+        return found
+
+    def __repr__(self) -> str:
+        return f"<QueueView {self.name!r} in {self.vhost!r}>"
+
+
+class ExchangeView:
+    """An exchange of the broker; every attribute is as it is at the moment. Raises `NoSuchNode` when it isn't there."""
+
+    def __init__(self, broker: EmbeddedBroker, name: str, vhost: str) -> None:
+        self._broker = broker
+        self.name = name
+        self.vhost = vhost
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is there."""
+        return self._broker.call(
+            lambda: self.name in self._broker.service.vhost(self.vhost).exchanges
+        )
+
+    @property
+    def type(self) -> str:
+        """Its type: "direct", "topic" and so on."""
+        return self._broker.call(lambda: self._found().type)
+
+    @property
+    def durable(self) -> bool:
+        """Whether it was declared durable."""
+        return self._broker.call(lambda: self._found().durable)
+
+    @property
+    def internal(self) -> bool:
+        """Whether clients can't publish to it."""
+        return self._broker.call(lambda: self._found().internal)
+
+    @property
+    def bindings(self) -> tuple[BindingView, ...]:
+        """What it is bound to, in the order of the bindings."""
+        return self._broker.call(lambda: _bindings(self._found()))
+
+    def _found(self) -> Exchange:
+        exchanges = self._broker.service.vhost(self.vhost).exchanges
+        found = exchanges.get(self.name)
+        if found is None:
+            raise NoSuchNode(_nothing("exchange", self.name, self.vhost, list(exchanges)))
+        return found
+
+    def __repr__(self) -> str:
+        return f"<ExchangeView {self.name!r} in {self.vhost!r}>"
+
+
+def body_of(content: Content) -> bytes:
+    """The body's octets; see `StoredMessage.body`."""
+    if isinstance(content, OneZeroContent):
+        return _body_1_0(content.payload)
+    body: bytes = getattr(content, "body", b"")
+    return body
+
+
+def _body_1_0(payload: bytes) -> bytes:
+    from amqp_sansio.amqp_1_0 import AmqpSequence, Data, Message, encode
+
+    try:
+        body = Message.from_wire(payload).typed_body
+    except CodecError:
+        return payload
+    if body is None:
+        return b""
+    if isinstance(body, Data):
+        return b"".join(body.parts)
+    if isinstance(body, AmqpSequence):
+        return b"".join([encode(part) for part in body.parts])
+    value = body.value
+    if isinstance(value, str):
+        return value.encode()
+    return bytes(value) if isinstance(value, (bytes, bytearray)) else encode(value)
+
+
+def shown(body: bytes) -> str:
+    """A body for people: the beginning of it."""
+    return repr(body) if len(body) <= 40 else f"{body[:37]!r}... ({len(body)} octets)"
+
+
+def _bindings(exchange: Exchange) -> tuple[BindingView, ...]:
+    found: list[BindingView] = []
+    for binding in exchange.bindings.values():
+        kind: Literal["queue", "exchange"] = "queue" if binding.key[0] == "queue" else "exchange"
+        found.append(
+            BindingView(binding.destination.name, kind, binding.routing_key, dict(binding.arguments))
+        )
+    return tuple(found)
+
+
+def _nothing(kind: str, name: str, vhost: str, there: list[str]) -> str:
+    names = ", ".join([repr(each) for each in there if each][:20]) or "none"
+    return f"there is no {kind} {name!r} in virtual host {vhost!r}; there are: {names}"
+
+
+__all__ = [
+    "BindingView",
+    "Connection",
+    "ExchangeView",
+    "NoSuchNode",
+    "QueueView",
+    "StoredMessage",
+    "body_of",
+    "shown",
+]
