@@ -1,0 +1,422 @@
+"""A second model of the broker, as naive as can be: lists, loops and names, written from the specifications alone.
+
+It decides nothing that the specifications leave open: whose turn it is among equal consumers. For that it asks a
+`Witness`, which has seen what the other model did, and checks that it was one of the things that may be done. What it
+checks: results, faults, order, flags and counts of deliveries, the content of queues, and that nothing waits that could
+be delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from tests.broker.naive_flow import NaiveFlow
+from tests.broker.naive_values import (
+    TYPES,
+    Binding,
+    Branch,
+    Copy,
+    NaiveConsumer,
+    NaiveExchange,
+    NaiveOwner,
+    NaiveQueue,
+    Note,
+    Refusal,
+    Room,
+)  # fmt: skip
+
+DEFAULTS = (("x-overflow", "drop-head"), ("x-single-active-consumer", False))
+"""Arguments that say what is so without them."""
+
+
+class NaiveBroker(NaiveFlow):
+    """Every method is a command. What it refuses it refuses with a `Refusal`."""
+
+    # Owners.
+
+    def open_owner(self, parent: int | None) -> int:
+        number = self.next_number()
+        connection = number if parent is None else self.owners[parent].connection
+        self.owners[number] = NaiveOwner(number, parent, connection)
+        return number
+
+    def close_owner(self, number: int, redelivered: bool = True) -> None:
+        self._close(number, redelivered)
+        self._finish()
+
+    def _close(self, number: int, redelivered: bool) -> None:
+        for child in [each.number for each in self.owners.values() if each.parent == number]:
+            self._close(child, redelivered)
+        left: list[NaiveQueue] = []
+        for consumer in [each for each in self.consumers.values() if each.owner == number]:
+            left.append(consumer.queue)
+            self._end_consumer(consumer)
+        for branch in [each for each in self.branches.values() if each.owner == number and not each.is_over]:
+            self._roll_back(branch)
+        for each in [each for each in self.every if each.state == "acquired" and each.owner == number]:
+            if each.transaction is None:
+                each.consumer = None
+                each.redelivered = each.redelivered or redelivered
+                self._put_back(each)
+            else:
+                # Somebody else's transaction decides.
+                each.owner = None
+        for queue in list(self.queues.values()):
+            self._expire(queue)
+        for queue in list(self.queues.values()):
+            if queue.exclusive == number:
+                self._delete_queue(queue)
+        for queue in left:
+            self._leave_if_unused(queue)
+        for queue in self.queues.values():
+            queue.links = [each for each in queue.links if each != number]
+        del self.owners[number]
+
+    # Exchanges.
+
+    def declare_exchange(
+        self,
+        name: str,
+        type: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        alternate: str | None = None,
+        compare: Sequence[str] = (),
+    ) -> None:
+        there = self.exchanges.get(name)
+        if name == "":
+            raise Refusal("default-exchange", "name-missing")
+        if passive:
+            if there is None:
+                raise Refusal("not-found")
+            return
+        faults: list[str] = []
+        if there is not None:
+            told: dict[str, object] = {
+                "type": type,
+                "durable": durable,
+                "auto_delete": auto_delete,
+                "internal": internal,
+                "alternate": alternate,
+            }
+            if any(name in told and getattr(there, name) != told[name] for name in compare):
+                faults.append("inequivalent")
+        elif name.startswith("amq."):
+            faults.append("reserved-name")
+        if type not in TYPES:
+            faults.append("type-unknown")
+        if alternate is not None and alternate not in self.exchanges and there is None:
+            faults.append("not-found")
+        if faults:
+            raise Refusal(*faults)
+        if there is None:
+            made = self.exchanges[name] = NaiveExchange(name, type)
+            made.durable, made.auto_delete, made.internal = durable, auto_delete, internal
+            made.alternate = alternate
+
+    def delete_exchange(self, name: str, *, if_unused: bool = False, alternates: bool = False) -> None:
+        there = self.exchanges.get(name)
+        if name == "":
+            raise Refusal("default-exchange", "name-missing")
+        if there is None:
+            raise Refusal("not-found")
+        faults: list[str] = []
+        if there.own:
+            faults.append("reserved-name")
+        if if_unused and any(each.source == name for each in self.bindings):
+            faults.append("in-use")
+        used = [each.alternate for each in self.exchanges.values()]
+        used += [each.alternate for each in self.queues.values()]
+        if alternates and name in used:
+            faults.append("used-as-alternate")
+        if faults:
+            raise Refusal(*faults)
+        self._delete_exchange(name)
+        self._finish()
+
+    # Bindings.
+
+    def bind(
+        self,
+        kind: str,
+        destination: str,
+        source: str,
+        key: str,
+        arguments: dict[str, Any],
+        owner: int,
+        by_arguments: bool,
+    ) -> bool:
+        self._check_ends(kind, destination, source, owner)
+        new = Binding(source, kind, destination, key, tuple(sorted(arguments.items())))
+        if self._same(new, by_arguments):
+            return False
+        self.bindings.append(new)
+        return True
+
+    def unbind(
+        self,
+        kind: str,
+        destination: str,
+        source: str,
+        key: str,
+        arguments: dict[str, Any],
+        owner: int,
+        by_arguments: bool,
+    ) -> None:
+        self._check_ends(kind, destination, source, owner)
+        same = self._same(Binding(source, kind, destination, key, tuple(sorted(arguments.items()))), by_arguments)
+        if not same:
+            raise Refusal("binding-not-found")
+        self._remove_bindings([same[0]])
+        self._finish()
+
+    # Queues.
+
+    def declare_queue(
+        self,
+        owner: int,
+        name: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        exclusive: int | None = None,
+        alternate: str | None = None,
+        arguments: dict[str, Any] | None = None,
+        compare: Sequence[str] = (),
+        lifetime: str | None = None,
+    ) -> tuple[str, int, int]:
+        """Returns the name, the available messages and the consumers."""
+        arguments = {key: value for key, value in (arguments or {}).items() if (key, value) not in DEFAULTS}
+        there = self.queues.get(name)
+        faults: list[str] = []
+        if there is not None and self._is_locked(there, owner):
+            faults.append("locked")
+        if passive:
+            if there is None:
+                raise Refusal("not-found")
+        else:
+            if there is not None:
+                told: dict[str, object] = {
+                    "durable": durable,
+                    "auto_delete": auto_delete,
+                    "alternate": alternate,
+                    "arguments": arguments,
+                }
+                if any(each in told and getattr(there, each) != told[each] for each in compare) or (
+                    "exclusive" in compare and (there.exclusive is None) != (exclusive is None)
+                ):
+                    faults.append("inequivalent")
+            elif name.startswith("amq."):
+                faults.append("reserved-name")
+            if there is None and alternate is not None and alternate not in self.exchanges:
+                faults.append("not-found")
+            if "x-dead-letter-routing-key" in arguments and "x-dead-letter-exchange" not in arguments:
+                faults.append("bad-argument")
+        if faults:
+            raise Refusal(*faults)
+        if there is None:
+            there = self.queues[name] = NaiveQueue(name, arguments, self.now)
+            there.durable, there.auto_delete, there.exclusive = durable, auto_delete, exclusive
+            there.alternate = alternate
+            there.lifetime = lifetime
+            there.creator = owner if lifetime is not None else None
+        there.used = self.now
+        return name, len(there.ordered()), len(there.consumers)
+
+    def delete_queue(self, owner: int, name: str, *, if_unused: bool = False, if_empty: bool = False) -> int:
+        queue = self._queue(owner, name)
+        faults: list[str] = []
+        if if_unused and queue.consumers:
+            faults.append("in-use")
+        if if_empty and queue.copies:
+            faults.append("not-empty")
+        if faults:
+            raise Refusal(*faults)
+        count = len(queue.ordered())
+        self._delete_queue(queue)
+        self._finish()
+        return count
+
+    def purge(self, owner: int, name: str) -> int:
+        dropped = self._queue(owner, name).ordered()
+        for each in dropped:
+            self._archive(each)
+        self._finish()
+        return len(dropped)
+
+    def link(self, owner: int, name: str) -> None:
+        self._queue(owner, name).links.append(owner)
+
+    def unlink(self, owner: int, name: str) -> None:
+        queue = self.queues.get(name)
+        if queue is not None and owner in queue.links:
+            queue.links.remove(owner)
+        self._finish()
+
+    # Consuming.
+
+    def subscribe(
+        self,
+        owner: int,
+        name: str,
+        key: Hashable,
+        rooms: list[Room],
+        *,
+        acquires: bool = True,
+        settles: bool = False,
+        exclusive: bool = False,
+        no_local: bool = False,
+        priority: int = 0,
+        accepts: Callable[[Note], bool] | None = None,
+    ) -> int:
+        queue = self._queue(owner, name)
+        if (exclusive and queue.consumers) or any(each.exclusive for each in queue.consumers):
+            raise Refusal("exclusive")
+        consumer = NaiveConsumer(self.next_number(), owner, queue, key, rooms)
+        consumer.acquires, consumer.settles, consumer.exclusive = acquires, settles, exclusive
+        consumer.no_local, consumer.priority, consumer.accepts = no_local, priority, accepts
+        queue.consumers.append(consumer)
+        self.consumers[consumer.number] = consumer
+        if queue.active is None and acquires:
+            queue.active = consumer
+        self._finish()
+        return consumer.number
+
+    def cancel(self, number: int) -> None:
+        consumer = self.consumers.get(number)
+        if consumer is not None:
+            self._end_consumer(consumer)
+            self._leave_if_unused(consumer.queue)
+        self._finish()
+
+    def change_room(self, room: Room, messages: int | None, octets: int | None, *, add: bool) -> None:
+        if add:
+            room.move(messages or 0, octets or 0)
+        else:
+            room.messages, room.octets = messages, octets
+        self._forgive_turns()
+        self._finish()
+
+    def get(self, owner: int, name: str, settles: bool) -> Copy | None:
+        queue = self._queue(owner, name)
+        if any(each.exclusive for each in queue.consumers):
+            raise Refusal("exclusive")
+        queue.used = self.now
+        waiting = queue.ordered()
+        if not waiting:
+            return None
+        first = waiting[0]
+        first.state, first.owner, first.consumer = "acquired", owner, None
+        if settles:
+            self._archive(first)
+        self._finish()
+        return first
+
+    def acquire(self, owner: int, copies: Sequence[Copy], consumer: int | None) -> list[Copy]:
+        taken = [each for each in copies if each.state == "available"]
+        for each in taken:
+            each.state, each.owner = "acquired", owner
+            each.consumer = None if consumer is None else self.consumers.get(consumer)
+        self._finish()
+        return taken
+
+    # Messages.
+
+    def publish(
+        self,
+        owner: int,
+        note: Note,
+        *,
+        mandatory: bool = False,
+        immediate: bool = False,
+        transaction: int | None = None,
+    ) -> tuple[bool, bool, bool] | None:
+        """Returns whether it was routed, consumed and refused."""
+        exchange = self.exchanges.get(note.exchange)
+        if exchange is None:
+            raise Refusal("not-found")
+        if exchange.internal:
+            raise Refusal("internal")
+        note.publisher = self.owners[owner].connection
+        if transaction is not None:
+            branch = self.branches[transaction]
+            if branch.is_over:
+                raise Refusal("illegal-state")
+            branch.work.append((self._publish, (note, immediate, mandatory)))
+            return None
+        result = self._publish(note, immediate, mandatory)
+        self._finish()
+        return result[0]
+
+    def settle(
+        self,
+        owner: int,
+        copies: Sequence[Copy],
+        outcome: str,
+        *,
+        redelivered: bool = False,
+        failed: bool = False,
+        excluded: bool = False,
+        transaction: int | None = None,
+    ) -> None:
+        branch = None if transaction is None else self.branches[transaction]
+        if branch is not None and branch.is_over:
+            raise Refusal("illegal-state")
+        for each in copies:
+            if each.owner != owner or each.transaction is not None or each.state == "available":
+                raise Refusal("illegal-state")
+        if branch is not None:
+            for each in copies:
+                each.transaction = transaction
+            branch.copies += copies
+            branch.work.append((self._settle, (list(copies), outcome, redelivered, failed, excluded)))
+            return
+        self._settle(copies, outcome, redelivered, failed, excluded)
+        self._finish()
+
+    # Transactions.
+
+    def begin(self, owner: int | None) -> int:
+        number = self.next_number()
+        self.branches[number] = Branch(owner)
+        return number
+
+    def commit(self, number: int) -> list[Note]:
+        """Returns the mandatory messages that no queue took, and the immediate ones that no consumer got."""
+        branch = self.branches[number]
+        if branch.is_over:
+            raise Refusal("illegal-state")
+        branch.is_over = True
+        for each in branch.copies:
+            each.transaction = None
+        returned: list[Note] = []
+        for function, arguments in branch.work:
+            result = function(*arguments)
+            if result is not None and result[1]:
+                returned.append(arguments[0])
+        self._finish()
+        return returned
+
+    def roll_back(self, number: int) -> None:
+        branch = self.branches[number]
+        if branch.is_over:
+            raise Refusal("illegal-state")
+        self._roll_back(branch)
+        self._finish()
+
+    # Time.
+
+    def pass_time(self, now: float) -> None:
+        self.now = now
+        for queue in list(self.queues.values()):
+            self._expire(queue)
+        for queue in list(self.queues.values()):
+            unused = queue.arguments.get("x-expires")
+            if unused is not None and not queue.consumers and now >= queue.used + unused / 1000:
+                self._delete_queue(queue)
+        self._finish()

@@ -1,0 +1,212 @@
+"""What the naive model is made of: messages, queues, consumers, owners, exchanges, transactions; and matching."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+PREDECLARED = {
+    "": "direct",
+    "amq.direct": "direct",
+    "amq.fanout": "fanout",
+    "amq.topic": "topic",
+    "amq.headers": "headers",
+    "amq.match": "headers",
+}
+TYPES = ("direct", "fanout", "topic", "headers")
+
+
+class Disagreement(AssertionError):
+    """The other model did what may not be done."""
+
+
+class Refusal(Exception):
+    """A command that isn't carried out; `kinds` are the faults that it has, any of which may be told."""
+
+    def __init__(self, *kinds: str) -> None:
+        super().__init__(*kinds)
+        self.kinds = kinds
+
+
+class Dying(NamedTuple):
+    """One death of a message, as `Death` has it."""
+
+    queue: str
+    reason: str
+    times: int
+    exchange: str
+    keys: tuple[str, ...]
+    time: float
+
+
+class Note:
+    """A message: what the naive model knows of its content is what it was told."""
+
+    def __init__(
+        self,
+        body: bytes,
+        exchange: str,
+        key: str,
+        headers: dict[str, Any] | None = None,
+        priority: int = 0,
+        ttl: float | None = None,
+        publisher: int = 0,
+        deaths: tuple[Dying, ...] = (),
+    ) -> None:
+        self.body, self.exchange, self.key = body, exchange, key
+        self.headers: dict[str, Any] = headers or {}
+        self.priority, self.ttl, self.publisher, self.deaths = priority, ttl, publisher, deaths
+
+
+class Copy:
+    """A message in one queue: state "available", "acquired" or "archived". `tag` is the other model's name for it."""
+
+    def __init__(self, note: Note, queue: NaiveQueue, position: int, expires: float | None) -> None:
+        self.note, self.queue, self.position, self.expires = note, queue, position, expires
+        self.state = "available"
+        self.redelivered = False
+        self.count = 0
+        self.owner: int | None = None
+        self.consumer: NaiveConsumer | None = None
+        self.transaction: int | None = None
+        self.excluded: list[Hashable] = []
+        self.takers: list[NaiveConsumer] = []
+        self.tag: Hashable = None
+
+    @property
+    def level(self) -> int:
+        highest = self.queue.arguments.get("x-max-priority")
+        if highest is None:
+            return 1 if self.note.priority >= 5 else 0
+        return int(min(self.note.priority, highest))
+
+
+class NaiveQueue:
+    """`copies` are all that aren't archived, in the order in which they came."""
+
+    def __init__(self, name: str, arguments: dict[str, Any], now: float) -> None:
+        self.name, self.arguments = name, arguments
+        self.durable = self.auto_delete = False
+        self.exclusive: int | None = None
+        self.active: NaiveConsumer | None = None
+        self.alternate: str | None = None
+        self.copies: list[Copy] = []
+        self.consumers: list[NaiveConsumer] = []
+        self.positions = 0
+        self.used = now
+        self.gone = False
+        self.lifetime: str | None = None
+        self.creator: int | None = None
+        self.links: list[int] = []
+
+    def ordered(self) -> list[Copy]:
+        """Those that are available, as they are to be delivered: by priority, then age."""
+        return sorted(
+            (each for each in self.copies if each.state == "available"), key=lambda each: (-each.level, each.position)
+        )
+
+    def held(self) -> list[Copy]:
+        return [each for each in self.copies if each.state == "acquired"]
+
+
+class Room:
+    """A window: what may still be delivered."""
+
+    def __init__(self, messages: int | None, octets: int | None, refills: bool) -> None:
+        self.messages, self.octets, self.refills = messages, octets, refills
+
+    def fits(self, size: int) -> bool:
+        return (self.messages is None or self.messages > 0) and (self.octets is None or size <= self.octets)
+
+    def move(self, messages: int, octets: int) -> None:
+        if self.messages is not None:
+            self.messages += messages
+        if self.octets is not None:
+            self.octets += octets
+
+
+class NaiveConsumer:
+    def __init__(self, number: int, owner: int, queue: NaiveQueue, key: Hashable, rooms: list[Room]) -> None:
+        self.number, self.owner, self.queue, self.key, self.rooms = number, owner, queue, key, rooms
+        self.acquires, self.settles, self.exclusive = True, False, False
+        self.no_local = False
+        self.priority = 0
+        self.accepts: Callable[[Note], bool] | None = None
+        self.passed: dict[int, int] = {}
+        self.overtaken: dict[int, int] = {}
+        self.starved = 0
+        self.ended = False
+
+
+class NaiveOwner:
+    def __init__(self, number: int, parent: int | None, connection: int) -> None:
+        self.number, self.parent, self.connection = number, parent, connection
+
+
+class NaiveExchange:
+    def __init__(self, name: str, type: str) -> None:
+        self.name, self.type = name, type
+        self.own = self.durable = name in PREDECLARED
+        self.auto_delete = self.internal = False
+        self.alternate: str | None = None
+
+
+class Binding(NamedTuple):
+    source: str
+    kind: str
+    """"queue" or "exchange"."""
+    destination: str
+    key: str
+    arguments: tuple[tuple[str, Any], ...]
+
+
+class Branch:
+    """A transaction with what is to be done at its end."""
+
+    def __init__(self, owner: int | None) -> None:
+        self.owner = owner
+        self.is_over = False
+        self.work: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self.copies: list[Copy] = []
+
+
+class Witness(ABC):
+    """Who saw the deliveries that the other model made."""
+
+    @abstractmethod
+    def choose(
+        self, queue: NaiveQueue, legal: Sequence[tuple[NaiveConsumer, Copy]]
+    ) -> tuple[NaiveConsumer, Copy] | None:
+        """Which of the deliveries that a queue may make now was made next; None: none of them, or later."""
+
+
+class Event(NamedTuple):
+    """What else is told to others: ("cancelled", consumer's number) or ("deleted", kind and name)."""
+
+    what: str
+    whom: Any
+
+
+def matches_topic(pattern: str, key: str) -> bool:
+    """0-9-1 section 3.1.3.3: "*" is one word, "#" any number of words."""
+
+    def match(patterns: list[str], words: list[str]) -> bool:
+        if not patterns:
+            return not words
+        if patterns[0] == "#":
+            return any(match(patterns[1:], words[count:]) for count in range(len(words) + 1))
+        return bool(words) and patterns[0] in ("*", words[0]) and match(patterns[1:], words[1:])
+
+    return match(pattern.split(".") if pattern else [], key.split(".") if key else [])
+
+
+def matches_headers(wanted: dict[str, Any], headers: dict[str, Any]) -> bool:
+    """0-9-1 section 3.1.3.4; a binding without x-match wants all."""
+    pairs = [(name, value) for name, value in wanted.items() if not name.startswith("x-")]
+    hits = [name in headers and (value is None or headers[name] == value) for name, value in pairs]
+    return any(hits) if wanted.get("x-match") == "any" else all(hits)
+
+
+def fail(text: str) -> NoReturn:
+    raise Disagreement(text)

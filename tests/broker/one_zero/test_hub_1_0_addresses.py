@@ -1,0 +1,187 @@
+"""1.0 addresses as users of RabbitMQ 4, RabbitMQ 3 and Qpid write them, and the anonymous terminus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio.amqp_1_0 import (
+    Accepted,
+    Message,
+    Properties,
+    Rejected,
+    Released,
+    Source,
+    Symbol,
+    Target,
+)
+from amqp_sansio.broker.one_zero.addresses import BadAddress, decoded, encoded, parse
+from tests.support.hub_1_0 import World
+
+
+def place() -> World:
+    """Queues and exchanges with names of all kinds."""
+    world = World()
+    for name in ("q", "a/b", "né", "bound"):
+        world.queue(name)
+    world.exchange("ex", "direct")
+    world.exchange("x/y", "direct")
+    world.bind("bound", "ex", "k/1")
+    world.bind("bound", "x/y", "k")
+    world.bind("bound", "ex", "")
+    world.bind("bound", "amq.topic", "news.#")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("address", "queue"),
+    [
+        *[("q", "q"), ("a/b", "a/b"), ("/queues/q", "q"), ("/queues/a%2Fb", "a/b"), ("/queues/n%C3%A9", "né")],
+        *[("/queue/q", "q"), ("/queue/a%2Fb", "a/b"), ("/amq/queue/q", "q")],
+        *[("/exchanges/ex/k%2F1", "bound"), ("/exchanges/x%2Fy/k", "bound"), ("/exchanges/ex", "bound")],
+        *[("/exchange/ex/k%2F1", "bound"), ("/topic/news.today", "bound"), ("ex/k/1", "bound")],
+        *[("amq.topic/news", "bound"), ("/exchanges/amq.topic/news.x", "bound")],
+    ],
+)
+def test_a_target_is_found(address: str, queue: str) -> None:
+    world = place()
+    user = world.connect()
+    assert user.send(user.sender(address), b"it") == [Accepted()]
+    assert world.ready(queue) == [b"it"]
+
+
+@pytest.mark.parametrize("address", ["ex", "/exchange/ex", "/exchange/amq.topic"])
+def test_an_exchange_without_a_key_takes_the_subject(address: str) -> None:
+    world = place()
+    user = world.connect()
+    subject = "news.x" if address.endswith("topic") else "k/1"
+    sender = user.sender(address)
+    assert user.send(sender, Message(b"it", properties=Properties(subject=subject))) == [Accepted()]
+    assert world.ready("bound") == [b"it"]
+    assert user.send(sender, Message(b"it", properties=Properties(subject="other"))) == [Released()]
+
+
+@pytest.mark.rule("1.0/transport/error/not-found", "1.0/transport/link/terminus-refused")
+@pytest.mark.parametrize("address", ["none", "/queues/none", "/exchanges/none/k", "/exchange/none", "/amq/queue/none"])
+def test_a_node_that_is_not_there_is_not_found(address: str) -> None:
+    world = place()
+    user = world.connect()
+    session = user.session()
+    assert user.refused(session.open_sender(address)) == "amqp:not-found"
+    assert user.refused(session.open_receiver(address)) == "amqp:not-found"
+    assert user.end.is_open
+
+
+@pytest.mark.parametrize(
+    "address", ["/queues/", "/queues/%zz", "/queues/%C3", "/nothing/x", "/queues/a/b", "/exchanges//k"]
+)
+def test_an_address_that_is_none_is_an_invalid_field(address: str) -> None:
+    world = place()
+    user = world.connect()
+    session = user.session()
+    assert user.refused(session.open_sender(address)) == "amqp:invalid-field"
+    assert user.refused(session.open_receiver(address)) == "amqp:invalid-field"
+
+
+def test_rabbitmq_3_makes_the_queue_of_an_address() -> None:
+    world = place()
+    user = world.connect()
+    assert user.send(user.sender("/queue/new"), b"it") == [Accepted()]
+    assert user.bodies(user.receiver("/queue/new2", credit=1)) == []
+    queues = world.hub.model.vhosts["/"].queues
+    assert queues["new"].durable
+    assert queues["new2"].durable
+
+
+def test_plain_names_are_made_where_the_settings_say_so() -> None:
+    world = World(auto_create=True)
+    user = world.connect()
+    receiver = user.receiver("new", credit=1)
+    assert user.send(user.sender("new"), b"it") == [Accepted()]
+    assert user.bodies(receiver) == [b"it"]
+    assert user.refused(user.session().open_sender("/queues/none")) == "amqp:not-found"
+
+
+def test_the_anonymous_terminus_asks_each_message() -> None:
+    world = place()
+    user = world.connect()
+    sender = user.sender(Target(address=None))
+    messages = [Message(each, properties=Properties(to=each)) for each in ("q", "/queues/a%2Fb", "/exchanges/ex/k%2F1")]
+    assert user.send(sender, *messages) == [Accepted()] * 3
+    assert [world.ready(each) for each in ("q", "a/b", "bound")] == [
+        *(["q"], ["/queues/a%2Fb"], ["/exchanges/ex/k%2F1"])
+    ]
+    none, nowhere, bad, unbound = user.send(
+        sender,
+        b"without",
+        Message(b"x", properties=Properties(to="/queues/none")),
+        Message(b"x", properties=Properties(to="/queues/%zz")),
+        Message(b"x", properties=Properties(to="/exchanges/ex/none")),
+    )
+    assert [str(each.error.condition) for each in (none, nowhere, bad)] == [
+        *("amqp:precondition-failed", "amqp:not-found", "amqp:invalid-field")
+    ]
+    assert unbound == Released()
+    assert sender.is_open
+
+
+def test_the_anonymous_terminus_ends_a_link_that_would_not_hear() -> None:
+    world = place()
+    user = world.connect()
+    sender = user.sender(Target(address=None), snd_settle_mode=1)
+    user.send(sender, Message(b"x", properties=Properties(to="/queues/none")))
+    assert user.refused(sender) == "amqp:not-found"
+    picky = user.sender(Target(address=None), source=Source(outcomes=(Symbol("amqp:accepted:list"),)))
+    handle = picky.send(Message(b"x", properties=Properties(to="/queues/none")))
+    assert user.refused(picky) == "amqp:not-found"
+    assert handle.error is not None
+
+
+def test_an_internal_exchange_takes_nothing() -> None:
+    world = place()
+    world.exchange("inside", "fanout", internal=True)
+    user = world.connect()
+    assert user.refused(user.session().open_sender("/exchanges/inside")) == "amqp:not-allowed"
+    sender = user.sender(Target(address=None))
+    (outcome,) = user.send(sender, Message(b"x", properties=Properties(to="/exchanges/inside")))
+    assert isinstance(outcome, Rejected)
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "other"),
+    [
+        ("/exchanges/ex/k%2F1", "k/1", "k"),
+        ("ex/k", "k", "other"),
+        ("/topic/a.*", "a.b", "b.a"),
+        ("amq.topic", "a.b", None),
+        ("/exchange/amq.fanout", "any", None),
+        ("/exchanges/amq.headers", "any", None),
+    ],
+)
+def test_a_receiver_of_an_exchange_has_its_own_subscription(address: str, key: str, other: str | None) -> None:
+    world = place()
+    user = world.connect()
+    one, two = user.receiver(address, credit=10), user.receiver(address, credit=10)
+    exchange = {"/topic/a.*": "amq.topic"}.get(address, address.removeprefix("/exchanges/").removeprefix("/exchange/"))
+    exchange = exchange.split("/")[0]
+    user.send(user.sender(f"/exchanges/{exchange}/{encoded(key)}"), b"it")
+    if other is not None:
+        user.send(user.sender(f"/exchanges/{exchange}/{encoded(other)}"), b"not this")
+    assert user.bodies(one) == [b"it"]
+    assert user.bodies(two) == [b"it"]
+    one.close()
+    two.close()
+    world.pump()
+    assert not [each for each in world.hub.model.vhosts["/"].queues if each.startswith("amq.gen")]
+
+
+def test_names_are_encoded_and_decoded() -> None:
+    for text in ("", "a", "a/b", "100%", "né", "a b?&;=", "~-._"):
+        assert decoded(encoded(text)) == text
+    for wrong in ("%", "%1", "%g0", "%+1", "%ff", "%C3x"):
+        with pytest.raises(BadAddress):
+            decoded(wrong)
+    assert parse("plain") is None
+    found: Any = parse("/exchange/e")
+    assert (found.name, found.key) == ("e", None)

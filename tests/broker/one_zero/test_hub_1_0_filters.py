@@ -1,0 +1,172 @@
+"""Filters of 1.0 sources on the broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio.amqp_1_0 import Described, Message, Properties, Source, Symbol, ULong
+from tests.support.hub_1_0 import User, World
+
+SELECTOR = Symbol("apache.org:selector-filter:string")
+NO_LOCAL = Symbol("apache.org:no-local-filter:list")
+DIRECT = Symbol("apache.org:legacy-amqp-direct-binding:string")
+TOPIC = Symbol("apache.org:legacy-amqp-topic-binding:string")
+HEADERS = Symbol("apache.org:legacy-amqp-headers-binding:map")
+
+
+def filtered(user: User, address: str, descriptor: Any, value: Any, **options: Any) -> Any:
+    """A receiver with a filter."""
+    source = Source(address, filter={Symbol("mine"): Described(descriptor, value)}, **options)
+    return user.receiver(source, credit=100)
+
+
+def put(world: World, *subjects: str | None) -> None:
+    """Messages with subjects."""
+    for subject in subjects:
+        properties = None if subject is None else Properties(subject=subject)
+        world.put("jobs", Message(str(subject), properties=properties))
+
+
+@pytest.mark.rule("1.0/filters/selector/capability", "1.0/filters/no-local/capability")
+@pytest.mark.rule("1.0/filters/legacy/capability-source", "1.0/source.filter/stable")
+@pytest.mark.parametrize("descriptor", [SELECTOR, ULong(0x468C_00000004)], ids=["symbol", "code"])
+def test_a_selector_leaves_messages_to_others(descriptor: Any) -> None:
+    world = World()
+    world.queue("jobs")
+    user = world.connect()
+    link = filtered(user, "jobs", descriptor, "colour = 'blue' AND weight > 10")
+    source: Any = link.source
+    assert source.filter[Symbol("mine")] == Described(descriptor, "colour = 'blue' AND weight > 10")
+    assert {"APACHE.ORG:SELECTOR", "APACHE.ORG:NO_LOCAL", "APACHE.ORG:LEGACY_AMQP_EXCHANGE_FILTERS"} <= set(
+        source.capabilities
+    )
+    for colour, weight in (("blue", 11), ("red", 11), ("blue", 9), ("blue", 12)):
+        properties = {"colour": colour, "weight": weight}
+        world.put("jobs", Message(f"{colour}{weight}", application_properties=properties))
+    one, two = user.take(link)
+    assert [one.body, two.body] == ["blue11", "blue12"]
+    link.release(one, two)
+    assert user.bodies(link) == ["blue11", "blue12"]
+    assert world.ready("jobs") == ["red11", "blue9"]
+    assert user.bodies(user.receiver("jobs", credit=100)) == ["red11", "blue9"]
+
+
+def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out() -> None:
+    world = World()
+    world.queue("jobs")
+    user = world.connect()
+    session = user.session()
+    for descriptor, value in (
+        (SELECTOR, "colour ="),
+        (SELECTOR, 7),
+        (HEADERS, "x"),
+        (HEADERS, {"a": 1}),
+        (HEADERS, {"x-match": Symbol("some")}),
+    ):
+        source = Source("jobs", filter={Symbol("f"): Described(descriptor, value)})
+        assert user.refused(session.open_receiver(source)) == "amqp:invalid-field"
+    unknown = {
+        Symbol("a"): Described(Symbol("made:up"), 1),
+        Symbol("b"): Described(ULong(99), 1),
+        Symbol("c"): Described(NO_LOCAL, []),
+    }
+    link: Any = user.receiver(Source("jobs", filter=unknown))
+    assert list(link.source.filter) == ["c"]
+
+
+@pytest.mark.rule("1.0/filters/no-local")
+@pytest.mark.parametrize("address", ["jobs", "/exchanges/amq.fanout"])
+def test_no_local_passes_what_other_connections_send(address: str) -> None:
+    world = World()
+    world.queue("jobs")
+    user, other = world.connect(), world.connect()
+    link = filtered(user, address, NO_LOCAL, [])
+    user.send(user.sender(address), b"mine")
+    other.send(other.sender(address), b"theirs")
+    assert user.bodies(link) == [b"theirs"]
+
+
+@pytest.mark.rule("1.0/filters/direct")
+def test_the_direct_filter_wants_one_subject() -> None:
+    world = World()
+    world.queue("jobs")
+    user = world.connect()
+    link = filtered(user, "jobs", DIRECT, "a")
+    put(world, "a", "b", None, "a.b")
+    assert user.bodies(link) == ["a"]
+
+
+@pytest.mark.rule("1.0/filters/topic", "1.0/filters/topic-no-subject")
+@pytest.mark.parametrize(
+    ("pattern", "subjects"),
+    [
+        ("*.stock.#", ["usd.stock", "eur.stock.db"]),
+        ("#", ["usd.stock", "eur.stock.db", "stock.nasdaq", "None"]),
+        ("stock.*", ["stock.nasdaq"]),
+        ("*", []),
+        ("#.#", ["usd.stock", "eur.stock.db", "stock.nasdaq"]),
+    ],
+)
+def test_the_topic_filter_wants_a_pattern(pattern: str, subjects: list[str]) -> None:
+    world = World()
+    world.queue("jobs")
+    user = world.connect()
+    link = filtered(user, "jobs", TOPIC, pattern)
+    put(world, "usd.stock", "eur.stock.db", "stock.nasdaq", None)
+    assert user.bodies(link) == subjects
+
+
+@pytest.mark.rule("1.0/filters/headers/types", "1.0/filters/headers/x-match", "1.0/filters/headers/x-ignored")
+@pytest.mark.rule("1.0/filters/headers/pair")
+@pytest.mark.parametrize(
+    ("wanted", "bodies"),
+    [
+        ({"x-match": Symbol("all"), "a": 1, "b": "x"}, ["both"]),
+        ({"x-match": Symbol("any"), "a": 1, "b": "x"}, ["both", "a"]),
+        ({"x-match": Symbol("all"), "a": None}, ["both", "a", "other"]),
+        ({"x-match": Symbol("all"), "a": 1, "x-more": 7}, ["both", "a"]),
+        ({"x-match": Symbol("all")}, ["both", "a", "other", "none"]),
+    ],
+    ids=["all", "any", "present", "x-ignored", "nothing"],
+)
+@pytest.mark.parametrize("address", ["jobs", "/exchanges/amq.headers"])
+def test_the_headers_filter_wants_application_properties(
+    address: str, wanted: Any, bodies: list[str]
+) -> None:
+    world = World()
+    world.queue("jobs")
+    user = world.connect()
+    link = filtered(user, address, HEADERS, wanted)
+    sender = user.sender(address)
+    for body, properties in (("both", {"a": 1, "b": "x"}), ("a", {"a": 1}), ("other", {"a": 2}), ("none", {})):
+        user.send(sender, Message(body, application_properties=properties))
+    assert user.bodies(link) == bodies
+
+
+@pytest.mark.parametrize(
+    ("address", "descriptor", "value"),
+    [("amq.direct", DIRECT, "k"), ("/exchanges/amq.topic", TOPIC, "k.#"), ("amq.topic", DIRECT, "k")],
+)
+def test_a_legacy_filter_of_an_exchange_is_its_binding(address: str, descriptor: Any, value: str) -> None:
+    world = World()
+    user = world.connect()
+    link = filtered(user, address, descriptor, value)
+    sender = user.sender("/exchange/" + address.rpartition("/")[2])
+    for subject in ("k", "x"):
+        user.send(sender, Message(subject, properties=Properties(subject=subject)))
+    assert user.bodies(link) == ["k"]
+
+
+@pytest.mark.rule("1.0/source/copy")
+def test_a_browser_with_a_filter() -> None:
+    world = World()
+    world.queue("jobs")
+    user = world.connect()
+    put(world, "a", "b", "a")
+    link = filtered(user, "jobs", SELECTOR, "amqp.subject = 'a'", distribution_mode=Symbol("copy"))
+    assert user.bodies(link) == ["a", "a"]
+    put(world, "b", "a")
+    assert user.bodies(link) == ["a"]
+    assert world.state("jobs") == (5, 0)

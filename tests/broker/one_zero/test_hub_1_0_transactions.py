@@ -1,0 +1,385 @@
+"""1.0 transactions on the broker: the coordinator, and work that is posted, retired and acquired (part 4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio.amqp_1_0 import (
+    Accepted,
+    Coordinator,
+    Declare,
+    Declared,
+    Message,
+    Modified,
+    Properties,
+    Rejected,
+    Released,
+    Source,
+    Symbol,
+    Target,
+    TransactionalState,
+)
+from amqp_sansio.amqp_1_0.conditions import MULTI_SSNS_PER_TXN, MULTI_TXNS_PER_SSN
+from amqp_sansio.broker.commands import DeleteQueue
+from amqp_sansio.broker.limits import BrokerLimits
+from tests.support.hub_1_0 import User, World
+
+TXN_ID = Symbol("txn-id")
+ROLLBACK = "amqp:transaction:rollback"
+
+
+class Talk:
+    """A user with a session, a controller and a queue called jobs."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.world = World(**settings)
+        self.world.queue("jobs")
+        self.user: User = self.world.connect()
+        self.session = self.user.session()
+        self.controller = self.user.controller(self.session)
+
+    def declare(self) -> bytes:
+        """Begin a transaction."""
+        return self.user.declare(self.controller)
+
+    def commit(self, txn_id: bytes) -> Any:
+        """Commit; the outcome."""
+        return self.user.discharge(self.controller, txn_id)
+
+    def roll_back(self, txn_id: bytes) -> Any:
+        """Roll back; the outcome."""
+        return self.user.discharge(self.controller, txn_id, fail=True)
+
+    def post(self, txn_id: bytes, *bodies: Any, link: Any = None, **options: Any) -> list[Any]:
+        """Send in a transaction; the outcomes."""
+        link = link or self.user.sender("jobs", self.session)
+        return self.user.send(link, *bodies, state=TransactionalState(txn_id), **options)
+
+    def state(self) -> tuple[int, int]:
+        """Messages of jobs that are available and acquired."""
+        self.world.pump()
+        return self.world.state("jobs")
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk()
+
+
+def condition(outcome: Any) -> str:
+    """What was wrong."""
+    assert isinstance(outcome, Rejected)
+    assert outcome.error is not None
+    return str(outcome.error.condition)
+
+
+@pytest.mark.rule("1.0/transactions/declare/declared", "1.0/transactions/txn-id-size")
+@pytest.mark.rule("1.0/transactions/coordinator/capabilities")
+@pytest.mark.rule("1.0/transactions/capability/multi-txns", "1.0/transactions/capability/multi-ssns")
+def test_transactions_of_several_sessions_at_once(talk: Talk) -> None:
+    target: Any = talk.controller.sender.target
+    assert {MULTI_TXNS_PER_SSN, MULTI_SSNS_PER_TXN} <= set(target.capabilities)
+    one, two = talk.declare(), talk.declare()
+    assert one != two
+    assert max(len(one), len(two)) <= 32
+    other = talk.user.sender("jobs", talk.user.session())
+    talk.post(one, b"one", link=other)
+    talk.post(two, b"two")
+    assert talk.roll_back(two) == Accepted()
+    assert talk.commit(one) == Accepted()
+    assert talk.world.ready("jobs") == [b"one"]
+    assert not talk.world.hub.model.transactions
+
+
+@pytest.mark.rule("1.0/transactions/posting/invisible", "1.0/transactions/posting/outcome-first")
+@pytest.mark.rule("1.0/transactions/settled/resource-settles", "1.0/transactions/txn-work/resource-ids")
+def test_what_is_posted_is_there_after_the_commit(talk: Talk) -> None:
+    txn_id = talk.declare()
+    receiver = talk.user.receiver("jobs", credit=10)
+    assert talk.post(txn_id, b"one", b"two") == [TransactionalState(txn_id, Accepted())] * 2
+    assert talk.state() == (0, 0)
+    assert talk.commit(txn_id) == Accepted()
+    assert talk.user.bodies(receiver) == [b"one", b"two"]
+
+
+@pytest.mark.rule("1.0/transactions/discharge/rollback-always", "1.0/transactions/settled/posting")
+def test_what_is_posted_and_rolled_back_was_never_there(talk: Talk) -> None:
+    txn_id = talk.declare()
+    talk.post(txn_id, b"one")
+    talk.post(txn_id, b"two", settled=True)
+    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.state() == (0, 0)
+    assert condition(talk.commit(txn_id)) == "amqp:transaction:unknown-id"
+
+
+@pytest.mark.rule("1.0/transactions/error/unknown-id")
+def test_an_unknown_transaction_is_told(talk: Talk) -> None:
+    assert condition(talk.commit(b"nope")) == "amqp:transaction:unknown-id"
+    sender = talk.user.sender("jobs", talk.session)
+    sender.send(Message(b"x"), state=TransactionalState(b"nope"))
+    assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
+    talk.world.put("jobs", b"y")
+    receiver = talk.user.receiver("jobs", talk.session, credit=1)
+    (it,) = talk.user.take(receiver)
+    receiver.update([it], TransactionalState(b"nope", Accepted()))
+    assert talk.user.refused(receiver) == "amqp:transaction:unknown-id"
+    assert talk.state() == (1, 0)
+
+
+@pytest.mark.rule("1.0/transactions/settled/posting")
+def test_a_settled_posting_that_can_not_be_done_fails_the_commit(talk: Talk) -> None:
+    txn_id = talk.declare()
+    talk.post(txn_id, b"one")
+    anonymous = talk.user.sender(Target(address=None), talk.session)
+    nowhere = Message(b"x", properties=Properties(to="/queues/none"))
+    talk.post(txn_id, nowhere, link=anonymous, settled=True)
+    assert condition(talk.commit(txn_id)) == ROLLBACK
+    assert talk.state() == (0, 0)
+    assert not talk.world.hub.model.transactions
+
+
+def test_an_unsettled_posting_that_can_not_be_done_is_told_and_the_rest_commits(talk: Talk) -> None:
+    txn_id = talk.declare()
+    anonymous = talk.user.sender(Target(address=None), talk.session)
+    nowhere = Message(b"x", properties=Properties(to="/queues/none"))
+    unbound = Message(b"x", properties=Properties(to="/exchanges/amq.direct/none"))
+    rejected, released = talk.post(txn_id, nowhere, unbound, link=anonymous)
+    assert condition(rejected.outcome) == "amqp:not-found"
+    assert released.outcome == Released()
+    talk.post(txn_id, b"one")
+    assert talk.commit(txn_id) == Accepted()
+    assert talk.world.ready("jobs") == [b"one"]
+
+
+@pytest.mark.rule("1.0/transactions/settled/outcome-broken", "1.0/transactions/error/rollback")
+def test_an_outcome_that_became_impossible_fails_the_commit(talk: Talk) -> None:
+    talk.world.queue("other")
+    txn_id = talk.declare()
+    talk.post(txn_id, b"one")
+    other = talk.user.sender("other", talk.session)
+    assert talk.post(txn_id, b"two", link=other)[0].outcome == Accepted()
+    talk.world.hub.apply(DeleteQueue(talk.world.owner, "other"))
+    talk.world.hub.settle()
+    outcome = talk.commit(txn_id)
+    assert condition(outcome) == ROLLBACK
+    assert talk.state() == (0, 0)
+
+
+@pytest.mark.rule("1.0/transactions/discharge/failed")
+def test_a_failed_commit_detaches_a_control_link_without_rejected(talk: Talk) -> None:
+    talk.world.queue("other")
+    source = Source(outcomes=(Symbol("amqp:accepted:list"), Symbol("amqp:declared:list")))
+    control = talk.user.sender(Coordinator(), talk.session, source=source)
+    (declared,) = talk.user.send(control, Message(Declare()))
+    assert isinstance(declared, Declared)
+    other = talk.user.sender("other", talk.session)
+    txn_id: Any = declared.txn_id
+    talk.post(txn_id, b"two", link=other)
+    talk.world.hub.apply(DeleteQueue(talk.world.owner, "other"))
+    talk.world.hub.settle()
+    from amqp_sansio.amqp_1_0 import Discharge
+
+    control.send(Message(Discharge(txn_id, False)))
+    assert talk.user.refused(control) == ROLLBACK
+
+
+@pytest.mark.rule("1.0/transactions/declare/failed")
+def test_a_declare_beyond_the_bound_is_rejected() -> None:
+    talk = Talk(limits=BrokerLimits(transactions=1))
+    talk.declare()
+    handle: Any = talk.controller.declare()
+    talk.world.pump()
+    assert condition(handle.result) == "amqp:resource-limit-exceeded"
+
+
+@pytest.mark.rule("1.0/transactions/settled/resource-does-not-settle")
+@pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
+def test_a_posting_that_its_sender_settles_first_shows_what_was_applied(talk: Talk, fail: bool) -> None:
+    txn_id = talk.declare()
+    target = Target("jobs", durable=2)
+    sender = talk.user.sender(target, talk.session, rcv_settle_mode=1, auto_settle=False)
+    handle = sender.send(Message(b"one"), state=TransactionalState(txn_id))
+    talk.world.pump()
+    assert not handle.done
+    (delivery,) = sender.unsettled.values()
+    assert delivery.states[1] == TransactionalState(txn_id, Accepted())
+    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == Accepted()
+    if fail:
+        assert not handle.done
+        assert talk.state() == (0, 0)
+    else:
+        assert delivery.states[1] == Accepted()
+        assert talk.state() == (1, 0)
+    sender.settle(handle)
+    talk.world.pump()
+    assert handle.done
+
+
+@pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/transactions/settled/retire-unsettled")
+def test_what_is_retired_and_rolled_back_is_acquired_and_live(talk: Talk) -> None:
+    talk.world.put("jobs", b"one")
+    receiver = talk.user.receiver("jobs", talk.session, credit=1)
+    (it,) = talk.user.take(receiver)
+    txn_id = talk.declare()
+    (handle,) = receiver.update([it], TransactionalState(txn_id, Accepted()), settled=False)
+    assert talk.state() == (0, 1)
+    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.state() == (0, 1)
+    assert not handle.done
+    receiver.accept(it)
+    assert talk.state() == (0, 0)
+
+
+def test_what_is_retired_and_committed_is_settled_by_the_broker(talk: Talk) -> None:
+    talk.world.put("jobs", b"one", b"two")
+    receiver = talk.user.receiver("jobs", talk.session, credit=2)
+    one, two = talk.user.take(receiver)
+    txn_id = talk.declare()
+    (first,) = receiver.update([one], TransactionalState(txn_id, Accepted()), settled=False)
+    (second,) = receiver.update([two], TransactionalState(txn_id, Released()), settled=False)
+    assert talk.commit(txn_id) == Accepted()
+    assert (first.result, second.result) == (Accepted(), Released())
+    assert talk.world.ready("jobs") == [b"two"]
+    assert talk.state() == (1, 0)
+
+
+@pytest.mark.rule("1.0/transactions/settled/retire-settled")
+@pytest.mark.parametrize(
+    ("default", "count"), [(None, 0), (Modified(delivery_failed=True), 1)], ids=["released", "modified"]
+)
+def test_what_the_controller_settles_has_the_default_outcome_after_a_rollback(
+    talk: Talk, default: Any, count: int
+) -> None:
+    talk.world.put("jobs", b"one")
+    receiver = talk.user.receiver(Source("jobs", default_outcome=default), talk.session, credit=1)
+    (it,) = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    assert talk.state() == (0, 1)
+    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.state() == (1, 0)
+    receiver.flow(1)
+    (again,) = talk.user.take(receiver)
+    assert again.message.delivery_count == count
+
+
+def test_what_the_controller_settles_has_its_outcome_after_a_commit(talk: Talk) -> None:
+    talk.world.put("jobs", b"one")
+    receiver = talk.user.receiver("jobs", talk.session, credit=1)
+    (it,) = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    receiver.close()
+    talk.world.pump()
+    assert talk.commit(txn_id) == Accepted()
+    assert talk.state() == (0, 0)
+
+
+@pytest.mark.rule("1.0/transactions/retirement/other-txn")
+def test_an_outcome_in_two_transactions_ends_the_first_ones_control_link(talk: Talk) -> None:
+    talk.world.put("jobs", b"one")
+    receiver = talk.user.receiver("jobs", talk.session, credit=1)
+    (it,) = talk.user.take(receiver)
+    one, two = talk.declare(), talk.declare()
+    receiver.update([it], TransactionalState(one, Accepted()), settled=False)
+    talk.world.pump()
+    receiver.update([it], TransactionalState(two, Accepted()), settled=False)
+    assert talk.user.refused(talk.controller.sender) == ROLLBACK
+    assert not talk.world.hub.model.transactions
+    assert talk.state() == (0, 1)
+
+
+@pytest.mark.rule("1.0/transactions/acquisition/flow-txn-id", "1.0/transactions/settled/acquire-settled")
+@pytest.mark.rule("1.0/transactions/settled/acquire-outcome")
+@pytest.mark.parametrize("mode", [0, 1], ids=["unsettled", "settled"])
+@pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
+def test_what_is_acquired_in_a_transaction(talk: Talk, mode: int, fail: bool) -> None:
+    talk.world.put("jobs", b"one", b"two")
+    receiver = talk.user.receiver("jobs", talk.session, snd_settle_mode=mode)
+    txn_id = talk.declare()
+    receiver.flow(2, drain=True, properties={TXN_ID: txn_id})
+    one, two = talk.user.take(receiver)
+    assert one.state == TransactionalState(txn_id)
+    assert one.settled is bool(mode)
+    if not mode:
+        receiver.update([one, two], TransactionalState(txn_id, Accepted()), settled=False)
+    assert talk.state() == (0, 2)
+    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == Accepted()
+    assert talk.state() == ((2, 0) if fail else (0, 0))
+    receiver.flow(2)
+    assert [each.state for each in talk.user.take(receiver)] == ([None, None] if fail else [])
+
+
+@pytest.mark.rule("1.0/transactions/acquisition/partial")
+def test_a_message_that_is_half_sent_is_completed_before_it_is_undone(talk: Talk) -> None:
+    user = talk.world.connect(max_frame_size=512, incoming_window=2)
+    session = user.session()
+    controller = user.controller(session)
+    talk.world.put("jobs", bytes(20_000))
+    receiver = user.receiver("jobs", session)
+    txn_id = user.declare(controller)
+    receiver.flow(1, properties={TXN_ID: txn_id})
+    user.reads = False
+    for _ in range(3):
+        user.turn()
+    handle = controller.discharge(txn_id, fail=True)
+    for _ in range(3):
+        user.turn()
+    assert talk.world.state("jobs") == (1, 0)
+    user.reads = True
+    talk.world.pump()
+    assert handle.result == Accepted()
+    assert [len(each.body) for each in user.take(receiver)] == [20_000]
+    assert talk.world.state("jobs") == (1, 0)
+    assert not receiver.unsettled
+
+
+@pytest.mark.rule("1.0/transactions/control-link-closed")
+@pytest.mark.parametrize("how", ["close", "detach", "end", "cut"])
+def test_without_its_control_link_a_transaction_is_rolled_back(talk: Talk, how: str) -> None:
+    talk.world.put("jobs", b"old")
+    session = talk.user.session()
+    receiver = talk.user.receiver("jobs", session, credit=1)
+    (it,) = talk.user.take(receiver)
+    txn_id = talk.declare()
+    sender = talk.user.sender("jobs", session)
+    talk.post(txn_id, b"new", link=sender)
+    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    talk.world.pump()
+    {
+        "close": talk.controller.sender.close,
+        "detach": talk.controller.sender.detach,
+        "end": talk.session.close,
+        "cut": talk.user.cut,
+    }[how]()
+    talk.world.pump()
+    assert not talk.world.hub.model.transactions
+    assert talk.state()[0] + talk.state()[1] == 1
+    if how != "cut":
+        sender.send(Message(b"late"), state=TransactionalState(txn_id))
+        assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
+
+
+@pytest.mark.rule("1.0/transactions/posting/partial-discharge")
+def test_a_discharge_with_a_delivery_half_sent_ends_the_control_link(talk: Talk) -> None:
+    txn_id = talk.declare()
+    sender = talk.user.sender("jobs", talk.session)
+    sender.begin(Message(b"one").encode()[:3], state=TransactionalState(txn_id))
+    talk.controller.discharge(txn_id)
+    assert talk.user.refused(talk.controller.sender) == ROLLBACK
+    assert not talk.world.hub.model.transactions
+
+
+def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(talk: Talk) -> None:
+    talk.world.put("jobs", b"one", b"two", b"three")
+    receiver = talk.user.receiver("jobs", talk.session, credit=3)
+    one, two, three = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.update([one], TransactionalState(txn_id, Accepted()), settled=True)
+    receiver.update([two], TransactionalState(txn_id, Rejected()), settled=False)
+    talk.world.pump()
+    assert three.body == b"three"
+    talk.user.cut()
+    assert talk.world.ready("jobs") == [b"one", b"two", b"three"]

@@ -1,0 +1,199 @@
+"""A client of any version publishes, clients of all versions consume: real engines at one Hub."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio import amqp_0_10, amqp_1_0
+from amqp_sansio._classic._methods import BasicProperties
+from amqp_sansio._classic.connection import Connection as ClassicConnection
+from amqp_sansio.amqp_0_10.message import Headers
+from amqp_sansio.amqp_0_10.records import encode_headers
+from amqp_sansio.broker import Hub, Settings
+from amqp_sansio.broker.content import Content
+from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
+from amqp_sansio.sasl import Plain
+from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from tests.support import hub_0_10, hub_1_0, hub_classic
+from tests.support.broker_contents import CELLS, VERSIONS, cell_id, converted, said
+from tools.docs.conversions import samples
+
+STEPS = 10_000
+EXCHANGE, KEY = "shop", "orders.new"
+LOGIN = Plain("guest", "guest")
+
+NOT_PUBLISHED = {
+    "expiration that is no number",
+    "user-id above 255 octets",
+    "delivery annotations",
+    "redelivered",
+    "header.first-acquirer, delivery-count",
+}
+"""What the broker refuses or says itself."""
+
+
+class World:
+    """A hub with a client of every version, each with a queue of its own that is bound to the exchange "shop"."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.hub = Hub(Settings())
+        self.dialect = None
+        self.clients: list[Any] = []
+        self.peers: list[Any] = []
+        world: Any = self
+        classic: tuple[Version, ...] = (AMQP_0_8, AMQP_0_9_1)
+        self.talks = {version: hub_classic.User(world, version) for version in classic}
+        self.peer = hub_0_10.Peer(world, amqp_0_10.Config(sasl=LOGIN))
+        self.user = hub_1_0.User(world, amqp_1_0.Config(container_id="c", sasl=LOGIN))
+        self.peers += [self.peer, self.user]
+        self.pump()
+        self.channels = {version: talk.channel() for version, talk in self.talks.items()}
+        self.session = self.peer.session()
+        channel = self.channels[AMQP_0_9_1]
+        assert channel.call("exchange.declare", exchange=EXCHANGE, type="topic") is not None
+        for name in [version.label for version in VERSIONS]:
+            channel.declare(name)
+            assert channel.call("queue.bind", queue=name, exchange=EXCHANGE, routing_key="orders.#") is not None
+        for version, each in self.channels.items():
+            each.consume(version.label)
+        self.peer.subscribe(self.session, AMQP_0_10.label, credit=1000)
+        one = self.user.session()
+        self.sender = self.user.sender(f"/exchanges/{EXCHANGE}/{KEY}", one)
+        self.receiver = self.user.receiver(f"/queues/{AMQP_1_0.label}", one, credit=1000)
+
+    def pump(self) -> None:
+        for _ in range(STEPS):
+            moved = [each.pump() for each in self.clients] + [each.turn() for each in self.peers]
+            if not any(moved):
+                return
+        raise AssertionError("the ends never come to rest")
+
+    def publish(self, content: Content) -> None:
+        """Publish the octets of a message by a client of its version."""
+        if isinstance(content, OneZeroContent):
+            message: Any = content.message
+            options: dict[str, Any] = {}
+            if content.message_format:
+                message, options = content.payload, {"message_format": content.message_format}
+            self.sender.send(message, **options)
+            self.pump()
+        elif isinstance(content, ZeroTenContent):
+            message = amqp_0_10.Message(content.body, headers=content.header_segment)
+            self.peer.publish(self.session, EXCHANGE, message)
+        elif isinstance(content, ClassicContent):
+            properties = BasicProperties.from_wire(content.raw_properties, content.tables)
+            self.channels[content.version].publish(content.body, KEY, EXCHANGE, properties=properties)
+
+    def got(self, version: Version) -> Content:
+        """The message that a client of a version has got, octet by octet."""
+        if version is AMQP_1_0:
+            (delivery,) = self.user.take(self.receiver)
+            return OneZeroContent(delivery.message.encode(), delivery.message_format)
+        if version is AMQP_0_10:
+            (received,) = self.peer.got(self.session)
+            return ZeroTenContent(received.headers, received.body)
+        (delivered,) = self.channels[version].deliveries()
+        core: ClassicConnection = self.talks[version].core
+        tables = core.dialect.tables
+        return ClassicContent(version, delivered.properties.encode(tables), tables, delivered.body)
+
+
+def placed(content: ZeroTenContent, exchange: str, routing_key: str) -> ZeroTenContent:
+    """The message as a publisher of 0-10 writes it who says where it goes."""
+    place = {"exchange": exchange, "routing_key": routing_key}
+    structs: list[Any] = list(content.header_segment.structs)
+    found = [each for each in structs if isinstance(each, amqp_0_10.DeliveryProperties)]
+    old = found[0] if found else amqp_0_10.DeliveryProperties()
+    values: dict[str, Any] = {name: place.get(name, getattr(old, name)) for name in old.__match_args__}
+    new = amqp_0_10.DeliveryProperties(**values)
+    kept = [new if each is old else each for each in structs] if found else [new, *structs]
+    return ZeroTenContent(Headers(encode_headers(tuple(kept))), content.body)
+
+
+@pytest.mark.rule("1.0/message/bare-immutable", "1.0/properties/unaltered", "1.0/message-annotations/propagate")
+@pytest.mark.rule("0-10/message.message-properties/id-immutable")
+@pytest.mark.parametrize("source", VERSIONS, ids=lambda version: version.label)
+def test_what_one_publishes_all_consume(source: Version) -> None:
+    world = World()
+    for sample in samples(source):
+        if sample.name in NOT_PUBLISHED:
+            continue
+        published = sample.content
+        if isinstance(published, ZeroTenContent):
+            # Where it goes stands in its own header segment.
+            published = placed(published, EXCHANGE, KEY)
+        world.publish(published)
+        for target in VERSIONS:
+            got = world.got(target)
+            wanted = converted(published, target)
+            assert octets(got) == octets(wanted), (sample.name, target.label)
+            if target is source:
+                assert octets(got) == octets(published), sample.name
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=cell_id)
+def test_a_dead_letter_tells_its_story_in_every_version(cell: tuple[Version, Version]) -> None:
+    source, target = cell
+    world = World()
+    channel = world.channels[AMQP_0_9_1]
+    dead = {"x-dead-letter-exchange": EXCHANGE, "x-dead-letter-routing-key": "orders.dead"}
+    channel.declare("doomed", arguments=dead)
+    assert channel.call("queue.bind", queue="doomed", exchange=EXCHANGE, routing_key=KEY) is not None
+    (published,) = [each.content for each in samples(source) if each.name.startswith("body")][:1]
+    if isinstance(published, ZeroTenContent):
+        published = placed(published, EXCHANGE, KEY)
+    world.publish(published)
+    alive = world.got(target)
+    assert said(alive).deaths == ()
+    channel.reject(channel.get("doomed").method.delivery_tag)
+    found = said(world.got(target))
+    assert [(each.queue, each.reason, each.count, each.exchange, each.routing_keys) for each in found.deaths] == [
+        ("doomed", "rejected", 1, EXCHANGE, (KEY,))
+    ]
+    assert found.body == said(alive).body
+    assert found.headers == []
+
+
+@pytest.mark.parametrize("source", VERSIONS, ids=lambda version: version.label)
+def test_what_comes_again_is_the_same_message(source: Version) -> None:
+    world = World()
+    for sample in samples(source)[:3]:
+        published = sample.content
+        if isinstance(published, ZeroTenContent):
+            published = placed(published, EXCHANGE, KEY)
+        world.publish(published)
+        for version in VERSIONS[:2]:
+            channel = world.channels[version]
+            (first,) = channel.deliveries()
+            assert not first.redelivered
+            channel.release(first.delivery_tag)
+            (again,) = channel.deliveries()
+            assert again.redelivered
+            assert (again.properties, again.body) == (first.properties, first.body)
+            channel.accept(again.delivery_tag)
+        (ours,) = world.user.take(world.receiver)
+        world.receiver.release(ours)
+        (same,) = world.user.take(world.receiver)
+        assert same.message.bare == ours.message.bare
+        (moved,) = world.peer.got(world.session)
+        world.peer.result(world.session.release(moved.command_id, set_redelivered=True, sync=True))
+        (back,) = world.peer.got(world.session)
+        assert back.body == moved.body
+        delivery = back.headers.delivery_properties
+        assert delivery is not None and delivery.redelivered
+        assert back.headers.message_properties == moved.headers.message_properties
+
+
+def octets(content: Content) -> tuple[bytes, bytes]:
+    """All that goes over the wire of a message."""
+    if isinstance(content, OneZeroContent):
+        return content.payload, b""
+    if isinstance(content, ZeroTenContent):
+        return content.header_segment.raw, content.body
+    assert isinstance(content, ClassicContent)
+    return content.raw_properties, content.body

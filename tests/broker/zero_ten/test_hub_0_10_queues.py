@@ -1,0 +1,356 @@
+"""Queues (class 8), by what clients see of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio.amqp_0_10 import (
+    NONE,
+    DeliveryProperties,
+    ExchangeBind,
+    ExchangeDeclare,
+    FileOpen,
+    FileOpenOk,
+    FileProperties,
+    FilePublish,
+    FileStage,
+    Headers,
+    Message,
+    MessageCancel,
+    MessageSubscribe,
+    QueueDeclare,
+    QueueDelete,
+    QueuePurge,
+    QueueQuery,
+    QueueQueryResult,
+    Rejected,
+    Session,
+    StreamConsume,
+    StreamDeliver,
+    StreamProperties,
+    StreamPublish,
+    encode_headers,
+)
+from tests.support.hub_0_10 import Peer, World
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def peer(world: World) -> Peer:
+    return world.connect()
+
+
+@pytest.fixture
+def session(peer: Peer) -> Session:
+    return peer.session()
+
+
+# Declaring.
+
+
+@pytest.mark.rule("0-10/queue.declare/reserved-prefix", "0-10/model/queue-naming")
+def test_names_of_the_standard_are_refused(peer: Peer, session: Session) -> None:
+    second = peer.session(b"second")
+    assert peer.refused(second, QueueDeclare("amq.mine", passive=True)) == 404
+    assert peer.refused(session, QueueDeclare("amq.mine")) == 530
+
+
+def test_a_queue_needs_a_name(peer: Peer, session: Session) -> None:
+    assert peer.refused(session, QueueDeclare("")) == 542
+
+
+@pytest.mark.rule("0-10/queue.declare/alt-pre-existing")
+def test_the_alternate_exchange_of_a_queue_stays(peer: Peer, session: Session) -> None:
+    peer.call(session, QueueDeclare("q", "amq.fanout"))
+    peer.call(session, QueueDeclare("q"))
+    peer.call(session, QueueDeclare("q", "amq.fanout"))
+    assert peer.refused(session, QueueDeclare("q", "amq.direct")) == 530
+
+
+@pytest.mark.rule("0-10/queue.declare/alt-unknown")
+def test_the_alternate_exchange_of_a_queue_has_to_exist(peer: Peer, session: Session) -> None:
+    assert peer.refused(session, QueueDeclare("q", "nowhere")) == 404
+
+
+@pytest.mark.rule("0-10/queue.declare/passive")
+def test_a_passive_declaration_looks_whether_it_exists(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q")
+    peer.call(session, QueueDeclare("q", passive=True, arguments={"strange": 1}))
+    assert peer.refused(session, QueueDeclare("r", passive=True)) == 404
+
+
+@pytest.mark.rule("0-10/queue.declare/unknown-argument")
+@pytest.mark.parametrize("name", ["strange", "x-strange", "qpid.last_value_queue"])
+def test_an_unknown_argument_of_a_queue_is_not_implemented(peer: Peer, session: Session, name: str) -> None:
+    assert peer.refused(session, QueueDeclare("q", arguments={name: 1})) == 540
+
+
+@pytest.mark.rule(
+    "0-10/queue.declare/persistence",
+    "0-10/queue.declare/durable-types",
+    "0-10/queue.declare/durable-pre-existence",
+    "0-10/message/persistent-message",
+)
+def test_durable_queues_survive_and_stay_as_declared_first(world: World, peer: Peer, session: Session) -> None:
+    peer.call(session, QueueDeclare("lasting", durable=True))
+    peer.call(session, QueueDeclare("passing"))
+    peer.call(session, QueueDeclare("lasting"))
+    peer.call(session, QueueDeclare("passing", durable=True))
+    assert peer.call(session, QueueQuery("lasting")).durable
+    assert not peer.call(session, QueueQuery("passing")).durable
+    for mode in (1, 2):
+        properties = DeliveryProperties(routing_key="lasting", delivery_mode=mode)
+        peer.publish(session, "", Message(b"%d" % mode, delivery_properties=properties))
+    peer.cut()
+    world.hub.model.restart(world.now)
+    again = world.connect()
+    session = again.session()
+    assert again.depth(session, "passing") is None
+    assert again.drain(session, "lasting") == [b"2"]
+
+
+@pytest.mark.rule("0-10/queue.declare/minimum", "0-10/queue/name")
+def test_three_hundred_queues(peer: Peer, session: Session) -> None:
+    for number in range(300):
+        session.call(QueueDeclare(f"q{number}"), sync=False)
+    assert peer.call(session, QueueQuery("q299")).queue == "q299"
+
+
+# Exclusive and automatic.
+
+
+@pytest.mark.rule("0-10/queue.declare/in-use", "0-10/queue.declare/exclusive-types")
+@pytest.mark.parametrize(
+    "command",
+    [
+        QueueDeclare("mine"),
+        QueueDeclare("mine", passive=True),
+        ExchangeBind("mine", "amq.direct", "k"),
+        MessageSubscribe("mine", "d", 0, 0),
+        QueueDelete("mine"),
+        QueuePurge("mine"),
+    ],
+    ids=["declare", "passive", "bind", "subscribe", "delete", "purge"],
+)
+def test_an_exclusive_queue_is_its_sessions(peer: Peer, session: Session, command: Any) -> None:
+    peer.queue(session, "mine", exclusive=True)
+    peer.queue(session, "mine", exclusive=True)
+    assert peer.call(session, QueueQuery("mine")).exclusive
+    second = peer.session(b"second")
+    assert peer.call(second, QueueQuery("mine")).exclusive
+    assert peer.refused(second, command) == 405
+    assert peer.call(session, QueueQuery("mine")).queue == "mine"
+
+
+@pytest.mark.rule("0-10/queue.declare/in-use")
+def test_what_is_sent_to_an_exclusive_queue_comes_from_anywhere(peer: Peer, session: Session) -> None:
+    peer.queue(session, "mine", exclusive=True)
+    second = peer.session(b"second")
+    peer.put(second, "mine", b"m")
+    assert peer.drain(session, "mine") == [b"m"]
+
+
+@pytest.mark.rule("0-10/queue.declare/exclusive-auto-delete")
+def test_an_exclusive_queue_that_deletes_itself_goes_with_its_session(peer: Peer, session: Session) -> None:
+    peer.queue(session, "going", exclusive=True, auto_delete=True)
+    peer.queue(session, "staying", exclusive=True)
+    peer.put(session, "staying", b"m")
+    # It doesn't go with its last subscription.
+    peer.subscribe(session, "going", "d")
+    peer.call(session, MessageCancel("d"))
+    assert peer.call(session, QueueQuery("going")).auto_delete
+    second = peer.session(b"second")
+    session.close()
+    peer.world.pump()
+    assert peer.depth(second, "going") is None
+    assert not peer.call(second, QueueQuery("staying")).exclusive
+    assert peer.drain(second, "staying") == [b"m"]
+
+
+@pytest.mark.rule("0-10/queue.declare/auto-delete-pre-existence")
+def test_auto_delete_of_a_shared_queue(peer: Peer, session: Session) -> None:
+    peer.queue(session, "going", auto_delete=True)
+    peer.queue(session, "staying")
+    peer.queue(session, "going")
+    peer.queue(session, "staying", auto_delete=True)
+    second = peer.session(b"second")
+    for name in ("going", "staying"):
+        assert peer.depth(session, name) == 0
+        peer.subscribe(session, name, name)
+        peer.subscribe(second, name, name)
+    for each in (session, second):
+        for name in ("going", "staying"):
+            peer.call(each, MessageCancel(name))
+        if each is session:
+            assert peer.depth(session, "going") == 0
+    assert peer.depth(session, "going") is None
+    assert peer.depth(session, "staying") == 0
+
+
+def test_auto_delete_when_the_last_subscribers_session_ends(peer: Peer, session: Session) -> None:
+    peer.queue(session, "going", auto_delete=True)
+    second = peer.session(b"second")
+    peer.subscribe(second, "going")
+    second.close()
+    peer.world.pump()
+    assert peer.depth(session, "going") is None
+
+
+# Deleting, purging, asking.
+
+
+@pytest.mark.rule("0-10/queue.delete/empty-name", "0-10/queue.delete/exists")
+@pytest.mark.parametrize(("name", "code"), [("", 542), ("nowhere", 404)])
+def test_deletions_that_are_refused(peer: Peer, session: Session, name: str, code: int) -> None:
+    assert peer.refused(session, QueueDelete(name)) == code
+
+
+@pytest.mark.rule("0-10/queue.delete/if-unused")
+def test_if_unused_means_without_subscribers(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q")
+    peer.subscribe(session, "q")
+    second = peer.session(b"second")
+    assert peer.refused(second, QueueDelete("q", if_unused=True)) == 406
+    peer.call(session, MessageCancel("d"))
+    peer.call(session, QueueDelete("q", if_unused=True))
+    assert peer.depth(session, "q") is None
+
+
+@pytest.mark.rule("0-10/queue.delete/not-empty")
+def test_if_empty_means_without_messages(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q")
+    peer.put(session, "q", b"m")
+    second = peer.session(b"second")
+    assert peer.refused(second, QueueDelete("q", if_empty=True)) == 406
+    peer.drain(session, "q")
+    peer.call(session, QueueDelete("q", if_empty=True))
+    assert peer.depth(session, "q") is None
+
+
+@pytest.mark.rule("0-10/queue.purge/empty", "0-10/queue.purge/pending", "0-10/queue.purge/recovery")
+def test_a_purge_leaves_what_was_sent_to_clients(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q")
+    peer.put(session, "q", b"1", b"2", b"3")
+    peer.subscribe(session, "q", credit=1)
+    (first,) = peer.got(session)
+    peer.call(session, QueuePurge("q"))
+    assert peer.depth(session, "q") == 0
+    peer.call(session, MessageCancel("d"))
+    peer.result(session.release(first.command_id, sync=True))
+    assert peer.drain(session, "q") == [b"1"]
+
+
+@pytest.mark.rule("0-10/queue.purge/empty-name", "0-10/queue.purge/exists")
+@pytest.mark.parametrize(("name", "code"), [("", 542), ("nowhere", 404)])
+def test_purges_that_are_refused(peer: Peer, session: Session, name: str, code: int) -> None:
+    assert peer.refused(session, QueuePurge(name)) == code
+
+
+@pytest.mark.rule("0-10/queue.query/absent")
+def test_of_an_unknown_queue_nothing_is_said(peer: Peer, session: Session) -> None:
+    assert peer.call(session, QueueQuery("nowhere")) == QueueQueryResult()
+
+
+def test_what_a_query_says(peer: Peer, session: Session) -> None:
+    peer.call(session, QueueDeclare("q", "amq.fanout", durable=True, arguments={"x-max-length": 5}))
+    peer.put(session, "q", b"1", b"2")
+    peer.subscribe(session, "q")
+    result = peer.call(session, QueueQuery("q"))
+    assert (result.queue, result.alternate_exchange, result.durable) == ("q", "amq.fanout", True)
+    assert (result.message_count, result.subscriber_count) == (2, 1)
+    assert result.arguments == {"x-max-length": 5}
+
+
+# What becomes of messages.
+
+
+@pytest.mark.rule("0-10/queue.declare/alt-orphans", "0-10/message.reject/alternate")
+def test_rejected_and_orphaned_messages_go_to_the_alternate_exchange(peer: Peer, session: Session) -> None:
+    peer.call(session, ExchangeDeclare("dead", "fanout"))
+    peer.queue(session, "graveyard", ("dead", ""))
+    peer.call(session, QueueDeclare("q", "dead"))
+    peer.put(session, "q", b"1", b"2")
+    peer.subscribe(session, "q", credit=1)
+    (first,) = peer.got(session)
+    peer.call(session, MessageCancel("d"))
+    peer.result(session.reject(first.command_id, sync=True))
+    assert peer.drain(session, "graveyard") == [b"1"]
+    second = peer.session(b"second")
+    peer.call(second, QueueDelete("q"))
+    assert peer.drain(second, "graveyard") == [b"2"]
+
+
+@pytest.mark.rule("0-10/queue/any-content")
+def test_a_queue_takes_content_of_every_class_for_its_own_consumers(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q")
+    stream = Message(b"packet", headers=Headers(encode_headers((StreamProperties(content_type="a/b"),))))
+    file = Message(b"file", headers=Headers(encode_headers((FileProperties(filename="f"),))))
+    peer.call(session, StreamPublish("", "q"), stream)
+    session.call(FileOpen("f", 4))
+    assert len(peer.commands(FileOpenOk)) == 1
+    session.call(FileStage(), file)
+    peer.call(session, FilePublish("", "q", identifier="f"))
+    peer.put(session, "q", b"message")
+    assert peer.depth(session, "q") == 3
+    peer.subscribe(session, "q", credit=10)
+    assert peer.bodies(session) == [b"message"]
+    session.call(StreamConsume("q", "tag"))
+    (packet,) = peer.commands(StreamDeliver)
+    assert packet.body == b"packet"
+    assert peer.depth(session, "q") == 1
+
+
+@pytest.mark.rule("0-10/model/fifo", "0-10/message/priority-order")
+def test_messages_of_one_priority_come_in_order(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q")
+    for number in range(6):
+        properties = DeliveryProperties(routing_key="q", delivery_mode=1 + number % 2)
+        peer.publish(session, "", Message(b"%d" % number, delivery_properties=properties))
+    assert peer.drain(session, "q") == [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+@pytest.mark.rule("0-10/message/min-priority", "0-10/message/priority-bands")
+def test_two_levels_of_priority(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q")
+    for priority in (0, 9, 4, 5):
+        properties = DeliveryProperties(routing_key="q", priority=priority)
+        peer.publish(session, "", Message(b"%d" % priority, delivery_properties=properties))
+    assert peer.drain(session, "q") == [b"9", b"5", b"0", b"4"]
+
+
+# Arguments of Qpid.
+
+
+@pytest.mark.parametrize("argument", ["qpid.max_count", "qpid.max_size"])
+def test_a_full_queue_refuses_what_comes(peer: Peer, session: Session, argument: str) -> None:
+    peer.queue(session, "q", arguments={argument: 2})
+    peer.put(session, "q", b"1", b"2")
+    outcome = peer.publish(session, "", Message(b"3", routing_key="q"))
+    assert isinstance(outcome, Rejected)
+    assert outcome.code == 0
+    session.transfer("", Message(b"4", routing_key="q"), accept_mode=NONE)
+    assert peer.code_of(session) == 506
+
+
+def test_a_ring_drops_the_oldest(peer: Peer, session: Session) -> None:
+    arguments = {"qpid.max_count": 2, "qpid.policy_type": "ring"}
+    peer.queue(session, "q", arguments=arguments)
+    peer.put(session, "q", b"1", b"2", b"3")
+    assert peer.drain(session, "q") == [b"2", b"3"]
+
+
+def test_flow_to_disk_has_no_bound(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q", arguments={"qpid.max_count": 1, "qpid.policy_type": "flow_to_disk"})
+    peer.put(session, "q", b"1", b"2")
+    assert peer.depth(session, "q") == 2
+
+
+@pytest.mark.parametrize("arguments", [{"qpid.policy_type": "none"}, {"qpid.priorities": 3}])
+def test_values_that_arguments_can_not_have(peer: Peer, session: Session, arguments: dict[str, Any]) -> None:
+    assert peer.refused(session, QueueDeclare("q", arguments=arguments)) == 542

@@ -1,0 +1,103 @@
+"""A model with exchanges, queues and bindings, and contents of every version, for tests of where messages go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from amqp_sansio import amqp_0_9_1, amqp_0_10, amqp_1_0
+from amqp_sansio._classic.table import RABBIT
+from amqp_sansio.amqp_0_10.observing_message import Headers
+from amqp_sansio.amqp_0_10.records import encode_headers
+from amqp_sansio.broker import commands
+from amqp_sansio.broker.content import Content
+from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
+from amqp_sansio.broker.exchange import Exchange
+from amqp_sansio.broker.model import Broker
+from amqp_sansio.broker.owner import Owner
+from amqp_sansio.broker.queue import Queue
+from amqp_sansio.broker.routing import route
+from amqp_sansio.versions import AMQP_0_9_1
+
+NO_ARGUMENTS: Mapping[str, Any] = {}
+
+
+class Topology:
+    """A broker with one owner in its virtual host."""
+
+    def __init__(self) -> None:
+        self.broker = Broker()
+        owner: Owner = self.apply(commands.OpenOwner())
+        self.owner = owner
+        self.vhost = owner.vhost
+
+    def apply(self, command: commands.Command) -> Any:
+        """Carry out a command."""
+        return self.broker.apply(command, 0.0)
+
+    def exchange(self, name: str, type: str = "direct", **options: Any) -> Exchange:
+        """An exchange, declared."""
+        made: Exchange = self.apply(commands.DeclareExchange(self.owner, name, type, **options))
+        return made
+
+    def queue(self, name: str, **options: Any) -> Queue:
+        """A queue, declared."""
+        made: Queue = self.apply(commands.DeclareQueue(self.owner, name, **options))
+        return made
+
+    def bind(
+        self,
+        queue: str,
+        exchange: str,
+        key: str = "",
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
+        *,
+        by_arguments: bool = True,
+    ) -> bool:
+        """Bind a queue, which is declared if it isn't there; whether the binding is new."""
+        if queue not in self.vhost.queues:
+            self.queue(queue)
+        return bool(self.apply(commands.Bind(self.owner, queue, exchange, key, arguments, by_arguments)))
+
+    def unbind(
+        self,
+        queue: str,
+        exchange: str,
+        key: str = "",
+        arguments: Mapping[str, Any] = NO_ARGUMENTS,
+        *,
+        by_arguments: bool = True,
+    ) -> None:
+        """Undo `bind`."""
+        self.apply(commands.Unbind(self.owner, queue, exchange, key, arguments, by_arguments))
+
+    def bind_exchange(self, destination: str, source: str, key: str = "") -> bool:
+        """Bind an exchange to another."""
+        return bool(self.apply(commands.BindExchange(self.owner, destination, source, key)))
+
+    def route(
+        self, exchange: str, key: str = "", headers: Mapping[str, Any] = NO_ARGUMENTS, **options: bool
+    ) -> list[str]:
+        """The names of the queues that a message goes to."""
+        source = self.vhost.exchanges[exchange]
+        return [queue.name for queue in route(self.vhost, source, key, classic(headers), **options)]
+
+
+def classic(headers: Mapping[str, Any] = NO_ARGUMENTS) -> Content:
+    """A message of 0-9-1 with these headers."""
+    properties = amqp_0_9_1.BasicProperties(headers=amqp_0_9_1.Table(dict(headers)))
+    return ClassicContent(AMQP_0_9_1, properties.encode(RABBIT), RABBIT, b"")
+
+
+def zero_ten(headers: Mapping[str, Any]) -> Content:
+    """A message of 0-10 with these application headers."""
+    properties = amqp_0_10.MessageProperties(application_headers=amqp_0_10.Map(dict(headers)))
+    return ZeroTenContent(Headers(encode_headers((properties,))), b"")
+
+
+def one_zero(headers: Mapping[str, Any]) -> Content:
+    """A message of 1.0 with these application properties."""
+    message = amqp_1_0.Message(b"", application_properties=dict(headers))
+    return OneZeroContent(message.encode())
