@@ -1,7 +1,7 @@
 """Real brokers as fixtures: one of each kind for the run; those that the collected tests name start together.
 
-INTEROP_SKIP names the brokers to do without (`rabbitmq`, `brokerj`, `proton`, `rhea`); the last line of the run
-says what was left out.
+INTEROP_SKIP names the brokers to do without (`rabbitmq`, `brokerj`, `proton`, `rhea`, `embedded`); the last line of the
+run says what was left out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.interop.brokers.brokerj import BrokerJ, run_brokerj
+from tests.interop.brokers.embedded import Embedded, run_embedded
 from tests.interop.brokers.facing_1_0 import Peer, Server
 from tests.interop.brokers.nodes import Node, run_proton, run_rhea
 from tests.interop.brokers.rabbitmq import RabbitMQ, run_rabbitmq
@@ -27,6 +28,7 @@ RUNNERS: dict[str, Runner] = {
     "brokerj": run_brokerj,
     "proton": run_proton,
     "rhea": run_rhea,
+    "embedded": run_embedded,
 }
 KINDS = tuple(RUNNERS)
 
@@ -89,6 +91,13 @@ def proton(request: pytest.FixtureRequest, brokers: Brokers) -> Node:
 def rhea(request: pytest.FixtureRequest, brokers: Brokers) -> Node:
     """A node on rhea for the whole run; a test has addresses of its own."""
     broker: Node = _running(request.config, brokers, "rhea")
+    return broker
+
+
+@pytest.fixture(scope="session")
+def embedded(request: pytest.FixtureRequest, brokers: Brokers) -> Embedded:
+    """The broker of this project for the whole run; a test has names of its own."""
+    broker: Embedded = _running(request.config, brokers, "embedded")
     return broker
 
 

@@ -1,0 +1,174 @@
+"""The embedded broker with Apache Qpid's JMS client, unmodified (0-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from amqp_sansio import AMQP_0_10, Accepted
+from amqp_sansio.amqp_0_10 import Map, Message, MessageProperties, QueueDeclare, Typed, encode_value
+from amqp_sansio_sync import ZeroTenConnection, ZeroTenSession, connect
+from tests.interop.brokers.embedded import Embedded
+from tests.interop.brokers.jms_client import JmsClient, install_jms_client
+
+BACK = "there and back"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> JmsClient:
+    """The JMS client, compiled once."""
+    return install_jms_client(tmp_path_factory.mktemp("java_0_10"))
+
+
+@pytest.fixture
+def session(embedded: Embedded) -> Iterator[ZeroTenSession]:
+    """A session of our own client, which looks on."""
+    connection = connect(embedded.url, version=AMQP_0_10)
+    assert isinstance(connection, ZeroTenConnection)
+    with connection:
+        yield connection.open_session()
+
+
+def fill(session: ZeroTenSession, queue: str, *messages: Message) -> None:
+    session.call(QueueDeclare(queue))
+    for message in messages:
+        assert session.publish(message, "", queue) == Accepted()
+
+
+def text(body: str) -> Message:
+    """A message that is a TextMessage there."""
+    return Message(body.encode(), content_type="text/plain")
+
+
+def test_basic(client: JmsClient, embedded: Embedded) -> None:
+    told = client.run(embedded.port, "basic")
+    assert told == {"version": "0-10", "received": [[f"m{n}", n, n % 2 == 0] for n in range(50)], "left": None}
+
+
+def test_logins(client: JmsClient, embedded: Embedded) -> None:
+    assert client.run(embedded.port, "password")["text"].startswith("Error creating connection")
+    assert client.run(embedded.port, "scram") == BACK
+    assert client.run(embedded.port, "vhost")["text"].startswith("Error creating connection")
+
+
+def test_acknowledging(client: JmsClient, embedded: Embedded, session: ZeroTenSession) -> None:
+    fill(session, "auto", *[text(f"m{n}") for n in range(3)])
+    assert client.run(embedded.port, "auto") == ["m0", "m1", "m2"]
+    assert client.run(embedded.port, "client") == {"fourth": ["four", False], "again": ["four", True]}
+    assert client.run(embedded.port, "dupsOk") == [str(n) for n in range(10)]
+
+
+def test_transactions(client: JmsClient, embedded: Embedded) -> None:
+    assert client.run(embedded.port, "transacted") == {
+        "committed": ["kept", "kept too"],
+        "rolledBack": ["kept", "kept too"],
+        "first": ["kept", False],
+        "again": ["kept", True],
+        "left": ["kept too", False],
+        "nothing": None,
+    }
+
+
+def test_branches_of_distributed_transactions(client: JmsClient, embedded: Embedded) -> None:
+    assert client.run(embedded.port, "branches") == {
+        "vote": True,
+        "prepared": [],
+        "inDoubt": 1,
+        "committed": ["two phases"],
+        "rolledBack": ["two phases"],
+        "onePhase": ["two phases", "one phase"],
+        "timeout": True,
+    }
+
+
+def test_recover(client: JmsClient, embedded: Embedded) -> None:
+    told = client.run(embedded.port, "recover")
+    assert told["first"] == [["one", False], ["two", False]]
+    assert told["again"] == [["one", True], ["two", True], ["three", False]]
+    assert told["left"] is None
+
+
+def test_browsing_and_selecting(client: JmsClient, embedded: Embedded) -> None:
+    everything = ["one", "two", "three"]
+    told = client.run(embedded.port, "browser")
+    assert told == {"seen": everything, "again": everything, "taken": everything}
+    told = client.run(embedded.port, "acquire")
+    assert told == {"odd": ["m1", "m3", "m5"], "left": ["m0", "m2", "m4"]}
+
+
+def test_kinds_of_messages_and_properties(client: JmsClient, embedded: Embedded) -> None:
+    told = client.run(embedded.port, "types")
+    expected: dict[str, Any] = {"yes": True, "byte": -5, "short": -500, "int": -70_000, "long": 1 << 40}
+    expected |= {"float": 1.5, "double": -2.25, "string": "ä", "x-jms-type": "kind"}
+    assert {name: value for name, (_, value) in told[0]["properties"].items()} == expected
+    assert (told[0]["body"], told[0]["priority"], told[0]["lives"]) == ("äöü€", 7, 60_000)
+    assert told[1]["body"] == "00ff01"
+    assert told[2]["body"] == {"bytes": "07", "double": 7.5, "int": 7, "long": -7, "string": "seven", "yes": True}
+    assert told[3]["body"] == ["first", 2]
+
+
+def test_messages_of_our_own_client(client: JmsClient, embedded: Embedded, session: ZeroTenSession) -> None:
+    properties = MessageProperties(
+        content_type="text/plain",
+        message_id=UUID(int=5),
+        correlation_id=b"c",
+        application_headers={"small": Typed("int8", -1), "name": "né"},
+    )
+    entries = encode_value(Map({"number": Typed("int32", 3), "text": "three"}))[1:]
+    fill(
+        session,
+        "foreign",
+        Message("gruß".encode(), message_properties=properties),
+        Message(entries, content_type="amqp/map"),
+        Message(b"\x00\x01", content_type="application/octet-stream"),
+    )
+    told = client.run(embedded.port, "foreign")
+    assert (told[0]["body"], told[0]["correlation"]) == ("gruß", "c")
+    assert told[0]["properties"] == {"small": ["Byte", -1], "name": ["String", "né"]}
+    assert [each["body"] for each in told[1:]] == [{"number": 3, "text": "three"}, "0001"]
+
+
+def test_a_megabyte(client: JmsClient, embedded: Embedded) -> None:
+    assert client.run(embedded.port, "large") == [True] * 3
+
+
+def test_ten_sessions_with_two_consumers_each(client: JmsClient, embedded: Embedded) -> None:
+    told = client.run(embedded.port, "sessions")
+    assert told["own"] == [f"to {n}" for n in range(10)]
+    assert told["shared"] == [f"shared {n}" for n in range(10)]
+
+
+@pytest.mark.parametrize("scenario", ["prefetch", "single"])
+def test_prefetch(client: JmsClient, embedded: Embedded, session: ZeroTenSession, scenario: str) -> None:
+    fill(session, "prefetch", *[text(str(n)) for n in range(20)])
+    assert client.run(embedded.port, scenario) == [str(n) for n in range(20)]
+
+
+def test_listeners_replies_and_topics(client: JmsClient, embedded: Embedded) -> None:
+    told = client.run(embedded.port, "listener")
+    assert told == {"heard": ["one", "two", "three"], "silent": None, "resumed": "stopped"}
+    told = client.run(embedded.port, "temporary")
+    assert (told["answer"], told["same"]) == ("re: question", True)
+    assert client.run(embedded.port, "topic") == {"found": ["to all"] * 3, "elsewhere": None}
+
+
+def test_a_command_that_fails(client: JmsClient, embedded: Embedded) -> None:
+    told = client.run(embedded.port, "absent")
+    assert "doesn't resolve to an exchange or a queue" in told["subscribed"]["text"]
+    assert (told["deleted"]["kind"], told["deleted"]["code"]) == ("JMSException", "404")
+    assert told["after"]["kind"] == "IllegalStateException"
+    assert told["goesOn"] == BACK
+
+
+def test_a_client_id_is_the_name_of_a_session(client: JmsClient, embedded: Embedded) -> None:
+    told = client.run(embedded.port, "clientId")
+    assert told["id"] == "id"
+    assert told["refused"]["text"] == "Error creating connection: ClientID must be unique"
+    assert told["found"] == BACK
+
+
+def test_heartbeats(client: JmsClient, embedded: Embedded) -> None:
+    assert client.run(embedded.port, "heartbeat") == BACK
