@@ -1,6 +1,7 @@
 """`make bench`: every comparison in one run, printed and written to benchmarks/results.json.
 
-Arguments name the parts to run (codec, one_zero, zero_ten, footprint, observer, asyncio, sync, spark); none means all.
+Arguments name the parts to run (codec, one_zero, zero_ten, footprint, observer, asyncio, sync, broker, spark); none
+means all.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("codec", "one_zero", "zero_ten", "footprint", "observer", "asyncio", "sync", "spark")
+PARTS = ("codec", "one_zero", "zero_ten", "footprint", "observer", "asyncio", "sync", "broker", "spark")
 
 
 def main(wanted: list[str]) -> int:

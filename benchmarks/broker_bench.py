@@ -1,0 +1,206 @@
+"""The broker: CPU of its process against RabbitMQ's, octets for idle connections, routing by many bindings."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.measure import Case, cpu_seconds
+
+ROOT = Path(__file__).resolve().parent.parent
+IDLE = 10_000
+IDLE_GOAL = 200.0
+"""Megabytes."""
+BINDINGS = 100_000
+SLOWER = 3.0
+"""How much longer a message may take through so many bindings than through a thousandth of them."""
+
+
+def cpu_of_session(number: int) -> float:
+    """CPU seconds that all processes of a session have used; a node of RabbitMQ is several."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # It has ended.
+        if int(fields[3]) == number:
+            ticks += sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def megabytes_of(pid: int) -> float:
+    """The resident set of a process."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise RuntimeError(f"process {pid} has no resident set")
+
+
+@contextmanager
+def run_broker(folder: Path) -> Generator[tuple[int, str]]:
+    """`amqp-sansio broker` in a session of its own: its process id and its URL."""
+    ready = folder / "ready"
+    command = [sys.executable, "-m", "amqp_sansio_cli", "broker", "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(
+        [*command, "--ready-file", str(ready)],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=_many_files,
+    )
+    try:
+        deadline = time.monotonic() + 30
+        while not ready.exists():
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("the broker didn't start")
+            time.sleep(0.02)
+        yield process.pid, f"amqp://guest:guest@{ready.read_text().strip()}/%2F"
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _many_files() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+@contextmanager
+def client(job: str, url: str, count: int) -> Generator[subprocess.Popen[str]]:
+    """A client process that has begun."""
+    command = [sys.executable, "-m", "benchmarks.broker_clients", job, url, str(count)]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        _expect(process, "ready")
+        yield process
+    finally:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(60)
+
+
+def _expect(process: subprocess.Popen[str], word: str) -> None:
+    assert process.stdout is not None
+    said = process.stdout.readline().strip()
+    if said != word:
+        raise RuntimeError(f"{word!r} was expected of a client, it said {said!r}")
+
+
+def messages_through(library: str, session: int, url: str, count: int) -> float:
+    """CPU seconds of the broker for `count` messages that one client publishes and another consumes."""
+    with client(f"{library}-consume", url, count) as consumer:
+        before = cpu_of_session(session)
+        with client(f"{library}-publish", url, count) as publisher:
+            _expect(publisher, "done")
+        _expect(consumer, "done")
+        return cpu_of_session(session) - before
+
+
+def rabbitmq_cases(count: int = 50_000, rounds: int = 3) -> list[Case]:
+    """Publish and consume through each broker in turn; seconds for 100k messages."""
+    from tests.interop.brokers.rabbitmq import install_rabbitmq, run_rabbitmq
+
+    install_rabbitmq()
+    results: list[Case] = []
+    with (
+        tempfile.TemporaryDirectory() as one,
+        tempfile.TemporaryDirectory() as other,
+        run_broker(Path(one)) as (pid, url),
+        run_rabbitmq(Path(other)) as rabbitmq,
+    ):
+        for library, label in (
+            ("pika", "broker 0-9-1 publish+consume vs RabbitMQ"),
+            ("asyncio", "broker 0-9-1 publish+consume (asyncio) vs RabbitMQ"),
+        ):
+            ours: list[float] = []
+            peer: list[float] = []
+            for _ in range(rounds + 1):
+                ours.append(messages_through(library, pid, url, count))
+                peer.append(messages_through(library, rabbitmq.pid, rabbitmq.url, count))
+            per = 100_000 / count
+            ratios = [theirs / our for theirs, our in zip(peer[1:], ours[1:], strict=True)]
+            results.append(
+                {
+                    "case": label,
+                    "ours": round(statistics.median(ours[1:]) * per, 3),
+                    "peer": round(statistics.median(peer[1:]) * per, 3),
+                    "unit": "s CPU/100k",
+                    "ratio": round(statistics.median(ratios), 2),
+                    "goal": 1.0,
+                }
+            )
+    return results
+
+
+def idle_case(count: int = IDLE) -> Case:
+    """Megabytes of the broker's process with so many connections that are open and do nothing."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        run_broker(Path(folder)) as (pid, url),
+        client("idle", url, count),
+    ):
+        used = megabytes_of(pid)
+    return {
+        "case": f"broker with {count:,} idle connections",
+        "ours": round(used, 1),
+        "peer": IDLE_GOAL,
+        "unit": "MB (goal)",
+        "ratio": round(IDLE_GOAL / used, 2),
+        "goal": 1.0,
+    }
+
+
+def routing_case(rounds: int = 5, count: int = 2_000) -> Case:
+    """Microseconds to route a message by a topic exchange with many bindings, against three times that with few."""
+    many, few = _publisher(BINDINGS, count), _publisher(BINDINGS // 1000, count)
+    pairs = [(cpu_seconds(many), cpu_seconds(few)) for _ in range(rounds + 1)][1:]
+    ratio = statistics.median(SLOWER * each / most for most, each in pairs)
+    return {
+        "case": f"broker topic routing, {BINDINGS:,} vs {BINDINGS // 1000} bindings",
+        "ours": round(statistics.median(most for most, _ in pairs) / count * 1e6, 2),
+        "peer": round(statistics.median(SLOWER * each for _, each in pairs) / count * 1e6, 2),
+        "unit": "us CPU (3x)",
+        "ratio": round(ratio, 2),
+        "goal": 1.0,
+    }
+
+
+def _publisher(bindings: int, count: int) -> Callable[[], object]:
+    """Publishes messages of which each matches two of the bindings."""
+    from amqp_sansio import AMQP_0_9_1
+    from amqp_sansio.amqp_0_9_1 import get_dialect
+    from amqp_sansio.broker import Broker, commands
+    from amqp_sansio.broker.contents.classic import ClassicContent
+
+    broker = Broker()
+    owner = broker.apply(commands.OpenOwner("/", "guest"), 0.0)
+    broker.apply(commands.DeclareQueue(owner, "q", arguments={"x-max-length": 1}), 0.0)
+    for number in range(bindings - 1):
+        key = f"{number % 100}.{number // 100 % 100}.{number // 10_000}.*"
+        broker.apply(commands.Bind(owner, "q", "amq.topic", key), 0.0)
+    broker.apply(commands.Bind(owner, "q", "amq.topic", "#.last"), 0.0)
+    content = ClassicContent(AMQP_0_9_1, bytes(2), get_dialect("0-9-1-rabbit").tables, bytes(128))
+
+    def publish() -> None:
+        for _ in range(count):
+            broker.apply(commands.Publish(owner, "amq.topic", "50.0.0.last", content), 0.0)
+            broker.effects.clear()
+
+    return publish
+
+
+def cases() -> list[Case]:
+    """All of them."""
+    return [*rabbitmq_cases(), idle_case(), routing_case()]
