@@ -17,6 +17,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "amqp_sansio"
+TESTING = CORE / "testing"
+"""Strategies for tests: in the package, but no part of the core."""
 ADAPTERS = ROOT / "adapters"
 
 PURE = frozenset(
@@ -38,6 +40,12 @@ IMPURE = frozenset(
     }
 )
 """What must not even be loaded, by whatever way, when every core module has been imported."""
+
+ALSO = {
+    "amqp_sansio/broker/__init__.py": {"importlib"},
+    "amqp_sansio/broker/snapshot.py": {"pickle", "io"},
+}
+"""What single modules may import besides: to load a part when it's asked for, and to pickle into memory."""
 
 IMPURE_NAMES = frozenset({"sys.stdin", "sys.stdout", "sys.stderr", "uuid.uuid1", "uuid.uuid4"})
 IMPURE_CALLS = frozenset({"open", "print", "input", "__import__"})
@@ -132,7 +140,24 @@ def test_core_imports_only_itself_and_pure_modules() -> None:
         f"{found.place} imports {found.module}"
         for path in python_files(CORE)
         for found in imports(path, ROOT)
-        if found.module.partition(".")[0] not in PURE | {"amqp_sansio"}
+        if found.module.partition(".")[0] not in allowed_in(path)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def allowed_in(path: Path) -> frozenset[str]:
+    """What a module of the core may import; the strategies need Hypothesis."""
+    extra = {"hypothesis"} if path.is_relative_to(TESTING) else set[str]()
+    return PURE | {"amqp_sansio"} | extra | ALSO.get(str(path.relative_to(ROOT)), set())
+
+
+def test_nothing_but_tests_imports_the_strategies() -> None:
+    files = [(path, ROOT) for path in python_files(CORE) if not path.is_relative_to(TESTING)]
+    wrong = [
+        f"{found.place} imports {found.module}"
+        for path, base in files + adapter_files()
+        for found in imports(path, base)
+        if f"{found.module}.{found.name}".startswith("amqp_sansio.testing")
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -153,7 +178,8 @@ def test_core_uses_no_impure_name() -> None:
 
 
 def test_importing_the_whole_core_loads_nothing_impure() -> None:
-    names = sorted({module_name(path, ROOT) for path in python_files(CORE)})
+    core = [path for path in python_files(CORE) if not path.is_relative_to(TESTING)]
+    names = sorted({module_name(path, ROOT) for path in core})
     lines = ["import sys", f"sys.path.insert(0, {str(ROOT)!r})"]
     lines += [*(f"import {name}" for name in names), "print(*sys.modules)"]
     run = subprocess.run(
@@ -297,3 +323,4 @@ def test_a_wheel_holds_the_packages_and_nothing_else(tmp_path: Path) -> None:
     in_tree |= {str(path.relative_to(base)) for path, base in adapter_files()}
     assert in_wheel == in_tree
     assert "amqp-sansio = amqp_sansio_cli.main:main" in scripts
+    assert "amqp_sansio = amqp_sansio_pytest.plugin" in scripts

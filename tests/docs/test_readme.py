@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from amqp_sansio_asyncio import ServerConnection, serve
-from examples.server import Broker
-from tests.support import server_1_0, sync_0_10
+from amqp_sansio_asyncio import connect as asyncio_connect
+from amqp_sansio_pytest import EmbeddedBroker
+from amqp_sansio_sync import connect
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
@@ -26,31 +26,16 @@ def block(needle: str) -> str:
 
 
 @pytest.fixture
-def port() -> Iterator[int]:
-    """The port of the example's broker, in a loop of its own."""
-    ready = threading.Event()
-    ports: list[int] = []
-    loop = asyncio.new_event_loop()
-    stop = asyncio.Event()
+def broker() -> Iterator[EmbeddedBroker]:
+    """The broker that the README's clients talk to."""
+    with EmbeddedBroker() as broker:
+        yield broker
 
-    async def listen() -> None:
-        async with serve(Broker().handle) as server:
-            ports.append(server.port)
-            ready.set()
-            await stop.wait()
 
-    def run() -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_until_complete(listen())
-        loop.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert ready.wait(10)
-    yield ports[0]
-    loop.call_soon_threadsafe(stop.set)
-    thread.join(10)
-    assert not thread.is_alive()
+@pytest.fixture
+def port(broker: EmbeddedBroker) -> int:
+    """Its port."""
+    return broker.port
 
 
 @pytest.mark.parametrize("needle", ["async with connect(url)", "channel.consume(\"jobs\", prefetch=10)"])
@@ -60,20 +45,54 @@ def test_the_clients(needle: str, port: int, capsys: pytest.CaptureFixture[str])
     assert "Accepted()" in capsys.readouterr().out
 
 
-def test_the_client_of_1_0(capsys: pytest.CaptureFixture[str]) -> None:
-    with server_1_0.running() as server:
-        code = block("version=AMQP_1_0").replace("@localhost/", f"@127.0.0.1:{server.port}/")
-        exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+def test_the_client_of_1_0(broker: EmbeddedBroker, capsys: pytest.CaptureFixture[str]) -> None:
+    broker.preload({"queues": ["jobs"]})
+    code = block("version=AMQP_1_0").replace("@localhost/", f"@127.0.0.1:{broker.port}/")
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     assert printed.startswith("Accepted()")
     assert "b'hello'" in printed
+    assert [message.body for message in broker.messages("jobs")] == [b"all", b"or nothing"]
 
 
-def test_the_client_of_0_10(capsys: pytest.CaptureFixture[str]) -> None:
-    with sync_0_10.running() as server:
-        code = block("version=AMQP_0_10").replace("@localhost/", f"@127.0.0.1:{server.port}/")
-        exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+def test_the_client_of_0_10(port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    code = block("version=AMQP_0_10").replace("@localhost/", f"@127.0.0.1:{port}/")
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     assert capsys.readouterr().out == "Accepted()\n1\nb'hello' jobs\n"
+
+
+def test_without_docker(broker: EmbeddedBroker) -> None:
+    def run_my_service(url: str) -> None:
+        with connect(url) as connection:
+            connection.open_channel(confirm=True).publish(b"order 1", routing_key="jobs")
+
+    namespace: dict[str, object] = {"__name__": "readme", "run_my_service": run_my_service}
+    exec(compile(block("def test_orders"), "README.md", "exec"), namespace)
+    test_orders = cast("Callable[[EmbeddedBroker, str], None]", namespace["test_orders"])
+    test_orders(broker, broker.url)
+
+
+def test_the_broker() -> None:
+    namespace: dict[str, object] = {"__name__": "readme"}
+    exec(compile(block("await broker.serve_forever()"), "README.md", "exec"), namespace)
+
+    async def serve_for_a_while() -> None:
+        main = cast("Callable[[], Coroutine[object, object, None]]", namespace["main"])
+        task = asyncio.create_task(main())
+        while "amqp://" not in (url := printed()):
+            await asyncio.sleep(0.01)
+        async with asyncio_connect(url.strip()) as connection:
+            await connection.open_channel()
+        task.cancel()
+        await asyncio.wait([task])
+
+    lines: list[str] = []
+    namespace["print"] = lines.append
+
+    def printed() -> str:
+        return "".join(lines)
+
+    asyncio.run(asyncio.wait_for(serve_for_a_while(), 20))
 
 
 def test_any_event_loop(port: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,17 +6,19 @@ import inspect
 import sys
 
 from amqp_sansio import Limits
+from amqp_sansio.broker import BrokerLimits
 from tools.docs.pages import run
 
 _OCTETS = frozenset(
     {"unparsed", "message", "bodies", "header", "backlog_high", "backlog_low", "backlog_hard"}
+    | {"replay_octets", "transaction_octets", "memory_high", "memory_low"}
 )
 
 
-def rows() -> dict[str, str]:
-    """What the docstring of Limits says of each field."""
+def rows(of: type[Limits | BrokerLimits] = Limits) -> dict[str, str]:
+    """What the docstring of a record of limits says of each field."""
     found: dict[str, str] = {}
-    for line in inspect.cleandoc(Limits.__doc__ or "").splitlines():
+    for line in inspect.cleandoc(of.__doc__ or "").splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if len(cells) == 2 and cells[0].startswith("`"):
             for name in cells[0].split(","):
@@ -26,8 +28,6 @@ def rows() -> dict[str, str]:
 
 def page() -> str:
     """The whole page."""
-    texts = rows()
-    limits = Limits()
     lines = [
         "# Limits",
         "",
@@ -36,12 +36,28 @@ def page() -> str:
         "An endpoint or observer never holds more than these bounds allow, whatever its peer sends. "
         "Each check comes before the octets are kept. `Config(limits=Limits(message=1024 * 1024))` changes a bound.",
         "",
+        *_table(Limits()),
+        "",
+        "## The broker",
+        "",
+        "`amqp_sansio.broker.BrokerLimits`: what the model holds, `Settings(limits=...)`; each connection to it has "
+        "the bounds above, `Settings(connection_limits=...)`.",
+        "",
+        *_table(BrokerLimits()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(limits: Limits | BrokerLimits) -> list[str]:
+    texts = rows(type(limits))
+    return [
         "| field | default | at the limit |",
         "|---|---|---|",
+        *[
+            f"| `{name}` | {_amount(name, getattr(limits, name))} | {texts[name]} |"
+            for name in limits.__match_args__
+        ],
     ]
-    for name in Limits.__match_args__:
-        lines.append(f"| `{name}` | {_amount(name, getattr(limits, name))} | {texts[name]} |")
-    return "\n".join(lines) + "\n"
 
 
 def _amount(name: str, value: int) -> str:

@@ -12,6 +12,7 @@ from amqp_sansio.amqp_0_10 import command_rules as zero_ten_rules
 from amqp_sansio.amqp_0_10 import dtx_states
 from amqp_sansio.amqp_0_10 import states as zero_ten
 from amqp_sansio.amqp_1_0 import states as one_zero
+from amqp_sansio.broker import entry, transaction
 from tools.docs.pages import run
 
 
@@ -134,6 +135,23 @@ ONE_ZERO = (
 )
 
 
+BROKER = (
+    Machine(
+        "Message in a queue",
+        entry.MESSAGE,
+        entry.State.AVAILABLE,
+        "One message in one queue, whichever versions it came in and goes out by (1.0 part 3 section 2.2). A browser "
+        "gets it while it stays available.",
+    ),
+    Machine(
+        "Transaction",
+        transaction.TRANSACTION,
+        transaction.State.ACTIVE,
+        "What tx, dtx and the coordinator of 1.0 stand on: work waits for the commit.",
+    ),
+)
+
+
 def _named_states() -> list[str]:
     """The states of part 2 section 2.4.6, as the two halves give them."""
     lines = [
@@ -179,6 +197,10 @@ def page() -> str:
         lines += ["```mermaid", _diagram(machine), "```"]
         if machine.table is one_zero.CONNECTION:
             lines += ["", *_named_states()]
+    lines += ["", "## The broker's model", "", "Modules `amqp_sansio.broker.entry` and `transaction`."]
+    for machine in BROKER:
+        lines += ["", f"### {machine.title}", "", machine.text, ""]
+        lines += ["```mermaid", _diagram(machine), "```"]
     return "\n".join(lines) + "\n"
 
 
