@@ -151,7 +151,7 @@ def test_what_cant_be_read_is_one_line(cli: Run, tmp_path: Path) -> None:
     [
         [],
         ["report", "x"],
-        ["broker"],
+        ["broker", "--listen", "nowhere"],
         ["replay"],
         ["replay", "x", "--table", "queues"],
         ["replay", "x", "--output", "y"],
