@@ -39,13 +39,14 @@ class MessageRecord:
     (nothing had to settle it; in 1.0 also: settled without a word on its outcome); None when it was open at the end.
     `settled_ns` and `settled_seq` are time and unit of what settled it, both None when nothing had to or nothing did:
     an outcome of 1.0 that was told and never settled has neither. `code` and `text` are those of a return, `text` also
-    that of the error in a rejection of 1.0. docs/tables.md has the rules of each version.
+    that of the error in a rejection of 1.0. `ended_ns` is when its channel, session, link or connection ended while it
+    was open; None where that wasn't seen. docs/tables.md has the rules of each version.
     """
 
     __slots__ = (
-        "address", "body_sha256", "body_size", "channel", "code", "consumer_tag", "exchange", "kind", "link",
-        "mandatory", "outcome", "properties", "queue", "redelivered", "routing_key", "sender", "seq", "settled_ns",
-        "settled_seq", "tag", "text", "ts_ns", "version",
+        "address", "body_sha256", "body_size", "channel", "code", "consumer_tag", "ended_ns", "exchange", "kind",
+        "link", "mandatory", "outcome", "properties", "queue", "redelivered", "routing_key", "sender", "seq",
+        "settled_ns", "settled_seq", "tag", "text", "ts_ns", "version",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +90,7 @@ class MessageRecord:
         self.outcome: str | None = None
         self.settled_ns: int | None = None
         self.settled_seq: int | None = None
+        self.ended_ns: int | None = None
 
     def settle(self, outcome: str, by: Observed | None = None) -> None:
         """Say what became of the message, and which unit says so; for the folding code only."""
@@ -119,6 +121,15 @@ class MessageRecord:
     def content_type(self) -> str | None:
         """As `message_id`."""
         return _text_of(self._property("content_type"))
+
+    @property
+    def reply_to(self) -> str | None:
+        """As `message_id`; in 0-10 "exchange/routing-key", or what there is of both."""
+        value = self._property("reply_to")
+        if self.version is AMQP_0_10 and value is not None and not isinstance(value, str):
+            parts = [part for part in (value.exchange, value.routing_key) if part]
+            return "/".join(parts) if parts else None
+        return _text_of(value)
 
     @property
     def headers(self) -> Mapping[str, Any] | None:
@@ -246,6 +257,14 @@ _HISTORIES: Final[Mapping[Version, Callable[[Version, Limits], History]]] = {
     AMQP_1_0: _one_zero,
 }
 _NONE: Final[Sequence[MessageRecord]] = ()
+_ENDING: Final = frozenset(
+    {
+        *("channel.open", "channel.close", "channel.close-ok"),
+        *("session.attach", "session.attached", "session.detach", "session.detached"),
+        *("begin", "end", "attach", "detach"),
+    }
+)
+"""Units that end a channel, session or link, or begin one anew. What comes out open at others is merely forgotten."""
 
 
 class Lifecycle:
@@ -276,7 +295,12 @@ class Lifecycle:
         history = self._history
         if isinstance(event, Observed):
             if history is not None:
-                return history.observe(event)
+                done = history.observe(event)
+                if done and event.event in _ENDING:
+                    for message in done:
+                        if message.outcome is None:
+                            message.ended_ns = event.at_ns
+                return done
             if event.unit == "header" and event.sender is Side.SERVER:
                 self._take_answer(event.content)
         if isinstance(event, Identified):
@@ -301,6 +325,11 @@ class Lifecycle:
     def finish(self) -> Sequence[MessageRecord]:
         """Give the messages that are still open."""
         return self._history.finish() if self._history is not None else _NONE
+
+    @property
+    def vhost(self) -> str | None:
+        """The virtual host as `connection` has it, at little cost."""
+        return None if self._history is None else self._history.facts.get("vhost")
 
     @property
     def connection(self) -> ConnectionRecord:

@@ -6,10 +6,11 @@ The same code serves the local replay and Spark. Rows are a pure function of the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _json
+from ._columns import BODIES, COLUMNS
 from .capture import (
     CaptureDamage,
     ConnectionEnd,
@@ -39,108 +40,6 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table, and one value for each of its columns."""
-
-COLUMNS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "connections": (
-        ("connection", "string"),
-        ("client", "string"),
-        ("server", "string"),
-        ("protocol", "string"),
-        ("opened_ns", "int64"),
-        ("closed_ns", "int64"),
-        ("closed_by", "string"),
-        ("close_code", "int64"),
-        ("close_text", "string"),
-        ("client_product", "string"),
-        ("client_version", "string"),
-        ("mechanism", "string"),
-        ("user", "string"),
-        ("vhost", "string"),
-        ("container", "string"),
-        ("bytes_client", "int64"),
-        ("bytes_server", "int64"),
-        ("gaps", "int64"),
-        ("complete", "bool"),
-        ("server_product", "string"),
-        ("server_version", "string"),
-        ("dialect", "string"),
-        ("channel_max", "int64"),
-        ("frame_max", "int64"),
-        ("heartbeat", "int64"),
-        ("events", "int64"),
-        ("messages", "int64"),
-        ("violations", "int64"),
-        ("ended_by", "string"),
-        ("hint", "string"),
-        ("close_condition", "string"),
-        ("server_container", "string"),
-    ),
-    "events": (
-        ("connection", "string"),
-        ("seq", "int64"),
-        ("ts", "timestamp"),
-        ("ts_ns", "int64"),
-        ("sender", "string"),
-        ("protocol", "string"),
-        ("channel", "int64"),
-        ("event", "string"),
-        ("size", "int64"),
-        ("offset", "int64"),
-        ("fields", "json"),
-        ("answers", "int64"),
-        ("unit", "string"),
-    ),
-    "messages": (
-        ("connection", "string"),
-        ("ts_ns", "int64"),
-        ("protocol", "string"),
-        ("channel", "int64"),
-        ("kind", "string"),
-        ("exchange", "string"),
-        ("routing_key", "string"),
-        ("address", "string"),
-        ("tag", "int64"),
-        ("message_id", "string"),
-        ("correlation_id", "string"),
-        ("content_type", "string"),
-        ("redelivered", "bool"),
-        ("body_size", "int64"),
-        ("body_sha256", "string"),
-        ("headers", "json"),
-        ("outcome", "string"),
-        ("settled_ns", "int64"),
-        ("latency_ns", "int64"),
-        ("seq", "int64"),
-        ("settled_seq", "int64"),
-        ("sender", "string"),
-        ("queue", "string"),
-        ("consumer_tag", "string"),
-        ("mandatory", "bool"),
-        ("reply_code", "int64"),
-        ("reply_text", "string"),
-        ("link", "string"),
-    ),
-    "violations": (
-        ("connection", "string"),
-        ("seq", "int64"),
-        ("ts_ns", "int64"),
-        ("sender", "string"),
-        ("rule", "string"),
-        ("severity", "string"),
-        ("text", "string"),
-        ("offset", "int64"),
-        ("channel", "int64"),
-    ),
-}
-"""Name and type of every column, in the order of the values in a row.
-
-The types: "string", "int64", "bool", "timestamp" (an int: microseconds since 1970, UTC) and "json" (a str with one
-JSON value). Any value may be None. Text that isn't UTF-8 on the wire has its odd octets as `\\xNN`.
-"""
-
-BODIES: Final = ("none", "size", "base64")
-"""What `fields` can say of a message's body."""
-
 
 class FlowReplay:
     """Rows from the segments of one flow (all connections of one 4-tuple, one after the other).
@@ -373,6 +272,8 @@ class _Connection:
         self.take(rows)
         self.report_held(rows)
         for message in self.lifecycle.finish():
+            if item.how != "end-of-capture" and message.outcome is None:
+                message.ended_ns = item.ts_ns
             self.message(message, rows)
         if self.with_connections:
             rows.append(self.row(item))
@@ -530,6 +431,9 @@ class _Connection:
                     message.code,
                     plain(message.text),
                     plain(message.link),
+                    plain(message.reply_to),
+                    message.ended_ns,
+                    plain(self.lifecycle.vhost),
                 ),
             )
         )
@@ -586,4 +490,4 @@ def _label(version: Version | None) -> str | None:
     return None if version is None else version.label
 
 
-__all__ = ["COLUMNS", "FlowReplay", "Row", "damage_row", "plain", "replay_segments"]
+__all__ = ["BODIES", "COLUMNS", "FlowReplay", "Row", "damage_row", "plain", "replay_segments"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .joining import histories, rpc, topology, unacked
 from .tables import Replay, replay
 
 if TYPE_CHECKING:
@@ -20,4 +21,4 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(CaptureSource)
 
 
-__all__ = ["Replay", "register", "replay"]
+__all__ = ["Replay", "histories", "register", "replay", "rpc", "topology", "unacked"]

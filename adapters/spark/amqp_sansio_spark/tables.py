@@ -43,7 +43,7 @@ def replay(
     missing = [name for name in _INPUT if name not in segments.columns]
     if missing:
         raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
-    return Replay(segments, partitions or _default_partitions(segments), body)
+    return Replay(segments, partitions or default_partitions(segments), body)
 
 
 class Replay:
@@ -103,17 +103,16 @@ class Replay:
         from .worker import ReplayTask
 
         if len(tables) == 1:
-            schema = _schema(tables[0], " ")
+            schema = spark_schema(COLUMNS[tables[0]])
         else:
-            schema = ", ".join(f"{table} struct<{_schema(table, ': ')}>" for table in tables)
+            schema = ", ".join(f"{table} struct<{spark_schema(COLUMNS[table], ': ')}>" for table in tables)
         return self._sorted.mapInArrow(ReplayTask(tables, self._body), schema)
 
 
-def _schema(table: str, separator: str) -> str:
+def spark_schema(columns: tuple[tuple[str, str], ...], separator: str = " ") -> str:
+    """Columns of the core as Spark writes a schema; timestamps are left out, Spark makes them of nanoseconds."""
     return ", ".join(
-        f"{name}{separator}{_SPARK_TYPES[kind]}"
-        for name, kind in COLUMNS[table]
-        if kind in _SPARK_TYPES
+        f"{name}{separator}{_SPARK_TYPES[kind]}" for name, kind in columns if kind in _SPARK_TYPES
     )
 
 
@@ -133,7 +132,8 @@ def _columns(table: str, prefix: str) -> list[Column]:
     return columns
 
 
-def _default_partitions(segments: DataFrame) -> int:
+def default_partitions(segments: DataFrame) -> int:
+    """Tasks for a shuffle: four for each core."""
     from pyspark.sql.utils import is_remote
 
     session = segments.sparkSession
@@ -142,4 +142,4 @@ def _default_partitions(segments: DataFrame) -> int:
     return _PARTITIONS_PER_CORE * session.sparkContext.defaultParallelism
 
 
-__all__ = ["BodyMode", "Replay", "replay"]
+__all__ = ["BodyMode", "Replay", "default_partitions", "replay", "spark_schema"]

@@ -1,0 +1,193 @@
+"""Histories across connections, topology, unacked messages and calls: DataFrames made of the tables of a replay."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from amqp_sansio.histories import EVENTS, HISTORY_COLUMNS, TOPOLOGY_COLUMNS, Happening, Message
+
+from .tables import default_partitions, spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NANOSECONDS = 1_000_000_000
+
+
+def topology(events: DataFrame) -> DataFrame:
+    """What clients had brokers make: a row for each declare, delete, bind and unbind of exchanges, queues and bindings,
+    with what became of it. `events` is that of a replay. Lazy. docs/histories.md has the columns.
+    """
+    from pyspark.sql import functions as f
+
+    from .join_worker import TopologyTask
+
+    fields = f.col("fields").cast("string") if dict(events.dtypes)["fields"] == "string" else f.to_json("fields")
+    wanted = events.where(f.col("event").isin(*sorted(EVENTS))).withColumn("fields", fields)
+    ordered = wanted.select(*Happening._fields).repartition("connection").sortWithinPartitions("connection", "seq")
+    return ordered.mapInArrow(TopologyTask(), spark_schema(TOPOLOGY_COLUMNS))
+
+
+def histories(
+    messages: DataFrame,
+    events: DataFrame | None = None,
+    *,
+    skew_ns: int = 0,
+    partitions: int | None = None,
+) -> DataFrame:
+    """What happened to each message on all connections that it moved on: a row for each step.
+
+    `messages` is that of a replay, `events` too, if the topology in the trace is to help; `skew_ns` is by how many
+    nanoseconds the clocks of the captures may differ. Messages are joined body by body, in `partitions` tasks (default:
+    four for each core), each with its copy of the topology: memory depends on how many messages share a body, not on
+    how many there are, and the rows on neither. Lazy. docs/histories.md has the columns, the rules and what `evidence`
+    and `certainty` say.
+
+    Raises ValueError for arguments out of range.
+    """
+    from pyspark.sql import functions as f
+
+    from .join_worker import HistoryTask
+
+    buckets = default_partitions(messages) if partitions is None else partitions
+    if skew_ns < 0 or buckets < 1:
+        raise ValueError(f"skew_ns is 0 or more and partitions 1 or more, not {skew_ns} and {buckets}")
+    bucket = f.pmod(f.hash(f.coalesce("body_sha256", f.lit("")), "body_size"), f.lit(buckets))
+    # A publish may be as much later by its clock as clocks differ, and goes before its deliveries all the same.
+    moved = f.col("ts_ns") - f.when(f.col("kind") == "publish", f.lit(skew_ns)).otherwise(f.lit(0))
+    rank = f.when(f.col("kind") == "publish", 0).when(f.col("kind") == "return", 1).otherwise(2)
+    rows = messages.select(
+        bucket.alias("bucket"),
+        f.concat_ws("/", f.coalesce("body_sha256", f.lit("")), "body_size").alias("body"),
+        moved.alias("order_ns"),
+        rank.alias("rank"),
+        f.struct(*Message._fields).alias("message"),
+        f.lit(None).cast(f"struct<{spark_schema(TOPOLOGY_COLUMNS, ': ')}>").alias("act"),
+    )
+    if events is not None:
+        acts = topology(events)
+        rows = rows.unionByName(
+            acts.select(
+                f.explode(f.sequence(f.lit(0), f.lit(buckets - 1))).alias("bucket"),
+                f.lit("").alias("body"),
+                f.col("ts_ns").alias("order_ns"),
+                f.lit(-1).alias("rank"),
+                f.lit(None).cast(messages.select(f.struct(*Message._fields)).schema[0].dataType).alias("message"),
+                f.struct(*[name for name, _ in TOPOLOGY_COLUMNS]).alias("act"),
+            )
+        )
+    ordered = rows.repartition(buckets, "bucket").sortWithinPartitions(
+        "bucket", f.col("message").isNotNull(), "body", "order_ns", "rank", "message.connection", "message.seq"
+    )
+    return ordered.mapInArrow(HistoryTask(), spark_schema(HISTORY_COLUMNS))
+
+
+def unacked(messages: DataFrame, at: int | datetime | Column) -> DataFrame:
+    """The deliveries that clients held at a time, the oldest first, with `held_ns`: for how long by then.
+
+    `at` is nanoseconds since 1970, a datetime with a time zone, or a column. A delivery is held from when it arrived
+    until it's settled, or its channel, session, link or connection ends.
+    Raises ValueError for a datetime without a time zone.
+    """
+    from pyspark.sql import Column
+    from pyspark.sql import functions as f
+
+    moment = at if isinstance(at, Column) else f.lit(at if isinstance(at, int) else _nanoseconds(at))
+    over = f.coalesce("settled_ns", "ended_ns")
+    held = messages.where(
+        f.col("kind").isin("deliver", "get")
+        & (f.col("ts_ns") <= moment)
+        & (over.isNull() | (over > moment))
+        & ((f.col("outcome") != "settled") | f.col("outcome").isNull() | f.col("settled_ns").isNotNull())
+    )
+    return held.withColumn("held_ns", moment - f.col("ts_ns")).orderBy("ts_ns", "connection", "seq")
+
+
+def rpc(messages: DataFrame) -> DataFrame:
+    """Calls by request and reply: a row for each request that names where the reply goes.
+
+    A reply is the first message with the request's correlation-id, or else its message-id as correlation-id, that comes
+    to the connection of the request behind it. Columns: `requester`, `request_ns`, `request_seq`, `exchange`,
+    `routing_key`, `address`, `reply_to`, `correlation_id`, `reply_ns`, `reply_seq`, `latency_ns` (all three null where
+    no reply was seen), and of who answered: `responder`, `taken_ns`, `answered_ns`, `service_ns`.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    key = f.coalesce("correlation_id", "message_id")
+    received = f.col("kind").isin("deliver", "get")
+    asked = messages.where((f.col("kind") == "publish") & f.col("reply_to").isNotNull() & key.isNotNull()).select(
+        f.col("connection").alias("requester"),
+        f.col("ts_ns").alias("request_ns"),
+        f.col("seq").alias("request_seq"),
+        *("exchange", "routing_key", "address", "reply_to", "body_sha256"),
+        key.alias("correlation_id"),
+    )
+    came = messages.where(received & f.col("correlation_id").isNotNull()).select(
+        f.col("connection").alias("c"),
+        f.col("correlation_id").alias("k"),
+        f.col("ts_ns").alias("reply_ns"),
+        f.col("seq").alias("reply_seq"),
+    )
+    # Ids are used again: the n-th request with one has the n-th reply with it.
+    turn = Window.partitionBy("requester", "correlation_id").orderBy("request_ns", "request_seq")
+    answer = Window.partitionBy("c", "k").orderBy("reply_ns", "reply_seq")
+    asked = asked.withColumn("turn", f.row_number().over(turn))
+    came = came.withColumn("answer", f.row_number().over(answer))
+    calls = asked.join(
+        came,
+        (f.col("requester") == f.col("c"))
+        & (f.col("correlation_id") == f.col("k"))
+        & (f.col("turn") == f.col("answer"))
+        & (f.col("reply_ns") >= f.col("request_ns")),
+        "left",
+    )
+    taken = messages.where(received & f.col("reply_to").isNotNull()).select(
+        f.col("connection").alias("responder"),
+        f.col("ts_ns").alias("taken_ns"),
+        key.alias("tk"),
+        f.col("reply_to").alias("tr"),
+        f.col("body_sha256").alias("tb"),
+    )
+    answered = messages.where((f.col("kind") == "publish") & f.col("correlation_id").isNotNull()).select(
+        f.col("connection").alias("ac"), f.col("correlation_id").alias("ak"), f.col("ts_ns").alias("answered_ns")
+    )
+    first = Window.partitionBy("requester", "request_seq").orderBy("taken_ns", "answered_ns", "responder")
+    served = (
+        calls.join(
+            taken,
+            (f.col("tk") == f.col("correlation_id"))
+            & f.col("tb").eqNullSafe(f.col("body_sha256"))
+            & (f.col("taken_ns") >= f.col("request_ns"))
+            & (f.col("reply_ns").isNull() | (f.col("taken_ns") <= f.col("reply_ns"))),
+            "left",
+        )
+        .join(
+            answered,
+            (f.col("ac") == f.col("responder"))
+            & (f.col("ak") == f.col("correlation_id"))
+            & (f.col("answered_ns") >= f.col("taken_ns")),
+            "left",
+        )
+        .withColumn("nearest", f.row_number().over(first))
+        .where("nearest = 1")
+    )
+    return served.select(
+        *("requester", "request_ns", "request_seq", "exchange", "routing_key", "address", "reply_to"),
+        *("correlation_id", "reply_ns", "reply_seq"),
+        (f.col("reply_ns") - f.col("request_ns")).alias("latency_ns"),
+        *("responder", "taken_ns", "answered_ns"),
+        (f.col("answered_ns") - f.col("taken_ns")).alias("service_ns"),
+    )
+
+
+def _nanoseconds(at: datetime) -> int:
+    if at.tzinfo is None:
+        raise ValueError(f"{at!r} has no time zone: write datetime(..., tzinfo=timezone.utc)")
+    since = at - _EPOCH
+    return (since.days * 86_400 + since.seconds) * _NANOSECONDS + since.microseconds * 1000
+
+
+__all__ = ["histories", "rpc", "topology", "unacked"]

@@ -1,0 +1,327 @@
+"""The publishes of one body: lines of those that can't be told apart, and what each queue did with their messages."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from .columns import Message
+from .places import ONE_ZERO, Route
+
+_SEARCHED: Final = 256
+"""Lines of other routes or versions that are looked at for a delivery, at most; the newest first."""
+_LOOKS: Final = 64
+"""Messages that a queue took back that are looked at for a delivery, at most; the oldest first."""
+
+
+class Copy:
+    """A queue's copy of a message: `back_ns` is when the queue had it back (None: it doesn't), `rejected_ns` when a
+    client rejected it, and `held` says that nothing was seen to settle or end its last delivery.
+    """
+
+    __slots__ = ("back_ns", "held", "rejected_ns")
+
+    def __init__(self) -> None:
+        self.back_ns: int | None = None
+        self.rejected_ns: int | None = None
+        self.held = False
+
+
+class History:
+    """One message: its publish, or, `unseen`, the first that was seen of it, and its copies by queue."""
+
+    __slots__ = ("copies", "id", "message", "number", "returned", "steps", "unseen")
+
+    def __init__(self, name: str, message: Message, *, unseen: bool = False) -> None:
+        self.id = name
+        self.message = message
+        self.unseen = unseen
+        self.copies: dict[Any, Copy] = {}
+        self.number = 0
+        self.returned = False
+        self.steps = 0
+
+    @property
+    def published_ns(self) -> int | None:
+        """When it was published, nanoseconds; None where that wasn't seen."""
+        return None if self.unseen else self.message.ts_ns
+
+    def deliver(
+        self,
+        queue: str | None,
+        back_ns: int | None,
+        *,
+        rejected_ns: int | None = None,
+        held: bool = False,
+    ) -> None:
+        """Note a delivery from a queue and how it ended."""
+        copy = self.copies.get(queue)
+        if copy is None:
+            copy = self.copies[queue] = Copy()
+        copy.back_ns = back_ns
+        copy.rejected_ns = rejected_ns
+        copy.held = held
+
+    def last_rejected(self, at: int) -> tuple[str | None, int | None]:
+        """The queue whose copy was rejected last before that time, and when."""
+        last: tuple[str | None, int | None] = (None, None)
+        for queue, copy in self.copies.items():
+            rejected = copy.rejected_ns
+            if rejected is not None and rejected <= at and (last[1] is None or rejected > last[1]):
+                last = (queue, rejected)
+        return last
+
+
+class Line:
+    """Publishes with the same ids, headers, route and virtual host, in the order of their time."""
+
+    __slots__ = (
+        "_back", "_begin", "_fresh", "_histories", "_rejected", "correlation_id", "headers", "message_id", "protocol",
+        "route", "vhost",
+    )  # fmt: skip
+
+    def __init__(self, first: Message, route: Route, vhost: str | None) -> None:
+        self.message_id = first.message_id
+        self.correlation_id = first.correlation_id
+        self.headers = own_headers(first.headers)
+        self.protocol = first.protocol
+        self.route = route
+        self.vhost = vhost
+        self._histories: list[History] = []
+        self._begin = 0
+        self._fresh: dict[Any, int] = {}
+        self._back: dict[Any, list[int]] = {}
+        self._rejected: list[tuple[int, int, str | None]] = []
+
+    def __len__(self) -> int:
+        return len(self._histories)
+
+    def add(self, history: History) -> None:
+        """The newest publish."""
+        history.number = self._begin + len(self._histories)
+        self._histories.append(history)
+
+    def drop(self, count: int) -> None:
+        """Forget the oldest."""
+        del self._histories[:count]
+        self._begin += count
+
+    def take_returned(self, connection: str) -> History | None:
+        """The oldest publish of a connection that was returned, once each."""
+        for history in self._histories:
+            message = history.message
+            if message.connection == connection and message.outcome == "returned" and not history.returned:
+                history.returned = True
+                return history
+        return None
+
+    def pick(
+        self, message: Message, queue: str | None, *, dead: bool, died: str | None
+    ) -> tuple[History, bool] | None:
+        """The publish that a delivery from `queue` means, and whether there are others that it might mean.
+
+        `dead`: it's a dead letter, of the queue `died` if that is known, so one that was rejected there comes first, in
+        the order of the rejections.
+        """
+        again = self._taken_back(message, queue)
+        fresh = self._not_delivered(queue)
+        if dead:
+            fresh = self._rejected_in(died, message, queue) or fresh
+        if message.redelivered or message.protocol == ONE_ZERO:
+            # 1.0 doesn't say of what was released that it was delivered before; what came back stands in front.
+            first, second = again, fresh
+        else:
+            first, second = fresh, again if message.redelivered is None else None
+        chosen = first if first is not None else second
+        if chosen is None:
+            return None
+        if first is not None and second is not None:
+            return chosen, True
+        return chosen, not message.redelivered and self._not_delivered(queue, chosen.number + 1) is not None
+
+    def commit(
+        self, history: History, message: Message, queue: str | None, *, dead: bool = False
+    ) -> None:
+        """That publish was meant: it's out of the queue, to which it came as a dead letter or not."""
+        if dead and queue not in history.copies:
+            for place, (_, number, _) in enumerate(self._rejected[:_LOOKS]):
+                if number == history.number:
+                    del self._rejected[place]
+                    break
+        back = self._back.get(queue)
+        if back:
+            place = bisect_left(back, history.number)
+            if place < len(back) and back[place] == history.number:
+                del back[place]
+        released = message.outcome in ("released", "modified") and message.settled_ns is not None
+        if released or (message.outcome is None and message.ended_ns is not None):
+            insort(self._back.setdefault(queue, []), history.number)
+        if message.outcome == "rejected" and message.settled_ns is not None:
+            insort(self._rejected, (message.settled_ns, history.number, queue), key=_when)
+
+    def has_rejected(self, at: int) -> bool:
+        """Whether one of the messages was rejected before that time and hasn't gone elsewhere since."""
+        return bool(self._rejected) and self._rejected[0][0] <= at
+
+    def _rejected_in(self, died: str | None, message: Message, queue: str | None) -> History | None:
+        for rejected_ns, number, there in self._rejected[:_LOOKS]:
+            if rejected_ns > message.ts_ns:
+                return None
+            if number >= self._begin and (died is None or died == there):
+                history = self._histories[number - self._begin]
+                if queue not in history.copies:
+                    return history
+        return None
+
+    def _not_delivered(self, queue: str | None, start: int = 0) -> History | None:
+        number = max(self._fresh.get(queue, 0), self._begin, start)
+        while number < self._begin + len(self._histories):
+            history = self._histories[number - self._begin]
+            if queue not in history.copies and _can_arrive(history.message):
+                if not start:
+                    self._fresh[queue] = number
+                return history
+            number += 1
+        if not start:
+            self._fresh[queue] = number
+        return None
+
+    def _taken_back(self, message: Message, queue: str | None) -> History | None:
+        for number in self._back.get(queue, ())[:_LOOKS]:
+            if number < self._begin:
+                continue
+            history = self._histories[number - self._begin]
+            back = history.copies[queue].back_ns
+            if back is not None and back <= message.ts_ns:
+                return history
+        return None
+
+
+def _when(rejection: tuple[int, int, str | None]) -> tuple[int, int]:
+    return rejection[:2]
+
+
+def _can_arrive(message: Message) -> bool:
+    """Whether a publish can have come to a queue: not what was returned, rolled back or refused."""
+    return message.kind != "publish" or message.outcome not in ("returned", "released", "rejected")
+
+
+class Lines:
+    """All lines of one body, found by what a delivery tells."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+        self._lines: dict[tuple[Any, ...], Line] = {}
+        self._by_id: dict[str | None, dict[tuple[Any, ...], Line]] = {}
+
+    def add(self, history: History, route: Route) -> Line:
+        """Take the newest publish, give its line; beyond the bound, the oldest line loses its oldest."""
+        message = history.message
+        vhost = _vhost(message)
+        key = (message.message_id, message.correlation_id, route, vhost, own_headers(message.headers))
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = Line(message, route, vhost)
+            self._by_id.setdefault(message.message_id, {})[key] = line
+        line.add(history)
+        self._count += 1
+        if self._count > self._most:
+            self._forget()
+        return line
+
+    def _forget(self) -> None:
+        key = next(iter(self._lines))
+        line = self._lines[key]
+        count = min(len(line), max(1, self._most // 8))
+        line.drop(count)
+        self._count -= count
+        if not len(line):
+            del self._lines[key]
+            lines = self._by_id[line.message_id]
+            del lines[key]
+            if not lines:
+                del self._by_id[line.message_id]
+
+    def with_route(
+        self, message_id: str | None, correlation_id: str | None, route: Route
+    ) -> Iterator[Line]:
+        """The lines with exactly these ids and this route."""
+        for (own_id, own_correlation, own_route, _, _), line in list(self._by_id.get(message_id, {}).items()):
+            if (own_id, own_correlation, own_route) == (message_id, correlation_id, route):
+                yield line
+
+    def compatible(
+        self, message: Message, deaths: list[dict[str, Any]], may_die: bool
+    ) -> Iterator[Line]:
+        """The lines that nothing in a delivery contradicts."""
+        vhost = _vhost(message)
+        looked = 0
+        for lines in self._searched(message):
+            for line in reversed(lines.values()):
+                if _agrees(line, message, vhost, deaths, may_die):
+                    yield line
+                looked += 1
+                if looked >= _SEARCHED:
+                    return
+
+    def _searched(self, message: Message) -> Iterable[dict[tuple[Any, ...], Line]]:
+        own = self._by_id.get(message.message_id)
+        if own is not None:
+            yield own
+        if message.message_id is None:
+            # Another version may have had an id that this one can't say.
+            yield {
+                key: line
+                for lines in list(self._by_id.values())[-_SEARCHED:]
+                for key, line in lines.items()
+                if line.message_id is not None and line.protocol != message.protocol
+            }
+
+
+def own_headers(headers: str | None) -> str | None:
+    """The headers that an application gave a message (JSON): those that begin with x- are the brokers'."""
+    if headers is None or '"x-' not in headers:
+        return None if headers == "{}" else headers
+    own = {name: value for name, value in json.loads(headers).items() if not name.startswith("x-")}
+    return json.dumps(own, separators=(",", ":"), ensure_ascii=False) if own else None
+
+
+def _vhost(message: Message) -> str | None:
+    """The virtual host; a hostname of 1.0 is one only where it says so."""
+    if message.protocol != ONE_ZERO or message.vhost is None:
+        return message.vhost
+    return message.vhost.removeprefix("vhost:") if message.vhost.startswith("vhost:") else None
+
+
+def _agrees(
+    line: Line,
+    message: Message,
+    vhost: str | None,
+    deaths: list[dict[str, Any]],
+    may_die: bool,
+) -> bool:
+    if line.vhost is not None and vhost is not None and line.vhost != vhost:
+        return False
+    same_protocol = line.protocol == message.protocol
+    if line.correlation_id != message.correlation_id and (same_protocol or message.correlation_id is not None):
+        return False
+    if same_protocol and line.headers != own_headers(message.headers):
+        return False
+    route = line.route
+    if deaths:
+        first = deaths[-1]
+        keys = first.get("routing-keys")
+        if first.get("exchange") == (route.exchange or "") and isinstance(keys, list):
+            return route.routing_key in keys or (route.routing_key is None and not keys)
+        return route.exchange is None
+    if route.exchange is not None and message.exchange is not None and message.protocol != ONE_ZERO:
+        return (route.exchange, route.routing_key) == (message.exchange, message.routing_key)
+    if message.protocol == "0-10" and route.routing_key is not None and message.routing_key is not None:
+        return route.routing_key == message.routing_key or may_die
+    return True
+
+
+__all__ = ["Copy", "History", "Line", "Lines", "own_headers"]

@@ -1,0 +1,76 @@
+"""Where a message was sent to, and where it came from, in terms that are the same for all versions.
+
+0-8, 0-9-1 and 0-10 name exchange, routing key and queue; 1.0 has addresses, which brokers read in their own ways.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..broker.one_zero.addresses import BadAddress, NodeKind, parse
+from .columns import Message
+
+ONE_ZERO = "1.0"
+
+
+class Route(NamedTuple):
+    """Where a publish went; None where that isn't known.
+
+    `queue` is the only queue that it can have reached: the default exchange's, or one that is addressed by its name.
+    `loose` says that the address leaves open what kind of node it names.
+    """
+
+    exchange: str | None
+    routing_key: str | None
+    queue: str | None
+    loose: bool = False
+
+
+def route_of(message: Message) -> Route:
+    """Where a publish went.
+
+    >>> blank = dict.fromkeys(Message._fields)
+    >>> route_of(Message(**{**blank, "protocol": "1.0", "address": "/exchanges/logs/info"}))
+    Route(exchange='logs', routing_key='info', queue=None, loose=False)
+    """
+    if message.protocol != ONE_ZERO:
+        key = message.routing_key
+        return Route(message.exchange, key, key if message.exchange == "" else None)
+    address = message.address
+    if not address:
+        return Route(None, message.routing_key, None)
+    try:
+        node = parse(address)
+    except BadAddress:
+        node = None
+    if node is not None and node.kind is NodeKind.QUEUE:
+        return Route("", node.name, node.name)
+    if node is not None and node.kind is NodeKind.EXCHANGE:
+        return Route(node.name, message.routing_key if node.key is None else node.key, None)
+    exchange, slash, key = address.partition("/")
+    if slash and exchange:
+        return Route(exchange, key, None, loose=True)
+    # A plain name is a queue to RabbitMQ, to Qpid a queue or an exchange whose key is the subject.
+    return Route(None, message.routing_key, address, loose=True)
+
+
+def queue_of(message: Message) -> str | None:
+    """The queue that a delivery comes from, or what the source is called; None where nothing says so.
+
+    >>> blank = dict.fromkeys(Message._fields)
+    >>> queue_of(Message(**{**blank, "protocol": "1.0", "address": "/queues/a%2Fb"}))
+    'a/b'
+    """
+    if message.protocol != ONE_ZERO:
+        return message.queue
+    address = message.address
+    if not address:
+        return None
+    try:
+        node = parse(address)
+    except BadAddress:
+        node = None
+    return node.name if node is not None and node.kind is NodeKind.QUEUE else address
+
+
+__all__ = ["Route", "queue_of", "route_of"]
