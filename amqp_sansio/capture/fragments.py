@@ -76,6 +76,11 @@ class Fragments:
             self._give_up(key)
         return None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether any datagram is missing fragments."""
+        return bool(self._waiting)
+
     def given_up(self) -> list[tuple[Packet, str]]:
         """The datagrams given up since the last call: their first packets and what is known."""
         result = self._given_up

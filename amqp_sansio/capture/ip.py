@@ -21,6 +21,8 @@ _FRAGMENT: Final = 44
 _AUTHENTICATION: Final = 51
 _MAX_EXTENSIONS: Final = 32
 _MAX_ADDRESSES: Final = 16384
+MAX_SEGMENT: Final = 1 << 30
+"""No window is larger (RFC 7323 section 2.3); a length that the IP header leaves open may claim to be."""
 
 _MORE_OR_OFFSET: Final = 0x3FFF
 _ETHERTYPE_TO_TCP: Final = Struct(">HBBHHHBBH4s4sHHIIBB").unpack_from
@@ -128,6 +130,11 @@ class PacketDecoder:
             self._ipv4(buf, at, stop, end, packet, point, out)
         else:
             self._ipv6(buf, at, stop, end, packet, point, out)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether fragments wait for the others of their datagram."""
+        return self._fragments.waiting
 
     def __getstate__(self) -> tuple[str, Fragments]:
         return self._file, self._fragments
@@ -297,6 +304,9 @@ class PacketDecoder:
         header = (size >> 4) * 4
         if header < 20 or at + header > end:
             self._bad(packet, f"a TCP header of {header} octets in {end - at}", out)
+            return
+        if end - at > MAX_SEGMENT:
+            self._bad(packet, f"a TCP segment of {end - at} octets", out)
             return
         out.append(
             Segment(

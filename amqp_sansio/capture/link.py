@@ -61,7 +61,7 @@ def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str
         kind, at, point = _tags(buf, at, stop)
     if kind == CUT:
         return CUT, stop, point
-    if kind < 0x0600 and link == ETHERNET and buf[at : at + 6] == _SNAP:
+    if kind < 0x0600 and link == ETHERNET and _SNAP.startswith(buf[at : min(at + 6, stop)]):
         # IEEE 802.3 with a length here: the EtherType follows LLC and SNAP headers.
         if at + 8 > stop:
             return CUT, stop, point

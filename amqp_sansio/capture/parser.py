@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
+from .._record import record
 from .ip import Output, PacketDecoder
 from .link import ETHERNET
 from .records import CaptureDamage
+
+
+@record
+class PcapLayout:
+    """How the records of a pcap file lie: a header of `header` octets, then the packet's.
+
+    In a header, of four words in the byte order that `big` tells, are seconds, a fraction in units of `unit_ns`, the
+    captured octets (more than `limit` is damage) and those on the wire. `known`: packets of link type `link` are read.
+    """
+
+    big: bool
+    header: int
+    limit: int
+    unit_ns: int
+    link: int
+    known: bool
+
+
+@record
+class Interface:
+    """An interface of a pcapng section: time = units * multiplier // divisor + offset_ns.
+
+    Without `known`, `silent` tells that it was said already that its packets can't be read.
+    """
+
+    link: int
+    multiplier: int
+    divisor: int
+    offset_ns: int
+    known: bool
+    silent: bool
+
+
+@record
+class PcapngLayout:
+    """How the blocks of the present section of a pcapng file lie."""
+
+    big: bool
+    interfaces: tuple[Interface, ...]
 
 
 class Parser:
@@ -44,6 +84,34 @@ class Parser:
     def finish(self, rest: bytes, out: Output) -> None:
         """The file ends; `rest` is what `parse` left."""
         raise NotImplementedError
+
+    def layout(self) -> PcapLayout | PcapngLayout | None:
+        """How the records from `offset` on lie; None when only `parse` can tell."""
+        raise NotImplementedError
+
+    def take(self, octets: int, packets: int, ts_ns: int) -> None:
+        """The caller has read whole records of `octets` octets itself; `ts_ns` is the time of the last packet."""
+        self.offset += octets
+        self.packet += packets
+        self.ts_ns = ts_ns
+
+    def decode(
+        self,
+        buf: bytes,
+        start: int,
+        stop: int,
+        wire: int,
+        link: int,
+        where: tuple[int, int, int],
+        out: Output,
+    ) -> None:
+        """Read one packet, as `PacketDecoder.decode` does."""
+        self._decoder.decode(buf, start, stop, wire, link, where, out)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether IP fragments wait for the others of their datagram."""
+        return self._decoder.waiting
 
     def damage(self, offset: int, kind: str, text: str, out: Output) -> None:
         """Append a damage at `offset` of the file."""

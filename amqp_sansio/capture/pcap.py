@@ -7,7 +7,7 @@ from typing import Final
 
 from .ip import Output, PacketDecoder
 from .link import LINK_TYPES
-from .parser import Parser, may_be_fragment
+from .parser import Parser, PcapLayout, may_be_fragment
 from .records import NotACapture
 
 _LITTLE: Final = Struct("<IIII").unpack_from
@@ -92,6 +92,14 @@ class PcapParser(Parser):
         self.offset = base + pos
         self.need = need
         return pos
+
+    def layout(self) -> PcapLayout | None:
+        """How the records from `offset` on lie; None when only `parse` can tell."""
+        if not self._header or self._lost_at >= 0 or not (self._link_known or self._link_reported):
+            return None
+        return PcapLayout(
+            self._big, self._header, self._limit, self._unit_ns, self._link, self._link_known
+        )
 
     def finish(self, rest: bytes, out: Output) -> None:
         """The file ends; `rest` is what `parse` left."""

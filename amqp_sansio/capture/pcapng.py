@@ -7,7 +7,7 @@ from typing import Final
 
 from .ip import Output, PacketDecoder
 from .link import LINK_TYPES
-from .parser import Parser, may_be_fragment
+from .parser import Interface, Parser, PcapngLayout, may_be_fragment
 
 SECTION: Final = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDER_BIG: Final = b"\x1a\x2b\x3c\x4d"
@@ -24,6 +24,8 @@ _IF_TSOFFSET: Final = 14
 MAX_BLOCK: Final = 16 * 1024 * 1024
 """A block that claims to be longer is taken for damage."""
 _MAX_INTERFACES: Final = 65_536
+_MAX_LAYOUT: Final = 1024
+"""With more interfaces a section isn't plain: describing them costs more than it saves."""
 _MIN_SECTION: Final = 28
 _STANDARD: Final = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0x0BAD, 0x4000_0BAD, _SECTION_TYPE})
 """The block types that the format assigns, but for those of local use."""
@@ -107,12 +109,16 @@ class PcapngParser(Parser):
                 pos += 4
                 continue
             if buf.find(SECTION, pos + 4, pos + length - 4) >= 0:
-                # A capture inside of a packet, or a cut block whose length happens to fit.
+                # A capture inside of a packet, or a cut block whose length happens to fit. No more is looked at than a
+                # section header that begins in the block may take: however the octets come, the answer is the same.
                 following = pos + length
-                if end - following < 8 and not self._at_end:
-                    need = length + 8
+                seen = following + _MIN_SECTION
+                if seen > end and not self._at_end:
+                    need = length + _MIN_SECTION
                     break
-                if not _plausible(order, buf, following) and find_section(buf, pos + 4) >= 0:
+                if not _plausible(order, buf, following) and (
+                    find_section(buf, pos + 4, following - 4, seen) >= 0
+                ):
                     self._lose(base + pos, f"a block of type {kind} that was cut short")
                     pos += 4
                     continue
@@ -132,6 +138,18 @@ class PcapngParser(Parser):
         self.offset = base + pos
         self.need = need
         return pos
+
+    def layout(self) -> PcapngLayout | None:
+        """How the blocks from `offset` on lie; None when only `parse` can tell."""
+        if self._lost_at >= 0 or len(self._interfaces) > _MAX_LAYOUT:
+            return None
+        interfaces = [
+            Interface(link, multiplier, divisor, offset_ns, link in LINK_TYPES, silent)
+            for (link, _, multiplier, divisor, offset_ns), silent in zip(
+                self._interfaces, self._silent, strict=True
+            )
+        ]
+        return PcapngLayout(self._big, tuple(interfaces))
 
     def finish(self, rest: bytes, out: Output) -> None:
         """The file ends; `rest` is what `parse` left."""
@@ -293,11 +311,16 @@ class PcapngParser(Parser):
         self.packet += 1
 
 
-def find_section(buf: bytes, start: int) -> int:
-    """Where the next section header block begins at or after `start`; -1: no sign of one."""
+def find_section(buf: bytes, start: int, stop: int | None = None, end: int | None = None) -> int:
+    """Where the next section header block begins in `buf[start:stop]`; -1: no sign of one.
+
+    Its first octets, which tell it, must be before `end`.
+    """
+    size = len(buf) if end is None else min(end, len(buf))
+    last = size if stop is None else stop
     while True:
-        at = buf.find(SECTION, start)
-        if at < 0 or at + _MIN_SECTION > len(buf):
+        at = buf.find(SECTION, start, last)
+        if at < 0 or at + _MIN_SECTION > size:
             return -1
         magic = buf[at + 8 : at + 12]
         if magic in (BYTE_ORDER_BIG, BYTE_ORDER_LITTLE):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, cast
 
+from .bulk import HEAD, may_begin_capture, not_a_capture, open_parser
 from .gz import MAGIC as GZIP_MAGIC
 from .gz import Gunzip
 from .ip import Output
-from .pcap import MAGICS, PcapParser
-from .pcapng import BYTE_ORDER_BIG, BYTE_ORDER_LITTLE, SECTION, PcapngParser
-from .records import CaptureDamage, NotACapture, Segment
+from .pcap import PcapParser
+from .pcapng import PcapngParser
+from .records import CaptureDamage, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,8 +131,8 @@ class CaptureReader:
         rest = b"".join(self._parts)
         self._parts, self._held = [], 0
         if self._parser is None:
-            if not rest or not any(magic.startswith(rest[:4]) for magic in _MAGICS):
-                raise self._not_a_capture(rest)
+            if not rest or not may_begin_capture(rest):
+                raise not_a_capture(rest, self._file)
             text = f"the file ends after {len(rest)} octets, inside of its header"
             return [CaptureDamage(self._file, 0, 0, 0, "truncated-file", text)]
         self._parser.finish(rest, out)
@@ -146,12 +147,10 @@ class CaptureReader:
     def _take(self, data: Buffer, out: Output, decode: bool) -> None:
         piece = bytes(data)
         parser = self._parser
-        need = 12 if parser is None else parser.need
+        need = HEAD if parser is None else parser.need
         if self._held + len(piece) < need:
-            if parser is None and not any(
-                magic.startswith((b"".join(self._parts) + piece)[:4]) for magic in _MAGICS
-            ):
-                raise self._not_a_capture(b"".join(self._parts) + piece)
+            if parser is None and not may_begin_capture(head := b"".join([*self._parts, piece])):
+                raise not_a_capture(head, self._file)
             if piece:
                 self._parts.append(piece)
                 self._held += len(piece)
@@ -159,27 +158,11 @@ class CaptureReader:
         if self._parts:
             piece = b"".join([*self._parts, piece])
         if parser is None:
-            parser = self._parser = self._recognise(piece)
+            parser = self._parser = open_parser(piece, self._file)
         done = parser.parse(piece, out, decode)
         rest = piece[done:]
         self._parts = [rest] if rest else []
         self._held = len(rest)
-
-    def _recognise(self, head: bytes) -> PcapParser | PcapngParser:
-        if head[:4] in MAGICS:
-            return PcapParser(self._file)
-        if head[:4] == SECTION and head[8:12] in (BYTE_ORDER_BIG, BYTE_ORDER_LITTLE):
-            return PcapngParser(self._file)
-        raise self._not_a_capture(head)
-
-    def _not_a_capture(self, head: bytes) -> NotACapture:
-        name = self._file or "the data"
-        if not head:
-            return NotACapture(f"{name}: empty, so not a pcap or pcapng capture")
-        return NotACapture(f"{name}: begins with {head[:4].hex()}, not as pcap or pcapng does")
-
-
-_MAGICS: Final = (*MAGICS, SECTION)
 
 
 def _slices(data: Buffer | Iterable[Buffer]) -> Iterator[bytes]:

@@ -211,6 +211,19 @@ def test_tags_cut_by_the_snap_length_are_reported() -> None:
         assert row.kind == "truncated-packet"
 
 
+def test_a_cut_snap_header_is_reported_whatever_follows_in_the_file() -> None:
+    frame = ethernet(b"\xaa\xaa\x03\0\0\0\x08\0" + V4, kind=0x0040)
+    for length in range(14, 22):
+        # The next record begins with the octets of its time: those that are missing here, and others.
+        for seconds in (0, 0xFFFFFFFF):
+            whole = ethernet(V4)
+            packets = [(1, 0, frame[:length], len(frame)), (seconds, 0, whole, len(whole))]
+            damage, row = read_segments(pcap(packets))
+            assert isinstance(damage, CaptureDamage)
+            assert (damage.kind, damage.packet) == ("truncated-packet", 0)
+            assert isinstance(row, Segment)
+
+
 BODY = tcp(5, 6, bytes(range(200)))
 
 
@@ -353,3 +366,12 @@ def test_what_is_no_endpoint_is_a_value_error(text: str) -> None:
 def test_an_ipv4_address_has_an_ipv6_form() -> None:
     assert ipv6_text(map_to_ipv6(bytes([10, 0, 0, 1]))) == "::ffff:10.0.0.1"
     assert map_to_ipv6(bytes(16)) == bytes(16)
+
+
+def test_a_length_that_no_segment_can_have_is_reported() -> None:
+    """The IP header leaves it open, and the record claims four gigabytes."""
+    for packet, kind in ((ipv4(tcp(1, 1, b"abc"), total=0), 0x0800), (ipv6(tcp(), length=0), 0x86DD)):
+        (damage,) = rows(1, ethernet(packet, kind=kind), wire=2**32 - 1)
+        assert isinstance(damage, CaptureDamage)
+        assert (damage.kind, damage.packet) == ("bad-packet", 0)
+        assert "a TCP segment of 42949672" in damage.text

@@ -202,6 +202,16 @@ def test_a_cut_block_may_claim_more_than_the_rest_of_the_file() -> None:
     assert len([row for row in rows(head + cut + tail + cut + tail)]) == 4
 
 
+def test_what_follows_much_later_says_nothing_of_a_block() -> None:
+    """Four octets in a packet look like a section's, and the next block's type is of nobody: still a packet."""
+    odd = ethernet(ipv4(tcp(1, 1, b"\n\r\r\n, but no section")))
+    head = section() + interface() + enhanced(odd, 1) + block(0x1234, bytes(4))
+    data = head + section() + interface() + enhanced(FRAME, 2)
+    assert times(data) == [1000, 2000]
+    for cut in range(len(head), len(data)):
+        assert list(read_segments([data[:cut], data[cut:]], file="f")) == rows(data)
+
+
 def test_a_file_cut_anywhere_gives_the_packets_before_the_cut() -> None:
     blocks = [section(), interface(), enhanced(FRAME, 1), enhanced(FRAME, 2)]
     data = b"".join(blocks)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PATHS = (".", "adapters/asyncio", "adapters/sync", "adapters/spark", "adapters/cli")
+PATHS = (".", "adapters/asyncio", "adapters/sync", "adapters/spark", "adapters/cli", "adapters/report")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
-PATHS = (".", "adapters/spark", "adapters/cli")
+PATHS = (".", "adapters/spark", "adapters/cli", "adapters/report")
 
 
 @pytest.fixture(scope="session")

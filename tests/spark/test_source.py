@@ -90,26 +90,27 @@ def test_lists_patterns_and_commas(spark: SparkSession, folder: Path) -> None:
     assert read.load(str(folder / "*_basic.pcap")).count() == wanted
 
 
-def test_a_file_that_is_no_capture_is_one_clear_error(spark: SparkSession, folder: Path) -> None:
+def test_with_fail_fast_a_file_that_is_no_capture_is_one_clear_error(
+    spark: SparkSession, folder: Path
+) -> None:
     from pyspark.errors import AnalysisException
 
     from amqp_sansio_spark import register
 
     register(spark)
     (folder / "notes.txt").write_text("not a capture")
-    frame = spark.read.format("amqp-capture").load(str(folder))
-    with pytest.raises(AnalysisException, match=r"NotACapture: notes\.txt: begins with 6e6f7420"):
+    frame = spark.read.format("amqp-capture").option("failFast", "true").load(str(folder))
+    line = r"CaptureProblem: notes\.txt, offset 0: not-a-capture: begins with 6e6f7420"
+    with pytest.raises(AnalysisException, match=line):
         frame.count()
 
 
-def test_without_strict_a_file_that_is_no_capture_is_a_row(
-    spark: SparkSession, folder: Path
-) -> None:
+def test_a_file_that_is_no_capture_is_a_row(spark: SparkSession, folder: Path) -> None:
     from amqp_sansio_spark import register, replay
 
     register(spark)
     (folder / "notes.txt").write_text("not a capture")
-    frame = spark.read.format("amqp-capture").option("strict", "false").load(str(folder))
+    frame = spark.read.format("amqp-capture").load(str(folder))
     (row,) = frame.where("damage.kind = 'not-a-capture'").collect()
     assert row.file == "notes.txt" and row.damage.text.startswith("notes.txt: begins with")
     texts = [row.text for row in replay(frame, 2).violations.where("connection is null").collect()]
@@ -123,7 +124,7 @@ def test_without_strict_a_file_that_is_no_capture_is_a_row(
         ({}, r"say what to read: load\(path\)"),
         ({"path": "s3://bucket/x.pcap"}, "s3://bucket/x.pcap: only files"),
         ({"path": "x", "maxBytesPerBatch": "many"}, "maxBytesPerBatch is 1 to 1g, not 'many'"),
-        ({"path": "x", "strict": "maybe"}, "strict is true or false, not 'maybe'"),
+        ({"path": "x", "failFast": "maybe"}, "failFast is true or false, not 'maybe'"),
     ],
 )
 def test_wrong_options_are_errors(spark: SparkSession, options: dict[str, str], match: str) -> None:

@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = _Parser(prog=PROGRAM, description="Replays, lints and records AMQP traffic, and serves a broker.")
+    parser = _Parser(prog=PROGRAM, description="Replays, lints, reports and records AMQP traffic, and serves a broker.")
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -75,6 +75,31 @@ def build_parser() -> argparse.ArgumentParser:
         choices=("error", "warning"),
         default="warning",
         help="the least severity that gives exit status 1 (default: warning)",
+    )
+
+    report = commands.add_parser(
+        "report",
+        help="a page about recorded traffic, for a person",
+        description="Writes one HTML page that needs nothing but itself: what stands out, charts, tables, and sequence "
+        "diagrams with the octets of every frame.",
+    )
+    _add_files(report)
+    report.add_argument("--output", metavar="FILE.html", type=Path, required=True)
+    report.add_argument(
+        "--connection",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="draw this connection, by its id or the beginning of it (default: those with the most to tell)",
+    )
+    report.add_argument(
+        "--frames",
+        metavar="N",
+        type=_frames,
+        help="protocol units in a sequence diagram, at most (default: 400)",
+    )
+    report.add_argument(
+        "--engine", choices=("local", "spark"), default="local", help="where it runs"
     )
 
     record = commands.add_parser(
@@ -180,6 +205,14 @@ class _Parser(argparse.ArgumentParser):
         raise CommandError(f"{message} (see {self.prog} --help)")
 
 
+def _frames(text: str) -> int:
+    """Units of a sequence diagram."""
+    value = int(text)
+    if not 1 <= value <= 100_000:
+        raise ValueError
+    return value
+
+
 def _seconds(text: str) -> float:
     """Seconds between heartbeats."""
     value = float(text)
@@ -212,6 +245,16 @@ def _run(arguments: argparse.Namespace) -> int:
             from .lint import lint_command
 
             return lint_command(arguments.files, fail_on=arguments.fail_on)
+        case "report":
+            from .report import report_command
+
+            return report_command(
+                arguments.files,
+                output=arguments.output,
+                connections=arguments.connection,
+                frames=arguments.frames,
+                engine=arguments.engine,
+            )
         case "record":
             from .record import parse_address, record
 

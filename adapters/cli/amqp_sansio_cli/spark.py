@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import amqp_sansio
+import amqp_sansio_report
 import amqp_sansio_spark
 from amqp_sansio.tables import COLUMNS
 
@@ -24,6 +25,8 @@ from .progress import Progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from amqp_sansio_report import Bounds
+    from amqp_sansio_spark.reporting import Report
     from amqp_sansio_spark.tables import BodyMode
 
 JAVA = 17
@@ -52,6 +55,17 @@ def write_tables(
             frame.write.parquet(where)
             counts[name] = spark.read.parquet(where).count()
         return counts, found
+
+
+def make_report(paths: Sequence[str], bounds: Bounds, connections: Sequence[str]) -> Report:
+    """The report on captures, gathered in a local session.
+
+    Raises CommandError when Spark can't run here or the run fails, ValueError for ids that no connection has.
+    """
+    with local_session("report", {}) as spark:
+        amqp_sansio_spark.register(spark)
+        segments = spark.read.format("amqp-capture").load(list(paths))
+        return amqp_sansio_spark.report(segments, bounds=bounds, connections=connections)
 
 
 @contextmanager
@@ -140,7 +154,8 @@ def _settings(folder: Path) -> dict[str, str]:
 def _hand_on_import_path() -> None:
     """Let workers import these packages from where this process did, installed or not."""
     folders = [
-        str(Path(module.__file__ or "").parents[1]) for module in (amqp_sansio, amqp_sansio_spark)
+        str(Path(module.__file__ or "").parents[1])
+        for module in (amqp_sansio, amqp_sansio_spark, amqp_sansio_report)
     ]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in [*folders, *known] if path)

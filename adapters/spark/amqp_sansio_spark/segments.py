@@ -10,11 +10,20 @@ import pyarrow as pa
 
 from amqp_sansio.capture import CaptureDamage, Segment, flow_key
 
-SEGMENTS_SCHEMA = (
-    "flow string, ts_ns bigint, file string, packet bigint, src string, sport int, dst string,"
-    " dport int, seq bigint, ack bigint, flags int, wire_len int, payload binary, point string,"
-    " damage struct<kind: string, offset: bigint, text: string>"
-)
+_DDL = {
+    **{"flow": "string", "ts_ns": "bigint", "file": "string", "packet": "bigint", "src": "string"},
+    **{"sport": "int", "dst": "string", "dport": "int", "seq": "bigint", "ack": "bigint"},
+    **{"flags": "int", "wire_len": "int", "payload": "binary", "point": "string"},
+    "damage": "struct<kind: string, offset: bigint, text: string>",
+}
+
+
+def segments_schema(names: Iterable[str] = tuple(_DDL)) -> str:
+    """These columns of a read capture, as Spark writes a schema."""
+    return ", ".join(f"{name} {_DDL[name]}" for name in names)
+
+
+SEGMENTS_SCHEMA = segments_schema()
 """The columns of a read capture, as Spark writes a schema.
 
 A row is a TCP segment, or, with `flow` null and `damage` set, something of the file that can't be
@@ -77,17 +86,55 @@ def to_batches(
     for row in rows:
         if isinstance(row, CaptureDamage):
             if pending:
-                yield _segments_batch(pending, flows)
+                yield segments_batch(pending, flows)
                 pending, octets = [], 0
-            yield _damage_batch(row)
+            yield damages_batch([row])
             continue
         pending.append(row)
         octets += ROW_OCTETS + len(row.payload)
         if octets >= max_octets or len(pending) >= MAX_ROWS:
-            yield _segments_batch(pending, flows)
+            yield segments_batch(pending, flows)
             pending, octets = [], 0
     if pending:
-        yield _segments_batch(pending, flows)
+        yield segments_batch(pending, flows)
+
+
+def segments_batch(rows: list[Segment], flows: FlowNames | None = None) -> pa.RecordBatch:
+    """The segments as one batch."""
+    name = (flows or FlowNames()).name
+    columns: list[list[object]] = [
+        [name(row) for row in rows],
+        [row.ts_ns for row in rows],
+        [row.file for row in rows],
+        [row.packet for row in rows],
+        [row.src for row in rows],
+        [row.sport for row in rows],
+        [row.dst for row in rows],
+        [row.dport for row in rows],
+        [row.seq for row in rows],
+        [row.ack for row in rows],
+        [row.flags for row in rows],
+        [row.wire_len for row in rows],
+        [row.payload for row in rows],
+        [row.point for row in rows],
+        [None] * len(rows),
+    ]
+    named = dict(zip(ARROW_SCHEMA.names, columns, strict=True))
+    return pa.RecordBatch.from_pydict(named, schema=ARROW_SCHEMA)
+
+
+def damages_batch(rows: list[CaptureDamage]) -> pa.RecordBatch:
+    """The damages as one batch."""
+    values = [
+        {
+            "ts_ns": row.ts_ns,
+            "file": row.file,
+            "packet": row.packet,
+            "damage": {"kind": row.kind, "offset": row.offset, "text": row.text},
+        }
+        for row in rows
+    ]
+    return pa.RecordBatch.from_pylist(values, schema=ARROW_SCHEMA)
 
 
 def from_batch(
@@ -111,39 +158,6 @@ def from_batch(
                 yield None, [_damage(values[row], damages[row]) for row in run]
             else:
                 yield flow, [Segment(*values[row]) for row in run]
-
-
-def _segments_batch(rows: list[Segment], flows: FlowNames) -> pa.RecordBatch:
-    name = flows.name
-    columns: list[list[object]] = [
-        [name(row) for row in rows],
-        [row.ts_ns for row in rows],
-        [row.file for row in rows],
-        [row.packet for row in rows],
-        [row.src for row in rows],
-        [row.sport for row in rows],
-        [row.dst for row in rows],
-        [row.dport for row in rows],
-        [row.seq for row in rows],
-        [row.ack for row in rows],
-        [row.flags for row in rows],
-        [row.wire_len for row in rows],
-        [row.payload for row in rows],
-        [row.point for row in rows],
-        [None] * len(rows),
-    ]
-    named = dict(zip(ARROW_SCHEMA.names, columns, strict=True))
-    return pa.RecordBatch.from_pydict(named, schema=ARROW_SCHEMA)
-
-
-def _damage_batch(damage: CaptureDamage) -> pa.RecordBatch:
-    row = {
-        "ts_ns": damage.ts_ns,
-        "file": damage.file,
-        "packet": damage.packet,
-        "damage": {"kind": damage.kind, "offset": damage.offset, "text": damage.text},
-    }
-    return pa.RecordBatch.from_pylist([row], schema=ARROW_SCHEMA)
 
 
 def _damage(values: tuple[Any, ...], damage: dict[str, Any]) -> CaptureDamage:

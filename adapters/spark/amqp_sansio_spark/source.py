@@ -1,27 +1,26 @@
-"""The batch data source `amqp-capture`: files to tasks, segments to Arrow batches of bounded size."""
+"""The batch data source `amqp-capture`: files and pieces of files to tasks, and their rows as Arrow batches."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
-from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
-
-from .files import CaptureFile, find_captures, read_octets
-from .segments import SEGMENTS_SCHEMA, to_batches
+from .arrow import types
+from .files import find_captures
+from .options import FORMAT, Options, parse_options, parse_stream_options
+from .pieces import Piece, check_beginning, read_piece, split, tasks_of
+from .problems import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
+from .segments import ARROW_SCHEMA, segments_schema
+from .stream_source import CaptureStreamReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
-
-FORMAT = "amqp-capture"
-_HEAD = 4096
-_OPENING = 1 << 20
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class CaptureSource(DataSource):
@@ -30,18 +29,34 @@ class CaptureSource(DataSource):
     Name: `amqp-capture`.
 
     Path: a file, a folder, a pattern, several with commas between, or a list; see
-    `amqp_sansio_spark.files.find_captures`. Every worker must be able to open it.
+    `amqp_sansio_spark.files.find_captures`. The driver and every worker must be able to open it by its path.
 
-    Options:
+    Options, with sizes in octets (k, m, g and t are understood):
 
-    - `maxBytesPerBatch` (default 4m): octets of one Arrow batch; k, m and g are understood.
-    - `maxBytesPerTask` (default 32m): small files share a task up to that size, where each counts
-      1m more than it has; a larger file has a task of its own. With 1, every file has.
-    - `strict` (default true): a file that is no capture is an error. With false it becomes a row
-      with `damage` of the kind `not-a-capture`, as damage inside of a capture always does.
+    - `splitBytes` (128m): a larger file is read in pieces of about that size, by several tasks. Where they begin is
+      found by walking the whole file, record by record, when the query is planned. Compressed files are never split.
+    - `maxBytesPerTask` (64m): small files share a task up to that size, where each counts 1m more than it has. With 1,
+      every file has a task of its own.
+    - `maxBytesPerBatch` (4m): octets of one Arrow batch.
+    - `port`, `host`: only segments from or to one of these ports or IP addresses, with commas between.
+    - `from`, `to`: only rows not before the one time and before the other; ISO 8601, or nanoseconds since 1970.
+    - `columns`: only these, with commas between. The format can't learn from Spark which ones a query needs.
+    - `table` (segments): with `problems`, rows about what can't be read (`PROBLEMS_SCHEMA`), and nothing else.
+    - `failFast` (false): what can't be read stops the query; else it is a row with `damage`, and all else is read.
+    - `recursiveFileLookup` (true): also what is in folders of folders.
+    - `pathGlobFilter`: of folders and patterns only files whose base name matches.
+    - `pushFilters` (false): filters of the query reach the reader, which drops what they leave out before it makes rows
+      of it; needs `spark.sql.python.filterPushdown.enabled`. Only for a frame that one query uses once: Spark 4.3 keeps
+      the filtered reader for whatever else is made of the same frame, and gives those queries too few rows.
 
-    The schema is `SEGMENTS_SCHEMA`. `file` is the file's base name, or, where base names repeat,
-    its path below the common folder.
+    As a stream (`readStream`), files are read while they are written, as far as their records are whole. More options:
+
+    - `maxFilesPerTrigger` or `maxBytesPerTrigger` (all there is): how much a batch takes.
+    - `closedAfter` (60): a file that nobody wrote to for so many seconds is closed: what is behind its last whole
+      record is damage, and what is written to it later isn't read. Compressed files are read when they are closed.
+
+    The schema is `SEGMENTS_SCHEMA`, or what of it `columns` or the query's own schema names. For `file` see
+    `amqp_sansio_spark.files.name_files`. The rows depend on nothing but the files' octets and names.
     """
 
     @classmethod
@@ -50,92 +65,92 @@ class CaptureSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """The columns, as Spark writes a schema."""
-        return SEGMENTS_SCHEMA
+        """The columns, as Spark writes a schema. Raises ValueError for options that can't be."""
+        options = parse_options(self.options)
+        return PROBLEMS_SCHEMA if options.table == "problems" else segments_schema(options.columns)
 
     def reader(self, schema: StructType) -> CaptureReader:
         """The reader of the paths in the options. Raises ValueError for options it can't use."""
-        options = self.options
-        if (paths := options.get("paths")) is not None:
-            given = [str(path) for path in json.loads(paths)]
-        elif (path := options.get("path")) is not None:
-            given = [path]
-        else:
-            raise ValueError(f"{FORMAT}: say what to read: load(path)")
-        strict = (options.get("strict") or "true").strip().lower()
-        if strict not in ("true", "false"):
-            raise ValueError(f"{FORMAT}: strict is true or false, not {strict!r}")
-        return CaptureReader(
-            given,
-            batch_octets=_octets("maxBytesPerBatch", options.get("maxBytesPerBatch", "4m")),
-            task_octets=_octets("maxBytesPerTask", options.get("maxBytesPerTask", "32m")),
-            strict=strict == "true",
-        )
+        options = parse_options(self.options)
+        kind = FilteringReader if options.push_filters else CaptureReader
+        return kind(self._paths(), options, _names(schema, options))
+
+    def streamReader(self, schema: StructType) -> CaptureStreamReader:
+        """The reader of a stream of the paths in the options. Raises ValueError for options it can't use."""
+        options, stream = parse_options(self.options), parse_stream_options(self.options)
+        return CaptureStreamReader(self._paths(), options, stream, _names(schema, options))
+
+    def _paths(self) -> list[str]:
+        if (paths := self.options.get("paths")) is not None:
+            return [str(path) for path in json.loads(paths)]
+        if (path := self.options.get("path")) is not None:
+            return [path]
+        raise ValueError(f"{FORMAT}: say what to read: load(path)")
 
 
 class CapturePartition(InputPartition):
-    """The files of one task."""
+    """What one task reads."""
 
-    def __init__(self, files: tuple[CaptureFile, ...]) -> None:
-        super().__init__(files)
-        self.files = files
+    def __init__(self, pieces: tuple[Piece, ...], read: str) -> None:
+        super().__init__(pieces)
+        self.pieces = pieces
+        self.read = read
 
 
 class CaptureReader(DataSourceReader):
-    """Plans which task reads which files, and reads them there."""
+    """Plans which task reads what, and reads it there."""
 
-    def __init__(
-        self, paths: list[str], *, batch_octets: int, task_octets: int, strict: bool
-    ) -> None:
+    def __init__(self, paths: list[str], options: Options, names: tuple[str, ...]) -> None:
         self.paths = paths
-        self.batch_octets = batch_octets
-        self.task_octets = task_octets
-        self.strict = strict
+        self.options = options
+        self.names = names
 
     def partitions(self) -> list[CapturePartition]:
-        """The tasks. Raises FileNotFoundError, or NotACapture when a file begins like something else."""
-        files = find_captures(self.paths)
-        if self.strict:
+        """The tasks. Raises FileNotFoundError; CaptureProblem, with failFast, for a file that begins wrongly."""
+        options = self.options
+        files = find_captures(self.paths, recursive=options.recursive, pattern=options.pattern)
+        files = [file for file in files if options.selection.takes_file(file.name)]
+        if options.fail_fast:
             for file in files:
-                _check(file)
-        tasks: list[list[CaptureFile]] = []
-        room = 0
-        for file in files:
-            size = os.path.getsize(file.path) + _OPENING
-            if size > room:
-                tasks.append([])
-                room = self.task_octets
-            tasks[-1].append(file)
-            room -= size
-        return [CapturePartition(tuple(task)) for task in tasks]
+                check_beginning(file)
+        pieces = [piece for file in files for piece in split(file, _size(file.path), options)]
+        read = uuid4().hex[:12]
+        tasks = [CapturePartition(task, read) for task in tasks_of(pieces, options)]
+        return tasks or [CapturePartition((), read)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The segments of one task's files."""
+        """The rows of one task."""
         assert isinstance(partition, CapturePartition)
-        rows = (row for file in partition.files for row in self._rows(file))
-        return to_batches(rows, self.batch_octets)
-
-    def _rows(self, file: CaptureFile) -> Iterator[Segment | CaptureDamage]:
-        try:
-            yield from read_segments(read_octets(file.path), file=file.name)
-        except NotACapture as error:
-            if self.strict:
-                raise
-            yield CaptureDamage(file.name, 0, 0, 0, "not-a-capture", str(error))
+        for piece in partition.pieces:
+            yield from plainly(read_piece(piece, self.options, self.names, read=partition.read))
 
 
-def _check(file: CaptureFile) -> None:
-    """Look at the file's beginning now, so that no task has to fail for it."""
-    with open(file.path, "rb") as opened:
-        head = opened.read(_HEAD)
-    for _ in read_segments(head, file=file.name):
-        return
+class FilteringReader(CaptureReader):
+    """The same with a query's filters. Spark refuses a reader that has this method while its setting is false."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Take what can be judged here; Spark checks all of them again."""
+        selection = self.options.selection.with_filters(filters)
+        self.options = self.options._replace(selection=selection)
+        return filters
 
 
-def _octets(option: str, text: str) -> int:
-    digits = text.strip().lower().removesuffix("b")
-    unit = digits[-1:] if digits[-1:] in _UNITS else ""
-    number = digits.removesuffix(unit)
-    if not number.isdecimal() or not 1 <= (size := int(number) * _UNITS[unit]) <= 1 << 30:
-        raise ValueError(f"{FORMAT}: {option} is 1 to 1g, not {text!r}")
-    return size
+def _names(schema: StructType, options: Options) -> tuple[str, ...]:
+    """The columns to make, in order. Raises ValueError for a schema that the format doesn't have."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    known = PROBLEMS_ARROW if options.table == "problems" else ARROW_SCHEMA
+    there = types(known)
+    for name, kind in types(to_arrow_schema(schema, timezone="UTC")).items():
+        if there.get(name) != kind:
+            wanted = PROBLEMS_SCHEMA if options.table == "problems" else segments_schema()
+            raise ValueError(f"{FORMAT}: no column {name} {kind}; there are {wanted}")
+    return tuple(schema.fieldNames())
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        # Its reader says why.
+        return 0

@@ -40,9 +40,7 @@ def replay(
         raise ValueError(f"partitions is at least 1, not {partitions}")
     if body not in get_args(BodyMode):
         raise ValueError(f"body is none, size or base64, not {body!r}")
-    missing = [name for name in _INPUT if name not in segments.columns]
-    if missing:
-        raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
+    required(segments)
     return Replay(segments, partitions or default_partitions(segments), body)
 
 
@@ -93,20 +91,31 @@ class Replay:
             self._cached = None
         return self
 
+    @property
+    def sorted_segments(self) -> DataFrame:
+        """The segments that are replayed: each flow in one task, in the order of its time."""
+        return self._sorted
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it: what it is and what to do with it; nothing is computed for that."""
+        kept = "one pass serves all" if self._cached is not None else "each is a pass of its own; cache() makes it one"
+        tables = ", ".join(f"<code>.{name}</code>" for name in COLUMNS)
+        return (
+            f"<p><b>A replay of recorded AMQP connections</b>, not computed yet. Tables: {tables} ({kept}); "
+            "look at one with <code>.show()</code>.<br>The whole as a page: "
+            "<code>amqp_sansio_spark.report(replay)</code>, which runs it.</p>"
+        )
+
     def _table(self, table: str) -> DataFrame:
         if self._cached is None:
-            return self._run((table,)).select(*_columns(table, ""))
+            return self._run((table,)).select(*columns_of(table, ""))
         rows = self._cached.where(f"{table} is not null")
-        return rows.select(*_columns(table, f"{table}."))
+        return rows.select(*columns_of(table, f"{table}."))
 
     def _run(self, tables: tuple[str, ...]) -> DataFrame:
         from .worker import ReplayTask
 
-        if len(tables) == 1:
-            schema = spark_schema(COLUMNS[tables[0]])
-        else:
-            schema = ", ".join(f"{table} struct<{spark_schema(COLUMNS[table], ': ')}>" for table in tables)
-        return self._sorted.mapInArrow(ReplayTask(tables, self._body), schema)
+        return self._sorted.mapInArrow(ReplayTask(tables, self._body), tables_schema(tables))
 
 
 def spark_schema(columns: tuple[tuple[str, str], ...], separator: str = " ") -> str:
@@ -116,7 +125,21 @@ def spark_schema(columns: tuple[tuple[str, str], ...], separator: str = " ") -> 
     )
 
 
-def _columns(table: str, prefix: str) -> list[Column]:
+def tables_schema(tables: tuple[str, ...]) -> str:
+    """What a replay gives: one table's columns, or of several tables a struct each."""
+    if len(tables) == 1:
+        return spark_schema(COLUMNS[tables[0]])
+    return ", ".join(f"{table} struct<{spark_schema(COLUMNS[table], ': ')}>" for table in tables)
+
+
+def required(segments: DataFrame) -> None:
+    """Raises ValueError where a column is missing that a replay needs."""
+    missing = [name for name in _INPUT if name not in segments.columns]
+    if missing:
+        raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
+
+
+def columns_of(table: str, prefix: str) -> list[Column]:
     """The columns as users see them: timestamps made of nanoseconds, the events' fields parsed."""
     from pyspark.sql import functions as f
 

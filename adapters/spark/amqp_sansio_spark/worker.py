@@ -60,6 +60,17 @@ class ReplayTask:
             out.take(connections.finish())
         yield from out.flush()
 
+    def run(self, flow: str, segments: Iterable[Segment]) -> Iterator[pa.RecordBatch]:
+        """Replay one flow, whose segments come in order."""
+        out = _Output(self.tables)
+        connections = self._flow(flow)
+        for segment in segments:
+            out.take(connections.push(segment))
+            if out.full:
+                yield from out.flush()
+        out.take(connections.finish())
+        yield from out.flush()
+
     def _flow(self, flow: str) -> FlowReplay:
         return FlowReplay(flow, tables=self.tables, body=self.body)
 

@@ -1,0 +1,55 @@
+"""`amqp-sansio report`: one page about captures, for a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from amqp_sansio_report import Bounds, Report
+from amqp_sansio_report.report import report_segments
+
+from .errors import CommandError, describe
+from .inputs import check_captures, find_inputs, read_inputs
+from .progress import Progress
+
+
+def report_command(
+    given: Sequence[str],
+    *,
+    output: Path,
+    connections: Sequence[str],
+    frames: int | None,
+    engine: str,
+) -> int:
+    """Write the report on the captures; returns the exit status. Raises CommandError."""
+    if engine == "spark" and "-" in given:
+        raise CommandError("--engine spark reads files, not standard input")
+    if output.is_dir():
+        raise CommandError(f"{output}: is a folder")
+    if not output.absolute().parent.is_dir():
+        raise CommandError(f"{output}: there is no folder {output.parent}")
+    bounds = Bounds() if frames is None else Bounds(frames=frames)
+    files = find_inputs(given)
+    try:
+        if engine == "spark":
+            check_captures(files)
+            from .spark import make_report
+
+            report: Report = make_report([file.path for file in files], bounds, connections)
+        else:
+            report = report_segments(read_inputs(files, Progress()), bounds, wanted=connections)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    try:
+        output.write_text(report.html, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(describe(error)) from None
+    gather = report.gather
+    print(
+        f"amqp-sansio: {gather.connections:,} connections, {gather.messages:,} messages in {output}",
+        file=sys.stderr,
+    )
+    if not gather.amqp:
+        print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
+    return 0

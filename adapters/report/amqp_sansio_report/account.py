@@ -1,0 +1,198 @@
+"""One connection while its rows come: what needs their order is worked out here, and told at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .holding import Holding
+
+if TYPE_CHECKING:
+    from .measures import Series
+    from .records import Connection, Holder
+
+_ASKED: Final = 512
+"""Requests that are remembered until their answer comes."""
+_MARKS: Final = 12
+"""Times of blocking, and of problems, that are kept of a connection."""
+
+OPENS: Final = frozenset({"channel.open", "begin", "session.attach"})
+ENDS: Final = frozenset({"channel.close-ok", "end", "session.detached"})
+
+
+class Account:
+    """What is worked out of the units of one connection, in their order.
+
+    `deliveries`, `publishes` and `channels` are the series to which what is open there is added.
+    """
+
+    __slots__ = (
+        "_announced",
+        "_asked",
+        "_blocked_at",
+        "_channels",
+        "_publishes",
+        "_series_of_channels",
+        "blocked",
+        "blocked_ns",
+        "closed",
+        "errors",
+        "first_ns",
+        "holding",
+        "last",
+        "last_ns",
+        "marks",
+        "opened_channels",
+        "problems",
+        "redelivered",
+        "silence",
+        "unconfirmed",
+        "unsettled",
+    )
+
+    def __init__(self, deliveries: Series, publishes: Series, channels: Series) -> None:
+        self.holding = Holding(deliveries)
+        self._publishes = publishes
+        self._series_of_channels = channels
+        self._asked: dict[int, tuple[int, str]] = {}
+        self._announced: dict[str, int] = {}
+        self._blocked_at: int | None = None
+        self._channels: set[int] = set()
+        self.first_ns: int | None = None
+        self.last_ns = 0
+        self.last: dict[str, int] = {}
+        self.silence: dict[str, tuple[int, int]] = {}
+        """The longest time in which a side sent nothing, and when it began."""
+        self.blocked: list[tuple[int, int]] = []
+        self.blocked_ns = 0
+        self.errors = 0
+        self.problems = 0
+        self.marks: list[tuple[int, str]] = []
+        self.redelivered = 0
+        self.unsettled = 0
+        self.unconfirmed = 0
+        self.opened_channels = 0
+        self.closed = False
+
+    def unit(self, seq: int, ts_ns: int, sender: str, channel: int, event: str) -> None:
+        """Any unit: its time, and what its name alone says."""
+        if self.first_ns is None:
+            self.first_ns = ts_ns
+        before = self.last.get(sender)
+        if before is not None:
+            quiet = ts_ns - before
+            longest = self.silence.get(sender)
+            if longest is None or quiet > longest[0]:
+                self.silence[sender] = (quiet, before)
+        self.last[sender] = ts_ns
+        self.last_ns = max(self.last_ns, ts_ns)
+        if sender == "client":
+            self._asked[seq] = (ts_ns, event)
+            if len(self._asked) > _ASKED:
+                del self._asked[next(iter(self._asked))]
+        if event in OPENS:
+            self.holding.opened(channel)
+            if sender == "client" and channel not in self._channels:
+                self._channels.add(channel)
+                self.opened_channels += 1
+                self._series_of_channels.add(ts_ns)
+        elif event in ENDS:
+            self._end_channel(channel, ts_ns)
+        elif event == "connection.blocked":
+            if self._blocked_at is None:
+                self._blocked_at = ts_ns
+        elif event == "connection.unblocked":
+            self._unblock(ts_ns)
+
+    def answered(self, seq: int) -> tuple[int, str] | None:
+        """When the client sent the unit of that number, and what it was; None: not remembered."""
+        return self._asked.pop(seq, None)
+
+    def fields(
+        self, event: str, sender: str, channel: int, ts_ns: int, fields: Mapping[str, Any]
+    ) -> None:
+        """The fields of a unit of `holding.WATCHED`."""
+        self.holding.event(event, sender, channel, ts_ns, fields)
+
+    def announce(self, sender: str, milliseconds: object) -> None:
+        """A side of a connection of 1.0 opened it and said how long it waits for octets (part 2 section 2.4.5)."""
+        if isinstance(milliseconds, int):
+            self._announced[sender] = milliseconds * 1_000_000
+
+    def idle_limit(self, side: str, protocol: str | None, heartbeat: int | None) -> int | None:
+        """How long that side may send nothing, in nanoseconds; None: as long as it likes.
+
+        In 1.0 what the other side announced, else the heartbeat that was agreed.
+        """
+        if protocol == "1.0":
+            return self._announced.get("server" if side == "client" else "client") or None
+        return heartbeat * 1_000_000_000 if heartbeat else None
+
+    def problem(self, ts_ns: int, text: str) -> None:
+        """Something went wrong on the connection."""
+        self.problems += 1
+        if len(self.marks) < _MARKS:
+            self.marks.append((ts_ns, text))
+
+    def publish(
+        self, ts_ns: int, outcome: str | None, settled_ns: int | None, ended_ns: int | None
+    ) -> bool:
+        """A message that the client published; returns whether it waited for a confirm that never came."""
+        if settled_ns is None and outcome in ("settled", "returned"):
+            return False
+        self._publishes.add(ts_ns)
+        until = ended_ns if settled_ns is None else settled_ns
+        if until is not None:
+            self._publishes.add(until, -1)
+        if settled_ns is not None:
+            return False
+        self.unconfirmed += 1
+        return True
+
+    def finish(self, end_ns: int, closed: bool) -> None:
+        """The connection's row came: it ended at `end_ns`, or the capture did."""
+        self.closed = closed
+        for channel in list(self._channels):
+            if closed:
+                self._series_of_channels.add(end_ns, -1)
+            self._channels.discard(channel)
+        if self._blocked_at is not None:
+            self._unblock(max(end_ns, self._blocked_at))
+        for sender, ts_ns in self.last.items():
+            longest = self.silence.get(sender)
+            if longest is None or end_ns - ts_ns > longest[0]:
+                self.silence[sender] = (max(0, end_ns - ts_ns), ts_ns)
+
+    def tell(self, connection: Connection) -> None:
+        """Complete the connection's record."""
+        connection.errors = self.errors
+        connection.channels = self.opened_channels
+        connection.problems = self.problems
+        connection.redelivered = self.redelivered
+        connection.unsettled = self.unsettled
+        connection.unconfirmed = self.unconfirmed
+        connection.blocked = self.blocked
+        connection.blocked_ns = self.blocked_ns
+        connection.marks = self.marks
+
+    def holders(self, connection: Connection) -> Iterator[Holder]:
+        """The consumers and links of the connection."""
+        return self.holding.finish(
+            connection.connection, connection.client, connection.ended_ns, self.closed
+        )
+
+    def _end_channel(self, channel: int, ts_ns: int) -> None:
+        if channel in self._channels:
+            self._channels.discard(channel)
+            self._series_of_channels.add(ts_ns, -1)
+
+    def _unblock(self, ts_ns: int) -> None:
+        if self._blocked_at is None:
+            return
+        self.blocked_ns += ts_ns - self._blocked_at
+        if len(self.blocked) < _MARKS:
+            self.blocked.append((self._blocked_at, ts_ns))
+        self._blocked_at = None
+
+
+__all__ = ["ENDS", "OPENS", "Account"]

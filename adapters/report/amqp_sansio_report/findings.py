@@ -1,0 +1,218 @@
+"""What stands out: the few sentences that somebody reads first after an outage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .causes import CLOSES
+from .charts import LATENCY_TITLES
+from .scales import clock, count, duration, share
+
+if TYPE_CHECKING:
+    from .gather import Gather
+
+_SECOND: Final = 1_000_000_000
+_MANY: Final = 0.05
+_FULL: Final = 0.5
+_STRAGGLER: Final = 20
+
+
+class Finding(NamedTuple):
+    """A sentence, how bad it is ("error", "warning" or "note"), and the section that has more."""
+
+    level: str
+    text: str
+    section: str
+    more: str = ""
+    """A second sentence: the cause, or an example."""
+    connection: str = ""
+    seq: int | None = None
+
+
+def findings(gather: Gather) -> list[Finding]:
+    """What stands out, the worst first."""
+    found = [*_ends(gather), *_faults(gather), *_rules(gather), *_holding(gather), *_quiet(gather), *_slow(gather),
+             *_damage(gather)]  # fmt: skip
+    order = {"error": 0, "warning": 1, "note": 2}
+    return sorted(found, key=lambda one: order[one.level])
+
+
+def plural(amount: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> plural(1, "connection"), plural(2, "reply", "replies")
+    ('1 connection', '2 replies')
+    """
+    return f"{count(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def _ends(gather: Gather) -> Iterator[Finding]:
+    words = {
+        "transport": "{} lost: TCP ended without a close",
+        "server-error": "{} closed by the server with an error",
+        "refused": "{} refused by the server",
+        "client-error": "{} closed by the client with an error",
+    }
+    for cause, text in words.items():
+        amount = gather.causes.get(cause, 0)
+        if not amount:
+            continue
+        told = [
+            (key, times)
+            for key, times, _ in gather.ends.ranks(gather.bounds.keys)
+            if key[0] == cause
+        ]
+        more = ""
+        alike = [one for one in gather.details if one.cause == cause]
+        if told:
+            (_, _, code, why, hint), _ = told[0]
+            more = " ".join(
+                part for part in (code if not why.startswith(code) else "", why) if part
+            )
+            more = f"{more} — {hint}" if more and hint else more or hint
+            alike = [one for one in alike if (one.text, one.hint) == (why, hint)]
+        example = alike[0] if alike else None
+        yield Finding(
+            "error",
+            text.format(plural(amount, "connection")),
+            "errors",
+            more,
+            example.connection if example else "",
+        )
+
+
+def _faults(gather: Gather) -> Iterator[Finding]:
+    """One for each kind of unit that told of something going wrong, with what it told most often."""
+    told: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for (event, sender, code, text), times, _ in gather.faults.ranks(gather.bounds.keys):
+        if event not in CLOSES:
+            told.setdefault((event, sender), []).append((times, f"{code} {text}".strip()))
+    for (event, sender), each in told.items():
+        level = "warning" if event in ("basic.return", "channel.flow") else "error"
+        times, text = each[0]
+        more = f"{text} ({count(times)})" if len(each) > 1 else text
+        total = sum(amount for amount, _ in each)
+        yield Finding(level, f"{event} of the {sender}, {plural(total, 'time')}", "errors", more)
+
+
+def _rules(gather: Gather) -> Iterator[Finding]:
+    broken = sorted(
+        (rule for rule in gather.rules.values() if rule.errors),
+        key=lambda rule: (-rule.errors, rule.rule),
+    )
+    if not broken:
+        return
+    total = sum(rule.errors for rule in broken)
+    ts_ns, connection, seq, text = broken[0].first
+    where = f"{broken[0].rule} at {clock(ts_ns)}: {text}"
+    yield Finding(
+        "error",
+        f"{plural(len(broken), 'rule')} of the specifications broken, {plural(total, 'time')}",
+        "violations",
+        where,
+        connection,
+        None if seq < 0 else seq,
+    )
+
+
+def _holding(gather: Gather) -> Iterator[Finding]:
+    if gather.unsettled:
+        oldest = next(iter(gather.oldest), None)
+        more = "" if oldest is None else f"the oldest since {clock(oldest.ts_ns)}: {oldest.text}"
+        words = "deliveries nobody settled" if gather.unsettled > 1 else "delivery nobody settled"
+        yield Finding(
+            "warning", f"{count(gather.unsettled)} {words}", "unsettled", more,
+            oldest.connection if oldest else "", oldest.seq if oldest else None,
+        )  # fmt: skip
+    if gather.unconfirmed:
+        words = "publishes" if gather.unconfirmed > 1 else "publish"
+        yield Finding(
+            "warning", f"{count(gather.unconfirmed)} {words} without a confirm", "unsettled"
+        )
+    for holder in gather.holders:
+        lived = holder.last_ns - holder.first_ns
+        if holder.full_ns > _SECOND and lived and holder.full_ns / lived >= _FULL:
+            yield Finding(
+                "warning",
+                f"a consumer had no room for {duration(holder.full_ns)} ({share(holder.full_ns, lived)} of its time)",
+                "unsettled",
+                f"{holder.source}, consumer {holder.name} on {holder.client}: its {holder.limit} was used up",
+                holder.connection,
+            )
+            break
+
+
+def _quiet(gather: Gather) -> Iterator[Finding]:
+    blocked = list(gather.blockings)
+    if blocked:
+        times = plural(gather.blockings.count, "time")
+        yield Finding(
+            "warning", f"publishers blocked by the server, {times}, {duration(gather.blocked_ns)} in all",
+            "heartbeats", "connection.blocked: the server was short of memory or disk", blocked[0].connection,
+        )  # fmt: skip
+    if gather.missed:
+        worst = next(iter(gather.silences))
+        yield Finding(
+            "warning", f"{plural(gather.missed, 'time')} a side was silent for two heartbeats or more", "heartbeats",
+            f"the {worst.sender} of {worst.text} for {duration(worst.amount)}, agreed were {duration(int(worst.what))}",
+            worst.connection,
+        )  # fmt: skip
+
+
+def _slow(gather: Gather) -> Iterator[Finding]:
+    deliveries = sum(
+        times for (kind, _), times in gather.outcomes.items() if kind in ("deliver", "get")
+    )
+    again = gather.redelivered_over_time.total
+    if deliveries and again / deliveries >= _MANY:
+        yield Finding("warning", f"{share(again, deliveries)} of all deliveries came again", "redeliveries",
+                      f"{count(again)} of {count(deliveries)}")  # fmt: skip
+    rejected = sum(times for (kind, outcome), times in gather.outcomes.items()
+                   if kind == "publish" and outcome == "rejected")  # fmt: skip
+    if rejected:
+        yield Finding(
+            "warning",
+            f"{plural(rejected, 'publish', 'publishes')} rejected by the server",
+            "throughput",
+        )
+    for name, histogram in gather.latencies.items():
+        middle, most = histogram.quantile(0.5), histogram.most
+        if (
+            middle is None
+            or most is None
+            or most < _SECOND
+            or most < _STRAGGLER * middle
+            or name == "call"
+        ):
+            continue
+        worst = next(iter(gather.slowest[name]))
+        yield Finding(
+            "note", f"{LATENCY_TITLES[name]} took up to {duration(most)}; half of them took {duration(middle)} at most",
+            "latency", worst.text, worst.connection, worst.seq,
+        )  # fmt: skip
+
+
+def _damage(gather: Gather) -> Iterator[Finding]:
+    damaged = sum(
+        rule.errors + rule.warnings
+        for name, rule in gather.rules.items()
+        if name.startswith("capture/")
+    )
+    if damaged:
+        yield Finding(
+            "note",
+            f"the capture has damage in {plural(damaged, 'place')}",
+            "violations",
+            "what is missing isn't guessed: figures say what was seen" if gather.gaps else "",
+        )
+    if gather.connections and gather.connections > gather.amqp:
+        other = gather.connections - gather.amqp
+        yield Finding(
+            "note",
+            f"{plural(other, 'connection')} without AMQP that could be recognised",
+            "overview",
+        )
+
+
+__all__ = ["Finding", "findings", "plural"]

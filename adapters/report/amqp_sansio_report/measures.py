@@ -1,0 +1,486 @@
+"""What a report counts in: sums of bounded size that merge.
+
+Each is a function of the set of what was added: neither the order nor the way it was spread over several of them and
+merged makes a difference. That is why none of them evicts by what came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+Item = TypeVar("Item")
+
+_STEPS: Final = 5
+"""A histogram has 2 to this power buckets for each power of two: they are at most 1/32 of their value wide."""
+
+
+class Histogram:
+    """How often which value came: integers from 0 on, in buckets that are narrow where values are small.
+
+    Below 64 a bucket is one value; above, it is 1/64 to 1/32 of its values wide. `least`, `most`, `total` and `count`
+    are exact.
+
+    >>> histogram = Histogram()
+    >>> for value in (10, 20, 30, 1000):
+    ...     histogram.add(value)
+    >>> histogram.quantile(0.5), histogram.count, histogram.most
+    (20, 4, 1000)
+    """
+
+    __slots__ = ("count", "counts", "least", "most", "total")
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+        self.count = 0
+        self.total = 0
+        self.least: int | None = None
+        self.most: int | None = None
+
+    def add(self, value: int) -> None:
+        """Count a value; one below 0 counts as 0."""
+        value = max(value, 0)
+        index = bucket(value)
+        self.counts[index] = self.counts.get(index, 0) + 1
+        self.count += 1
+        self.total += value
+        if self.least is None or value < self.least:
+            self.least = value
+        if self.most is None or value > self.most:
+            self.most = value
+
+    def merge(self, other: Histogram) -> None:
+        """Add all that `other` has."""
+        for index, count in other.counts.items():
+            self.counts[index] = self.counts.get(index, 0) + count
+        self.count += other.count
+        self.total += other.total
+        if other.least is not None and other.most is not None:
+            self.least = other.least if self.least is None else min(self.least, other.least)
+            self.most = other.most if self.most is None else max(self.most, other.most)
+
+    def quantile(self, share: float) -> int | None:
+        """The value that `share` of all values don't exceed (nearest rank), off by 1/64 at most; None: no values."""
+        if self.least is None or self.most is None:
+            return None
+        rank = max(1, -int(-share * self.count // 1))
+        seen = 0
+        for index in sorted(self.counts):
+            seen += self.counts[index]
+            if seen >= rank:
+                low, high = edges(index)
+                return min(max((low + high - 1) // 2, self.least), self.most)
+        return self.most
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of all values."""
+        return self.total / self.count if self.count else None
+
+
+def bucket(value: int) -> int:
+    """The number of the bucket of `value`, 0 or more."""
+    shift = value.bit_length() - _STEPS - 1
+    if shift <= 0:
+        return value
+    return (shift << _STEPS) + (value >> shift)
+
+
+def edges(index: int) -> tuple[int, int]:
+    """The least value of a bucket, and the least one beyond it."""
+    shift = (index >> _STEPS) - 1
+    if shift <= 0:
+        return index, index + 1
+    low = index - (shift << _STEPS)
+    return low << shift, (low + 1) << shift
+
+
+def _widths() -> tuple[int, ...]:
+    """Nanoseconds that people count in, each a multiple of the one before."""
+    small = [step * 10**power for power in range(9) for step in (1, 5)]
+    seconds = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 6 * 3600, 12 * 3600, 24 * 3600)
+    days = (7, 28, 280, 2800, 28_000, 280_000)
+    return (*small, *(s * 10**9 for s in seconds), *(d * 24 * 3600 * 10**9 for d in days))
+
+
+WIDTHS: Final = _widths()
+"""The widths that the steps of a series can have, in nanoseconds: from 1 ns on, each divides the next."""
+
+
+class Series:
+    """Amounts over time, in at most `limit` steps that aren't empty.
+
+    The steps begin one nanosecond wide; whenever more than `limit` of them have something, all become wider. The width
+    at the end is the smallest of `WIDTHS` that is enough, however the amounts came.
+
+    >>> series = Series(2)
+    >>> for ts_ns in (1, 2, 12):
+    ...     series.add(ts_ns)
+    >>> series.width, series.steps()
+    (5, [(0, 2), (10, 1)])
+    """
+
+    __slots__ = ("cells", "level", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.level = 0
+        self.cells: dict[int, int] = {}
+
+    @property
+    def width(self) -> int:
+        """How wide a step is, in nanoseconds."""
+        return WIDTHS[self.level]
+
+    def add(self, ts_ns: int, amount: int = 1) -> None:
+        """Add an amount at a time (nanoseconds since 1970)."""
+        index = ts_ns // WIDTHS[self.level]
+        cells = self.cells
+        if index in cells:
+            cells[index] += amount
+            return
+        cells[index] = amount
+        while len(self.cells) > self.limit:
+            self._widen(self.level + 1)
+
+    def merge(self, other: Series) -> None:
+        """Add all that `other` has; both have the same limit."""
+        if other.level > self.level:
+            self._widen(other.level)
+        ratio = WIDTHS[self.level] // WIDTHS[other.level]
+        cells = self.cells
+        for index, amount in other.cells.items():
+            index //= ratio
+            cells[index] = cells.get(index, 0) + amount
+        while len(self.cells) > self.limit:
+            self._widen(self.level + 1)
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Begin (nanoseconds) and amount of every step that has something, in order."""
+        width = self.width
+        return [(index * width, self.cells[index]) for index in sorted(self.cells)]
+
+    def levels(self) -> list[tuple[int, int]]:
+        """The sum of all amounts up to the end of each step, with the step's begin: for amounts that come and go."""
+        found: list[tuple[int, int]] = []
+        level = 0
+        for begin, amount in self.steps():
+            level += amount
+            found.append((begin, level))
+        return found
+
+    @property
+    def total(self) -> int:
+        """The sum of all amounts."""
+        return sum(self.cells.values())
+
+    def _widen(self, level: int) -> None:
+        ratio = WIDTHS[level] // WIDTHS[self.level]
+        self.level = level
+        cells: dict[int, int] = {}
+        for index, amount in self.cells.items():
+            index //= ratio
+            cells[index] = cells.get(index, 0) + amount
+        self.cells = cells
+
+
+class Clouds:
+    """How often which value came when: a histogram with few buckets for each step of time, as `Series` has them.
+
+    A bucket is a quarter of a power of two.
+    """
+
+    __slots__ = ("cells", "level", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.level = 0
+        self.cells: dict[tuple[int, int], int] = {}
+
+    @property
+    def width(self) -> int:
+        """How wide a step of time is, in nanoseconds."""
+        return WIDTHS[self.level]
+
+    def add(self, ts_ns: int, value: int) -> None:
+        """Count a value (0 or more) at a time (nanoseconds since 1970)."""
+        key = (ts_ns // WIDTHS[self.level], quarter(value))
+        cells = self.cells
+        if key in cells:
+            cells[key] += 1
+            return
+        cells[key] = 1
+        while len(self.cells) > self.limit:
+            self._widen(self.level + 1)
+
+    def merge(self, other: Clouds) -> None:
+        """Add all that `other` has; both have the same limit."""
+        if other.level > self.level:
+            self._widen(other.level)
+        ratio = WIDTHS[self.level] // WIDTHS[other.level]
+        cells = self.cells
+        for (index, value), count in other.cells.items():
+            key = (index // ratio, value)
+            cells[key] = cells.get(key, 0) + count
+        while len(self.cells) > self.limit:
+            self._widen(self.level + 1)
+
+    def _widen(self, level: int) -> None:
+        if level >= len(WIDTHS):
+            self.limit = len(self.cells)  # all of time is one step: there are only so many values
+            return
+        ratio = WIDTHS[level] // WIDTHS[self.level]
+        self.level = level
+        cells: dict[tuple[int, int], int] = {}
+        for (index, value), count in self.cells.items():
+            key = (index // ratio, value)
+            cells[key] = cells.get(key, 0) + count
+        self.cells = cells
+
+
+def quarter(value: int) -> int:
+    """The number of the bucket of a value in `Clouds`: four for each power of two."""
+    value = max(value, 1)
+    shift = value.bit_length() - 1
+    return (shift << 2) + (((value << 2) >> shift) & 3)
+
+
+def quarter_edge(index: int) -> int:
+    """The least value of a bucket in `Clouds`."""
+    shift = index >> 2
+    return ((4 + (index & 3)) << shift) >> 2
+
+
+_MASK: Final = (1 << 64) - 1
+
+
+def priority(connection: str, number: int) -> int:
+    """A number that looks drawn by lot but is the same on every run: that of a row, for samples."""
+    try:
+        seed = int(connection[:16], 16)
+    except ValueError:
+        seed = int.from_bytes(connection.encode()[:8].ljust(8, b"\0"))
+    mixed = (seed ^ (number * 0x9E37_79B9_7F4A_7C15)) & _MASK
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58_476D_1CE4_E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D0_49BB_1331_11EB) & _MASK
+    return mixed ^ (mixed >> 31)
+
+
+Key = tuple[str, ...]
+
+
+class Top:
+    """How often which key came, with amounts that are summed; exact while there are at most `limit` different keys.
+
+    With more, a sample of `limit` rows takes the place: those with the smallest priority, which is a function of the
+    row. Its counts are estimates, and `exact` says so. `rows` and `sums` are exact always.
+
+    >>> top = Top(10, 1)
+    >>> top.add(("a",), 1, (5,))
+    >>> top.add(("a",), 2, (7,))
+    >>> top.ranks(3)
+    [(('a',), 2, (12,))]
+    """
+
+    __slots__ = ("_counts", "_sums", "_threshold", "limit", "rows", "sample")
+
+    def __init__(self, limit: int, amounts: int = 0) -> None:
+        self.limit = limit
+        self.rows = 0
+        self._sums = [0] * amounts
+        # Of each key how often it came, and the sums of its amounts.
+        self._counts: dict[Key, list[int]] | None = {}
+        self.sample: list[tuple[int, Key, tuple[int, ...]]] = []
+        self._threshold = _MASK
+
+    def add(self, key: Key, row: int, amounts: tuple[int, ...] = ()) -> None:
+        """Count a key; `row` is the row's priority, `amounts` as many as there are sums."""
+        self.rows += 1
+        _increase(self._sums, amounts)
+        if row <= self._threshold:
+            self.sample.append((row, key, amounts))
+            if len(self.sample) >= 2 * self.limit:
+                self._prune()
+        counts = self._counts
+        if counts is None:
+            return
+        known = counts.get(key)
+        if known is None:
+            counts[key] = [1, *amounts]
+            if len(counts) > self.limit:
+                self._counts = None
+            return
+        known[0] += 1
+        _increase(known, amounts, 1)
+
+    def merge(self, other: Top) -> None:
+        """Add all that `other` has; both have the same limit and number of amounts."""
+        self.rows += other.rows
+        _increase(self._sums, other._sums)
+        self.sample += other.sample
+        self._prune()
+        counts = self._counts
+        if counts is None or other._counts is None:
+            self._counts = None
+            return
+        for key, figures in other._counts.items():
+            known = counts.get(key)
+            if known is None:
+                counts[key] = list(figures)
+            else:
+                _increase(known, figures)
+        if len(counts) > self.limit:
+            self._counts = None
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """The sums of the amounts of all rows."""
+        return tuple(self._sums)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every key is counted."""
+        return self._counts is not None
+
+    @property
+    def keys(self) -> int | None:
+        """How many different keys there are; None when there are too many to count."""
+        return None if self._counts is None else len(self._counts)
+
+    def ranks(self, most: int) -> list[tuple[Key, int, tuple[int, ...]]]:
+        """The keys that came most often, with their counts and sums, largest first and equal ones by name."""
+        counts = self._counts if self._counts is not None else self._estimate()
+        ranked = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
+        return [(key, figures[0], tuple(figures[1:])) for key, figures in ranked[:most]]
+
+    def _estimate(self) -> dict[Key, list[int]]:
+        self._prune()
+        found: dict[Key, list[int]] = {}
+        for _, key, amounts in self.sample:
+            figures = found.setdefault(key, [0] * (1 + len(amounts)))
+            figures[0] += 1
+            _increase(figures, amounts, 1)
+        size = len(self.sample)
+        return {key: [figure * self.rows // size for figure in figures] for key, figures in found.items()}
+
+    def _prune(self) -> None:
+        self.sample.sort()
+        if len(self.sample) > self.limit:
+            del self.sample[self.limit :]
+        if len(self.sample) == self.limit:
+            self._threshold = self.sample[-1][0]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        self._prune()
+        return tuple([getattr(self, name) for name in self.__slots__])
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for name, value in zip(self.__slots__, state, strict=True):
+            setattr(self, name, value)
+
+
+def _increase(sums: list[int], amounts: Sequence[int], start: int = 0) -> None:
+    """Add to each sum from `start` on its amount."""
+    for at, amount in enumerate(amounts, start):
+        sums[at] += amount
+
+
+Rank = tuple[int | str, ...]
+
+
+class Largest(Generic[Item]):
+    """The `limit` items of the smallest rank, and how many there were; ranks are unique.
+
+    >>> largest = Largest[str](2)
+    >>> for length, text in ((3, "abc"), (1, "a"), (2, "ab")):
+    ...     largest.add((-length, text), text)
+    >>> largest.items(), largest.count
+    (['abc', 'ab'], 3)
+    """
+
+    __slots__ = ("_held", "count", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.count = 0
+        self._held: list[tuple[Rank, Item]] = []
+
+    def add(self, rank: Rank, item: Item) -> None:
+        """Offer an item; the one with the smallest rank comes first."""
+        self.count += 1
+        held = self._held
+        held.append((rank, item))
+        if len(held) >= 2 * self.limit + 8:
+            self._prune()
+
+    def merge(self, other: Largest[Item]) -> None:
+        """Offer all that `other` has."""
+        self.count += other.count
+        self._held += other._held
+        self._prune()
+
+    def items(self) -> list[Item]:
+        """The items, smallest rank first."""
+        self._prune()
+        return [item for _, item in self._held]
+
+    @property
+    def cut(self) -> int:
+        """How many are left out."""
+        return max(0, self.count - self.limit)
+
+    def _prune(self) -> None:
+        self._held.sort(key=_rank)
+        del self._held[self.limit :]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items())
+
+    def __len__(self) -> int:
+        return min(self.count, self.limit)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        self._prune()
+        return tuple([getattr(self, name) for name in self.__slots__])
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for name, value in zip(self.__slots__, state, strict=True):
+            setattr(self, name, value)
+
+
+def _rank(held: tuple[Rank, object]) -> Rank:
+    return held[0]
+
+
+def rates(series: Series, width: int) -> dict[int, int]:
+    """The amounts of a series in steps of that width, by the number of the step: one of `WIDTHS`, not below its own."""
+    ratio = width // series.width
+    found: dict[int, int] = {}
+    for index, amount in series.cells.items():
+        found[index // ratio] = found.get(index // ratio, 0) + amount
+    return found
+
+
+def width_for(span_ns: int, steps: int, series: Iterable[Series | Clouds] = ()) -> int:
+    """The smallest width with which a span has at most so many steps, and none of the series is finer than it is."""
+    least = max([span_ns // steps, 1, *(one.width for one in series)])
+    return next((width for width in WIDTHS if width >= least), WIDTHS[-1])
+
+
+__all__ = [
+    "WIDTHS",
+    "Clouds",
+    "Histogram",
+    "Key",
+    "Largest",
+    "Rank",
+    "Series",
+    "Top",
+    "bucket",
+    "edges",
+    "priority",
+    "quarter",
+    "quarter_edge",
+    "rates",
+    "width_for",
+]

@@ -1,0 +1,184 @@
+"""`Report`: the page and the plots of what was gathered; and the way from segments to it in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Final
+
+from amqp_sansio.capture import CaptureDamage, Segment, sort_key
+from amqp_sansio.histories import EVENTS, steps_of
+from amqp_sansio.tables import COLUMNS, FlowReplay, Row, damage_row
+
+from .charts import charts
+from .gather import Gather
+from .page import page
+from .plots import plot
+from .records import Bounds, Connection
+from .sequence import Diagram, diagrams
+
+_EVENT: Final = [name for name, _ in COLUMNS["events"]].index("event")
+
+
+class Report:
+    """What was gathered, as a page (`html`) and as single plots (`plot`). In a notebook it shows itself."""
+
+    def __init__(self, gather: Gather, diagrams: Sequence[Diagram] = ()) -> None:
+        self.gather = gather
+        self.diagrams = tuple(diagrams)
+
+    @cached_property
+    def html(self) -> str:
+        """The page: an HTML document that loads nothing."""
+        return page(self.gather, self.diagrams)
+
+    @property
+    def plots(self) -> list[str]:
+        """The names of the plots that have something to show."""
+        return [name for name, chart in charts(self.gather).items() if not chart.empty]
+
+    def plot(self, name: str) -> bytes:
+        """A plot as PNG, by one of the names in `plots`.
+
+        Raises ImportError without matplotlib, KeyError for a name that there isn't.
+        """
+        return plot(charts(self.gather)[name])
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that neither its styles nor the notebook's get in each other's way."""
+        from .markup import element
+
+        frame = element(
+            "iframe",
+            srcdoc=self.html,
+            sandbox="allow-scripts",
+            style="width:100%;height:900px;border:0",
+            title="AMQP report",
+        )
+        return str(frame)
+
+    def __repr__(self) -> str:
+        gather = self.gather
+        return f"<Report of {gather.connections:,} connections, {gather.events:,} events, {gather.messages:,} messages>"
+
+
+def gather_segments(
+    segments: Iterable[Segment | CaptureDamage],
+    bounds: Bounds | None = None,
+    *,
+    wanted: Sequence[str] = (),
+) -> Gather:
+    """What a report says of segments of any number of flows and files, in any order; all are in memory at once."""
+    gather = Gather(bounds, wanted=wanted)
+    sortable: list[Segment] = []
+    for segment in segments:
+        if isinstance(segment, CaptureDamage):
+            gather.add(*damage_row(segment))
+        else:
+            sortable.append(segment)
+    sortable.sort(key=sort_key)
+    joins = Joins(gather.bounds.joined)
+    gather_flows(sortable, gather, joins)
+    joins.finish(gather)
+    return gather
+
+
+def gather_flows(segments: Iterable[Segment], gather: Gather, joins: Joins | None = None) -> None:
+    """Add segments that come in the order of `capture.sort_key`; their rows also go to `joins`."""
+    for flow, some in groupby(segments, key=_flow):
+        replay = FlowReplay(flow)
+        for segment in some:
+            gather.segment(segment)
+            rows = replay.push(segment)
+            if rows:
+                _add(rows, flow, gather, joins)
+        _add(replay.finish(), flow, gather, joins)
+
+
+class Joins:
+    """The rows of which message histories are made, as long as there aren't too many messages."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._rows: list[Row] = []
+
+    def add(self, table: str, row: tuple[Any, ...]) -> None:
+        """A row of any table."""
+        if table == "messages":
+            self._left -= 1
+            if self._left < 0:
+                self._rows = []
+        if self._left >= 0 and (
+            table == "messages" or (table == "events" and row[_EVENT] in EVENTS)
+        ):
+            self._rows.append((table, row))
+
+    def finish(self, gather: Gather) -> None:
+        """Add the histories, or that there are too many messages for them."""
+        if self._left < 0:
+            gather.unjoined = True
+            return
+        for step in steps_of(self._rows):
+            gather.add("histories", step)
+
+
+def _add(rows: Iterable[Row], flow: str, gather: Gather, joins: Joins | None) -> None:
+    for table, row in rows:
+        gather.add(table, row, flow)
+        if joins is not None:
+            joins.add(table, row)
+
+
+def choose(gather: Gather) -> tuple[list[str], set[str]]:
+    """The connections to draw sequence diagrams of, and their flows: those asked for, else those with the most to tell.
+
+    Raises ValueError when there is no connection, or more than one, whose id begins as was asked for.
+    """
+    details = list(gather.details)
+    if gather.wanted:
+        chosen = [
+            _the_one(start, [one for one in details if one.connection.startswith(start)])
+            for start in gather.wanted
+        ]
+    else:
+        chosen = [one for one in details if one.protocol is not None][: gather.bounds.diagrams]
+    ids = list(dict.fromkeys(one.connection for one in chosen))
+    return ids, {one.flow for one in chosen}
+
+
+def report_segments(
+    segments: Iterable[Segment | CaptureDamage],
+    bounds: Bounds | None = None,
+    *,
+    wanted: Sequence[str] = (),
+) -> Report:
+    """The report of segments of any number of flows and files, in any order; all are in memory at once.
+
+    `wanted` are the beginnings of the ids of the connections to draw. Raises ValueError as `choose` does.
+    """
+    held = list(segments)
+    gather = gather_segments(held, bounds, wanted=wanted)
+    chosen, flows = choose(gather)
+    some = sorted(
+        (one for one in held if isinstance(one, Segment) and one.flow in flows), key=sort_key
+    )
+    return Report(gather, diagrams(some, chosen, gather.bounds))
+
+
+def _the_one(start: str, found: Sequence[Connection]) -> Connection:
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise ValueError(f"no connection has an id that begins with {start!r}")
+    names = ", ".join(one.connection for one in found[:4])
+    raise ValueError(
+        f"{start!r} begins the ids of several connections: {names}{', ...' if len(found) > 4 else ''}"
+    )
+
+
+def _flow(segment: Segment) -> str:
+    return segment.flow
+
+
+__all__ = ["Joins", "Report", "choose", "gather_flows", "gather_segments", "report_segments"]

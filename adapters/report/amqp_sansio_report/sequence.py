@@ -1,0 +1,507 @@
+"""Sequence diagrams: the units of a connection with their fields and octets, as far as a page has room for them."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Final, cast
+
+from amqp_sansio import NEED_DATA
+from amqp_sansio.capture import (
+    ConnectionEnd,
+    ConnectionStart,
+    Item,
+    Reassembler,
+    Segment,
+    StreamData,
+    StreamGap,
+)
+from amqp_sansio.observer import Identified, Observer
+from amqp_sansio.tables import COLUMNS, FlowReplay
+
+from .causes import FAULTS, fault
+from .octets import Frame, Stream, frames
+from .records import Bounds
+
+_FRAMES: Final = 6
+"""Frames of a unit that are shown."""
+_LINES: Final = 80
+_VALUE: Final = 200
+_SUMMARY: Final = 110
+_SECRETS: Final = frozenset(
+    {
+        "connection.start-ok",
+        "connection.secure-ok",
+        "connection.update-secret",
+        "sasl-init",
+        "sasl-response",
+    }
+)
+
+_names = {name: index for index, (name, _) in enumerate(COLUMNS["events"])}
+_EVENT: Final = itemgetter(
+    *[
+        _names[name]
+        for name in (
+            "connection",
+            "seq",
+            "ts_ns",
+            "sender",
+            "channel",
+            "event",
+            "size",
+            "offset",
+            "fields",
+            "answers",
+            "protocol",
+        )
+    ]
+)
+_places = {name: index for index, (name, _) in enumerate(COLUMNS["violations"])}
+_VIOLATION: Final = itemgetter(
+    *[_places[name] for name in ("connection", "seq", "rule", "severity", "text")]
+)
+
+
+@dataclass
+class Unit:
+    """One unit of a diagram."""
+
+    seq: int
+    ts_ns: int
+    sender: str
+    channel: int
+    event: str
+    size: int
+    kind: str
+    """What sort of thing it is, for its colour; see `kind_of`."""
+    summary: str
+    answers: int | None
+    lines: list[tuple[int, str, str]]
+    """Its fields: how deep, the name, the value."""
+    frames: list[Frame]
+    hidden: str = ""
+    """Why there are no octets."""
+    violations: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+
+    @property
+    def notable(self) -> bool:
+        """Whether it should be seen even when many are left out."""
+        return bool(self.violations) or self.kind == "error"
+
+    def data(self, start_ns: int) -> list[object]:
+        """The unit as the page's script takes it."""
+        return [
+            self.seq,
+            self.ts_ns - start_ns,
+            int(self.sender == "server"),
+            self.channel,
+            self.event,
+            self.size,
+            self.kind,
+            self.summary,
+            self.answers,
+            [list(line) for line in self.lines],
+            [list(violation) for violation in self.violations],
+            [
+                [one.name, one.offset, one.size, b64encode(one.octets).decode()]
+                for one in self.frames
+            ],
+            self.hidden,
+        ]
+
+
+@dataclass
+class Diagram:
+    """The units of a connection, of which some in the middle may be left out."""
+
+    connection: str
+    client: str = ""
+    server: str = ""
+    protocol: str | None = None
+    start_ns: int = 0
+    total: int = 0
+    units: list[Unit] = field(default_factory=list[Unit])
+
+    def data(self, budget: int) -> dict[str, object]:
+        """The diagram as the page's script takes it, in about `budget` characters of JSON."""
+        written = [unit.data(self.start_ns) for unit in self.units]
+        sizes = [len(json.dumps(one)) for one in written]
+        if sum(sizes) > budget:
+            kept = _from_both_ends(sizes, budget)
+            written = [one for index, one in enumerate(written) if index in kept]
+        return {
+            "id": self.connection,
+            "client": self.client,
+            "server": self.server,
+            "protocol": self.protocol or "",
+            "t0": [self.start_ns // 1_000_000_000, self.start_ns % 1_000_000_000],
+            "total": self.total,
+            "units": written,
+        }
+
+
+def diagrams(
+    segments: Iterable[Segment], connections: Sequence[str], bounds: Bounds
+) -> list[Diagram]:
+    """Diagrams of those connections; `segments` are those of their flows, in the order of `capture.sort_key`."""
+    wanted = set(connections)
+    found: dict[str, Diagram] = {}
+    flow: _Flow | None = None
+    for segment in segments:
+        if flow is None or flow.name != segment.flow:
+            if flow is not None:
+                flow.finish()
+            flow = _Flow(segment.flow, wanted, bounds, found)
+        flow.push(segment)
+    if flow is not None:
+        flow.finish()
+    return [found[connection] for connection in connections if connection in found]
+
+
+def kind_of(event: str, sender: str) -> str:
+    """The sort of a unit: "connection", "channel", "publish", "deliver", "settle", "flow", "topology", "heartbeat" or
+    "other".
+
+    >>> kind_of("basic.publish", "client"), kind_of("transfer", "server"), kind_of("queue.declare", "client")
+    ('publish', 'deliver', 'topology')
+    """
+    if event == "heartbeat" or event == "connection.heartbeat":
+        return "heartbeat"
+    if event in _KINDS:
+        return _KINDS[event]
+    if event in ("transfer", "message.transfer"):
+        return "publish" if sender == "client" else "deliver"
+    group = event.partition(".")[0]
+    if group == "connection" or event.startswith("sasl-"):
+        return "connection"
+    return _GROUPS.get(group, "other")
+
+
+_KINDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("protocol-header", "open", "close"), "connection"),
+    **dict.fromkeys(("begin", "end", "attach", "detach"), "channel"),
+    **dict.fromkeys(("basic.publish", "file.publish", "stream.publish"), "publish"),
+    **dict.fromkeys(
+        ("basic.deliver", "basic.get-ok", "basic.return", "file.deliver", "stream.deliver"),
+        "deliver",
+    ),
+    **dict.fromkeys(
+        ("basic.ack", "basic.nack", "basic.reject", "basic.recover", "disposition"), "settle"
+    ),
+    **dict.fromkeys(
+        ("message.accept", "message.reject", "message.release", "session.completed"), "settle"
+    ),
+    **dict.fromkeys(
+        ("basic.qos", "basic.qos-ok", "flow", "message.flow", "message.stop", "channel.flow"),
+        "flow",
+    ),
+    **dict.fromkeys(("message.set-flow-mode", "session.flush", "message.flush"), "flow"),
+    **dict.fromkeys(
+        ("basic.consume", "basic.consume-ok", "basic.cancel", "basic.cancel-ok"), "topology"
+    ),
+    **dict.fromkeys(("message.subscribe", "message.cancel"), "topology"),
+}
+_GROUPS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("channel", "session", "confirm", "access"), "channel"),
+    **dict.fromkeys(("queue", "exchange"), "topology"),
+    **dict.fromkeys(("tx", "dtx", "execution"), "settle"),
+}
+_TOLD: Final = (
+    *("reply_code", "reply_text", "error_code", "description", "reason"),
+    *("exchange", "routing_key", "queue", "destination", "address", "name", "consumer_tag"),
+    *(
+        "delivery_tag",
+        "delivery_id",
+        "multiple",
+        "requeue",
+        "prefetch_count",
+        "first",
+        "last",
+        "settled",
+        "handle",
+        "role",
+    ),
+    *(
+        "link_credit",
+        "delivery_count",
+        "drain",
+        "value",
+        "commands",
+        "transfers",
+        "mechanism",
+        "virtual_host",
+    ),
+    *(
+        "hostname",
+        "container_id",
+        "channel_max",
+        "frame_max",
+        "max_frame_size",
+        "heartbeat",
+        "idle_time_out",
+        "version",
+    ),
+    *("message_count", "body_size", "code"),
+)
+"""The fields that say most, in the order in which a summary has them."""
+
+
+def summary(fields: Mapping[str, Any]) -> str:
+    """The fields of a unit that say most, in one line.
+
+    >>> summary({"ticket": 0, "exchange": "", "routing_key": "jobs", "mandatory": False, "body_size": 5})
+    'exchange="" routing_key=jobs body_size=5'
+    """
+    parts: list[str] = []
+    for name in _TOLD:
+        value = fields.get(name)
+        if (
+            value is None
+            or (value is False and name != "settled")
+            or (value == "" and name != "exchange")
+        ):
+            continue
+        parts.append(f"{name}={_short(value)}")
+    for name in ("source", "target", "state", "error"):
+        value = fields.get(name)
+        if isinstance(value, Mapping):
+            told: Mapping[str, Any] = cast("Mapping[str, Any]", value)
+            word = told.get("address") or told.get("condition") or told.get("type")
+            parts.append(f"{name}={_short(word)}")
+    line = " ".join(parts)
+    return line if len(line) <= _SUMMARY else f"{line[: _SUMMARY - 1]}…"
+
+
+def field_lines(fields: Mapping[str, Any]) -> list[tuple[int, str, str]]:
+    """The fields one by one: how deep, name and value; objects have a line of their own and their fields below.
+
+    >>> field_lines({"a": {"b": 1}, "c": [1, 2]})
+    [(0, 'a', ''), (1, 'b', '1'), (0, 'c', '[1,2]')]
+    """
+    lines: list[tuple[int, str, str]] = []
+    _add_lines(fields, 0, lines)
+    if len(lines) > _LINES:
+        more = len(lines) - _LINES
+        lines = [*lines[:_LINES], (0, "…", f"{more:,} more lines")]
+    return lines
+
+
+def _add_lines(fields: Mapping[str, Any], depth: int, lines: list[tuple[int, str, str]]) -> None:
+    for name, value in fields.items():
+        if len(lines) > 20 * _LINES:
+            return
+        if isinstance(value, Mapping) and value and depth < 8:
+            told = cast("Mapping[str, Any]", value)
+            if set(told) == {"base64"}:
+                lines.append((depth, name, f"base64 {_cut(told['base64'])}"))
+            elif set(told) == {"redacted"}:
+                lines.append((depth, name, f"({told['redacted']} octets, not shown)"))
+            else:
+                lines.append((depth, name, ""))
+                _add_lines(told, depth + 1, lines)
+        else:
+            lines.append((depth, name, _cut(_written(cast("object", value)))))
+
+
+def _written(value: object) -> str:
+    return (
+        value
+        if isinstance(value, str) and value
+        else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    )
+
+
+def _short(value: object) -> str:
+    text = _written(value)
+    return text if len(text) <= 48 else f"{text[:47]}…"
+
+
+def _cut(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}… ({len(text):,} characters)"
+
+
+def _from_both_ends(sizes: Sequence[int], budget: int) -> set[int]:
+    """Which of the units fit when those in the middle go."""
+    kept: set[int] = set()
+    low, high, used = 0, len(sizes) - 1, 0
+    while low <= high:
+        at = low if len(kept) % 2 == 0 else high
+        used += sizes[at]
+        if used > budget:
+            break
+        kept.add(at)
+        if at == low:
+            low += 1
+        else:
+            high -= 1
+    return kept
+
+
+class _Flow:
+    """Replays the segments of one flow, and keeps the units and octets of some of its connections."""
+
+    def __init__(
+        self, name: str, wanted: set[str], bounds: Bounds, found: dict[str, Diagram]
+    ) -> None:
+        self.name = name
+        self._wanted = wanted
+        self._bounds = bounds
+        self._found = found
+        self._replay = FlowReplay(name, tables=("events", "violations", "connections"))
+        self._reassembler = Reassembler()
+        self._open: dict[str, _Watched] = {}
+
+    def push(self, segment: Segment) -> None:
+        """The next segment."""
+        self._items(self._reassembler.push(segment))
+        self._rows(self._replay.push(segment))
+
+    def finish(self) -> None:
+        """There are no more."""
+        self._items(self._reassembler.finish())
+        self._rows(self._replay.finish())
+
+    def _items(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if isinstance(item, ConnectionStart):
+                if item.connection in self._wanted:
+                    self._open[item.connection] = _Watched(item, self._bounds)
+            elif item.connection in self._open:
+                self._open[item.connection].item(item)
+
+    def _rows(self, rows: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+        for table, row in rows:
+            if table == "connections":
+                values = {name: value for (name, _), value in zip(COLUMNS[table], row, strict=True)}
+                watched = self._open.pop(values["connection"], None)
+                if watched is not None:
+                    self._found[watched.start.connection] = watched.diagram(values)
+            elif table == "events":
+                watched = self._open.get(row[_names["connection"]])
+                if watched is not None:
+                    watched.unit(row)
+            else:
+                watched = self._open.get(row[_places["connection"]] or "")
+                if watched is not None:
+                    watched.violation(row)
+
+
+class _Watched:
+    """One connection of a diagram while its segments come."""
+
+    def __init__(self, start: ConnectionStart, bounds: Bounds) -> None:
+        self.start = start
+        self._bounds = bounds
+        self._streams = {start.a: Stream(), start.b: Stream()}
+        self._observer: Observer | None = Observer(
+            client=start.client, from_start=start.syn_seen, body="size"
+        )
+        self._client = start.client
+        self._total = 0
+        most = max(bounds.frames, 4)
+        self._most_head = most // 2
+        self._head: list[Unit] = []
+        self._tail: deque[Unit] = deque()
+        self._most_tail = most - most // 2
+        self._notable: list[Unit] = []
+        self._late: dict[int, list[tuple[str, str, str]]] = {}
+
+    def item(self, item: Item) -> None:
+        """Octets, or that some are missing."""
+        observer = self._observer
+        if isinstance(item, StreamData):
+            self._streams[item.sender].add(item.offset, item.data)
+            if observer is not None:
+                observer.receive_data(item.data, item.sender, item.ts_ns)
+        elif isinstance(item, StreamGap) and observer is not None:
+            observer.receive_gap(item.sender, item.octets, item.ts_ns)
+        elif isinstance(item, ConnectionEnd) and observer is not None:
+            observer.finish(item.ts_ns)
+        while observer is not None and (event := observer.next_event()) is not NEED_DATA:
+            if isinstance(event, Identified):
+                a, b = self.start.a, self.start.b
+                other = None if event.server is None else (b if event.server == a else a)
+                self._client = event.client or other
+                if event.by != "guess":
+                    observer = self._observer = None  # who is who doesn't change any more
+
+    def unit(self, row: Sequence[Any]) -> None:
+        """A row of the table of events."""
+        _, seq, ts_ns, sender, channel, event, size, offset, text, answers, protocol = _EVENT(row)
+        self._total += 1
+        fields: dict[str, Any] = json.loads(text)
+        kind = kind_of(event, sender)
+        if event in FAULTS and fault(event, sender, fields) is not None:
+            kind = "error"
+        unit = Unit(
+            seq, ts_ns, sender, channel, event, size, kind, summary(fields), answers, field_lines(fields), [],
+            violations=self._late.pop(seq, []),
+        )  # fmt: skip
+        stream = (
+            self._streams[self._client] if sender == "client" and self._client else self._server()
+        )
+        if stream is None:
+            unit.hidden = "it isn't known who is who"
+        elif event in _SECRETS and not stream.whole:
+            unit.hidden = "they may show a secret"
+        else:
+            most = self._bounds.octets
+            unit.frames = frames(
+                stream, sender == "client", protocol, offset, size, most=_FRAMES, octets=most
+            )
+            if not unit.frames:
+                unit.hidden = "they are not all in the capture"
+        self._keep(unit)
+
+    def violation(self, row: Sequence[Any]) -> None:
+        """A row of the table of violations."""
+        _, seq, rule, severity, text = _VIOLATION(row)
+        if seq is None:
+            return
+        told = (rule, severity, _cut(text))
+        for unit in (*reversed(self._tail), *reversed(self._head)):
+            if unit.seq == seq:
+                unit.violations.append(told)
+                return
+            if unit.seq < seq:
+                break
+        if len(self._late) < 1000:
+            self._late.setdefault(seq, []).append(told)
+
+    def diagram(self, row: Mapping[str, Any]) -> Diagram:
+        """What is kept, at the connection's end."""
+        units = [*self._head, *sorted([*self._notable, *self._tail], key=lambda unit: unit.seq)]
+        return Diagram(
+            self.start.connection,
+            row["client"] or "client",
+            row["server"] or "server",
+            row["protocol"],
+            row["opened_ns"],
+            self._total,
+            units,
+        )
+
+    def _server(self) -> Stream | None:
+        if self._client is None:
+            return None
+        a, b = self.start.a, self.start.b
+        return self._streams[b if self._client == a else a]
+
+    def _keep(self, unit: Unit) -> None:
+        if len(self._head) < self._most_head:
+            self._head.append(unit)
+            return
+        self._tail.append(unit)
+        if len(self._tail) > self._most_tail:
+            old = self._tail.popleft()
+            if old.notable and len(self._notable) < self._bounds.frames // 4:
+                self._notable.append(old)
+
+
+__all__ = ["Diagram", "Unit", "diagrams", "field_lines", "kind_of", "summary"]

@@ -1,0 +1,118 @@
+"""The steps from numpy to Arrow, and the calls of pyarrow whose published types don't fit what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Column: TypeAlias = "pa.Array[Any]"
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+_PA: Final[Any] = pa
+_PC: Final[Any] = pc
+
+
+def integers(values: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> Column:
+    """Integers of the same width."""
+    return _column(_PA.array(values))
+
+
+def narrow(values: Ints) -> Column:
+    """Integers of 32 bits."""
+    return _column(_PA.array(values.astype(np.int32)))
+
+
+def texts(values: Sequence[str]) -> Column:
+    """Strings."""
+    return _column(_PA.array(values, pa.string()))
+
+
+def repeated(value: str, count: int) -> Column:
+    """One string many times."""
+    return _column(_PA.repeat(_PA.scalar(value, pa.string()), count))
+
+
+def nulls(count: int, schema: pa.Schema, name: str) -> Column:
+    """As many nulls of the type that a schema names."""
+    every: Any = schema
+    return _column(_PA.nulls(count, every.field(name).type))
+
+
+def chosen(values: Column, indices: Column) -> Column:
+    """The values at these indices."""
+    return _column(_PC.take(values, indices))
+
+
+def slices(buf: bytearray, start: Ints, stop: Ints) -> Column:
+    """The octets of `buf` from each start to its stop, none of which overlap, copied once.
+
+    Of a list of the slices and what is between them every second item is taken.
+    """
+    count = len(start)
+    edges = np.empty(2 * count, dtype=np.int32)
+    edges[0::2] = start
+    edges[1::2] = stop
+    buffers = [None, _PA.py_buffer(edges), _PA.py_buffer(buf)]
+    every = _PA.BinaryArray.from_buffers(pa.binary(), 2 * count - 1, buffers)
+    return _column(every.take(_PA.array(np.arange(0, 2 * count - 1, 2, dtype=np.int32))))
+
+
+def encoded(keys: npt.NDArray[np.void]) -> tuple[list[bytes], npt.NDArray[np.int32]]:
+    """The different keys, and of each key which of them it is."""
+    size = keys.dtype.itemsize
+    buffers = [None, _PA.py_buffer(np.ascontiguousarray(keys))]
+    array = _PA.FixedSizeBinaryArray.from_buffers(pa.binary(size), len(keys), buffers)
+    found = _PC.dictionary_encode(array)
+    different: list[bytes] = found.dictionary.to_pylist()
+    indices: npt.NDArray[np.int32] = found.indices.to_numpy()
+    return different, indices
+
+
+def batch_of(columns: Mapping[str, Column], schema: pa.Schema) -> pa.RecordBatch:
+    """The columns as a batch of that schema."""
+    arrays = [columns[name] for name in schema.names]
+    made: pa.RecordBatch = _PA.RecordBatch.from_arrays(arrays, schema=schema)
+    return made
+
+
+def sorted_rows(batches: Sequence[pa.RecordBatch], order: Ints) -> pa.RecordBatch:
+    """The rows of all batches, taken in that order."""
+    taken = _PA.Table.from_batches(batches).take(_PA.array(order)).combine_chunks()
+    made: pa.RecordBatch = taken.to_batches()[0]
+    return made
+
+
+def sizes(batch: pa.RecordBatch, name: str) -> Ints:
+    """The octets of each value of a binary column; 0 for a null."""
+    found = _PC.fill_null(_PC.binary_length(batch.column(name)), 0).to_numpy()
+    return np.asarray(found, dtype=np.int64)
+
+
+def only(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """These fields of a schema, in this order."""
+    every: Any = schema
+    made: pa.Schema = _PA.schema([every.field(name) for name in names])
+    return made
+
+
+def types(schema: pa.Schema) -> dict[str, object]:
+    """The types of a schema's fields, by name."""
+    every: Any = schema
+    return {field.name: field.type for field in every}
+
+
+def content(batch: pa.RecordBatch, place: int, row: int) -> Any:
+    """A binary value as a file in memory, of which no copy is made; None for a null."""
+    every: Any = batch
+    value = every.column(place)[row]
+    return _PA.BufferReader(value.as_buffer()) if value.is_valid else None
+
+
+def _column(made: Any) -> Column:
+    column: Column = made
+    return column

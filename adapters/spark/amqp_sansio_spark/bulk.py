@@ -1,0 +1,241 @@
+"""Reads a capture in large pieces: plain records in bulk, odd ones by the parsers; the rows are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Final, Protocol
+
+from amqp_sansio.capture import CaptureDamage, Segment
+from amqp_sansio.capture.bulk import (
+    HEAD,
+    Output,
+    Parser,
+    may_begin_capture,
+    not_a_capture,
+    open_parser,
+)
+
+from .chain import PADDING, Run, walk
+from .headers import read_headers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from .headers import Segments
+    from .rows import Made
+
+_SLOW: Final = 64
+"""Octets that a parser is given at first when something odd comes."""
+_PLAIN: Final = 64
+"""So many records in a row, and the next odd one is taken for a single one again."""
+
+
+class Maker(Protocol):
+    """Makes rows of what was read; with `segments` false nobody wants those."""
+
+    segments: bool
+
+    def bulk(self, buf: bytearray, run: Run, segments: Segments, packet: int) -> Made | None:
+        """Rows of segments read in bulk."""
+        ...
+
+    def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
+        """Rows read one by one."""
+        ...
+
+    def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
+        """All of them, in order and in batches."""
+        ...
+
+
+class Counts:
+    """What was read."""
+
+    def __init__(self) -> None:
+        self.packets = 0
+        self.segments = 0
+        self.rows = 0
+        self.damages = 0
+        self.first_ns: int | None = None
+        self.last_ns: int | None = None
+
+    def times(self, first_ns: int, last_ns: int) -> None:
+        """Rows can have times in this range."""
+        self.first_ns = first_ns if self.first_ns is None else min(self.first_ns, first_ns)
+        self.last_ns = last_ns if self.last_ns is None else max(self.last_ns, last_ns)
+
+
+class BulkReader:
+    """Reads an uncompressed capture that comes piece by piece, from its beginning or from where `parser` stands.
+
+    The rows are those of `amqp_sansio.capture.read_segments`, in the same order; how the octets are cut makes no
+    difference. Besides a piece, nothing is kept but one unfinished record.
+
+    `plain` says that the record before `offset` is proven to end there by what precedes it alone: a reader of the
+    octets up to there comes to the same end.
+    """
+
+    def __init__(self, file: str, maker: Maker, parser: Parser | None = None) -> None:
+        self.parser = parser
+        self.counts = Counts()
+        self.plain = False
+        self._file = file
+        self._maker = maker
+        self._buf = bytearray(PADDING)
+        self._held = 0
+
+    @property
+    def offset(self) -> int:
+        """Where in the file the first octet is that isn't part of a record already read."""
+        return 0 if self.parser is None else self.parser.offset
+
+    @property
+    def begun(self) -> bool:
+        """Whether any octet has been given."""
+        return self.parser is not None or bool(self._held)
+
+    def feed(self, data: bytes) -> Iterator[pa.RecordBatch]:
+        """Take the next octets; run the iterator to its end.
+
+        Raises NotACapture when the file's first octets are neither pcap nor pcapng.
+        """
+        self.room(len(data))[:] = data
+        return self.filled(len(data))
+
+    def room(self, octets: int) -> memoryview:
+        """Where the next octets may be put, so many at most; say with `filled` how many there are."""
+        need = self._held + octets + PADDING
+        if len(self._buf) < need:
+            # One buffer serves for all pieces: fresh memory costs more than what is done with it.
+            self._buf = self._buf[: self._held] + bytearray(need - self._held)
+        return memoryview(self._buf)[self._held : self._held + octets]
+
+    def filled(self, octets: int) -> Iterator[pa.RecordBatch]:
+        """Read what was put there; as `feed`."""
+        end = self._held + octets
+        if self.parser is None:
+            self._held = end
+            head = bytes(self._buf[: min(end, HEAD)])
+            if end < HEAD:
+                if not may_begin_capture(head):
+                    raise not_a_capture(head, self._file)
+                return
+            self.parser = open_parser(head, self._file)
+        buf = self._buf
+        buf[end : end + PADDING] = bytes(PADDING)
+        pos = yield from self._records(self.parser, buf, end)
+        self._held = end - pos
+        buf[: self._held] = buf[pos:end]
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """The file ends: what is left, and what is missing.
+
+        Raises NotACapture when it ended before it could be told from other files.
+        """
+        rest = bytes(self._buf[: self._held])
+        self._held = 0
+        out: Output = []
+        if self.parser is None:
+            if not rest or not may_begin_capture(rest):
+                raise not_a_capture(rest, self._file)
+            text = f"the file ends after {len(rest)} octets, inside of its header"
+            out.append(CaptureDamage(self._file, 0, 0, 0, "truncated-file", text))
+        else:
+            rest = rest[self.parser.parse(rest, out, True) :]
+            self.parser.finish(rest, out)
+        yield from self._singles(out)
+
+    def refuse(self, kind: str, text: str) -> Iterator[pa.RecordBatch]:
+        """A damage of the whole file."""
+        yield from self._singles([CaptureDamage(self._file, 0, 0, 0, kind, text)])
+
+    def damage(self, kind: str, text: str) -> Iterator[pa.RecordBatch]:
+        """A damage at the present position."""
+        packet, ts_ns = (0, 0) if self.parser is None else (self.parser.packet, self.parser.ts_ns)
+        offset = self.offset + self._held
+        yield from self._singles([CaptureDamage(self._file, packet, ts_ns, offset, kind, text)])
+
+    def _records(
+        self, parser: Parser, buf: bytearray, end: int
+    ) -> Generator[pa.RecordBatch, None, int]:
+        pos = 0
+        step = _SLOW
+        self.plain = False
+        while True:
+            layout = parser.layout()
+            if layout is not None:
+                run = walk(buf, pos, end, layout)
+                if run.end > pos:
+                    yield from self._run(parser, buf, pos, run)
+                    pos = run.end
+                    self.plain = True
+                if not run.odd:
+                    return pos
+                if len(run.record) > _PLAIN:
+                    step = _SLOW
+            out: Output = []
+            packets = parser.packet
+            while True:
+                stop = min(end, pos + step)
+                done = parser.parse(bytes(buf[pos:stop]), out, True)
+                if done or stop == end:
+                    break
+                step *= 2
+            self.counts.packets += parser.packet - packets
+            yield from self._singles(out)
+            pos += done
+            if not done:
+                return pos
+            self.plain = False
+            # Where everything is odd, looking for plain records mustn't cost more than reading.
+            step *= 2
+
+    def _run(self, parser: Parser, buf: bytearray, pos: int, run: Run) -> Iterator[pa.RecordBatch]:
+        """Rows of plain records, which begin at `pos` in `buf`."""
+        base = parser.offset - pos
+        packet = parser.packet
+        count = len(run.record)
+        ts_ns = parser.ts_ns
+        if count:
+            ts_ns = int(run.ts_ns[-1])
+            self.counts.times(int(run.ts_ns.min()), int(run.ts_ns.max()))
+        found, odd = read_headers(buf, run)
+        made: list[Made] = []
+        for segments in found:
+            self.counts.segments += len(segments.packet)
+            if self._maker.segments:
+                rows = self._maker.bulk(buf, run, segments, packet)
+                if rows is not None:
+                    made.append(rows)
+        singles: list[tuple[int, Segment | CaptureDamage]] = []
+        for at in odd.tolist():
+            out: Output = []
+            where = (int(run.ts_ns[at]), packet + at, base + int(run.record[at]))
+            octets = bytes(buf[int(run.start[at]) : int(run.stop[at])])
+            wire, link = int(run.wire[at]), int(run.link[at])
+            parser.decode(octets, 0, len(octets), wire, link, where, out)
+            singles += [(at, row) for row in out]
+        made += self._single(singles)
+        parser.take(run.end - pos, count, ts_ns)
+        self.counts.packets += count
+        yield from self._batches(made)
+
+    def _singles(self, out: Output) -> Iterator[pa.RecordBatch]:
+        yield from self._batches(self._single(list(enumerate(out))))
+
+    def _single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
+        for _, row in rows:
+            self.counts.times(row.ts_ns, row.ts_ns)
+            if isinstance(row, Segment):
+                self.counts.segments += 1
+            else:
+                self.counts.damages += 1
+        return self._maker.single(rows) if rows else []
+
+    def _batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
+        if made:
+            for batch in self._maker.batches(made):
+                self.counts.rows += batch.num_rows
+                yield batch

@@ -1,0 +1,326 @@
+"""Pieces of captures: what one task reads of one file, where big files are cut, and how a piece is read."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from amqp_sansio.capture import CaptureDamage, NotACapture
+from amqp_sansio.capture.gz import MAGIC, Gunzip
+
+from .bulk import BulkReader, Counts
+from .files import CaptureFile, why_not_a_file
+from .problems import ProblemMaker, stop
+from .progress import report
+from .rows import RowMaker
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from amqp_sansio.capture import Segment
+    from amqp_sansio.capture.bulk import Parser
+
+    from .bulk import Maker
+    from .chain import Run
+    from .headers import Segments
+    from .options import Options
+    from .rows import Made
+    from .selection import Selection
+
+CHUNK: Final = 4 << 20
+"""Octets read at a time."""
+_MIN_CHUNK: Final = 1 << 18
+_MIN_STEP: Final = 256
+_GZIP_CHUNK: Final = 1 << 16
+OPENING: Final = 1 << 20
+"""To open a file costs about as much as to read so many octets."""
+
+
+class Input(Protocol):
+    """An open file."""
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """Read into a buffer and return how many octets were read; 0 at the end."""
+        ...
+
+    def seek(self, offset: int, /) -> int:
+        """Go on at an octet."""
+        ...
+
+    def close(self) -> None:
+        """Give the file back."""
+        ...
+
+
+class Piece(NamedTuple):
+    """A part of a file that begins and ends where records do; most files have only one."""
+
+    path: str
+    name: str
+    start: int
+    stop: int
+    """Where the piece ends; the last one ends where the file did when the read was planned."""
+    size: int
+    """The octets of the whole file, then."""
+    state: bytes = b""
+    """The pickled parser at `start`; empty at the file's beginning."""
+    number: int = 0
+    """From 0, in the file."""
+    of: int = 1
+    """How many pieces of the file are read."""
+
+    @property
+    def last(self) -> bool:
+        """Whether the file ends with it."""
+        return self.stop == self.size
+
+
+def whole(file: CaptureFile, size: int) -> Piece:
+    """A file as one piece."""
+    return Piece(file.path, file.name, 0, size, size)
+
+
+def split(file: CaptureFile, size: int, options: Options) -> list[Piece]:
+    """The pieces of a file that a read has to look at, each of about `options.split_octets` octets.
+
+    Every boundary is proven: the whole file is walked, record by record, from its beginning. A file that can't be read,
+    or begins like no capture, or is compressed, is one piece; its reader says what is wrong.
+    """
+    if size <= options.split_octets or why_not_a_file(file.path):
+        return [whole(file, size)]
+    try:
+        with open(file.path, "rb", buffering=0) as opened:
+            return _walk(opened, file, size, options)
+    except (OSError, NotACapture):
+        return [whole(file, size)]
+
+
+def tasks_of(pieces: Sequence[Piece], options: Options) -> list[tuple[Piece, ...]]:
+    """The pieces of each task, small ones together."""
+    tasks: list[list[Piece]] = []
+    room = 0
+    for piece in pieces:
+        size = piece.stop - piece.start + OPENING
+        if size > room:
+            tasks.append([])
+            room = options.task_octets
+        tasks[-1].append(piece)
+        room -= size
+    return [tuple(task) for task in tasks]
+
+
+def check_beginning(file: CaptureFile) -> None:
+    """Look at a file's beginning now, so that no task has to fail for it. Raises `CaptureProblem`."""
+    why = why_not_a_file(file.path)
+    if why:
+        stop(CaptureDamage(file.name, 0, 0, 0, "unreadable", why))
+    try:
+        with open(file.path, "rb", buffering=0) as opened:
+            head = opened.read(4096)
+    except OSError as error:
+        stop(CaptureDamage(file.name, 0, 0, 0, "unreadable", error.strerror or str(error)))
+    if not head:
+        stop(CaptureDamage(file.name, 0, 0, 0, "empty-file", "the file is empty"))
+    try:
+        reader = BulkReader(file.name, NothingMaker())
+        if head[:2] == MAGIC:
+            for inflated in Gunzip().feed(head):
+                _drain(reader.feed(inflated))
+        else:
+            _drain(reader.feed(head))
+    except NotACapture as error:
+        stop(CaptureDamage(file.name, 0, 0, 0, "not-a-capture", str(error)))
+
+
+def read_piece(
+    piece: Piece,
+    options: Options,
+    names: Sequence[str],
+    *,
+    opened: Input | None = None,
+    read: str = "",
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a piece, of the columns `names`; what can't be read of it is a row.
+
+    `opened` is the file where it can't be opened by its path, `read` the name of the query in the log. With the option
+    failFast, raises `CaptureProblem` for the first damage.
+    """
+    maker = make_rows(piece.name, options, names)
+    parser: Parser | None = pickle.loads(piece.state) if piece.state else None
+    reader = BulkReader(piece.name, maker, parser)
+    began = perf_counter()
+    done = False
+    try:
+        yield from _read(piece, reader, options, opened)
+        done = True
+    finally:
+        report(piece, reader, perf_counter() - began, read, done)
+
+
+def make_rows(file: str, options: Options, names: Sequence[str]) -> Maker:
+    """What makes the rows of a file."""
+    maker: Maker
+    if options.table == "problems":
+        maker = ProblemMaker(names, options.selection)
+    else:
+        maker = RowMaker(file, names, options.selection, options.batch_octets)
+    return _Strict(maker) if options.fail_fast else maker
+
+
+def _read(
+    piece: Piece, reader: BulkReader, options: Options, opened: Input | None
+) -> Iterator[pa.RecordBatch]:
+    try:
+        if opened is not None:
+            yield from _read_open(piece, reader, options, opened)
+            return
+        why = why_not_a_file(piece.path)
+        if why:
+            yield from reader.refuse("unreadable", why)
+            return
+        with open(piece.path, "rb", buffering=0) as local:
+            yield from _read_open(piece, reader, options, local)
+    except OSError as error:
+        yield from reader.damage("unreadable", error.strerror or str(error))
+    except NotACapture as error:
+        yield from reader.refuse("not-a-capture", str(error))
+
+
+def _read_open(
+    piece: Piece, reader: BulkReader, options: Options, opened: Input
+) -> Iterator[pa.RecordBatch]:
+    if piece.stop == 0:
+        yield from reader.refuse("empty-file", "the file is empty")
+        return
+    chunk = min(CHUNK, max(_MIN_CHUNK, options.batch_octets))
+    if piece.start:
+        opened.seek(piece.start)
+    else:
+        if _is_gzip(opened):
+            yield from _read_gzip(piece, reader, chunk, opened)
+            return
+    left = piece.stop - piece.start
+    while left and (count := opened.readinto(reader.room(min(chunk, left)))):
+        left -= count
+        yield from reader.filled(count)
+    if left:
+        text = f"the file had {piece.stop} octets when the read was planned, but {left} are gone"
+        yield from reader.damage("changed-file", text)
+    if piece.last:
+        yield from reader.finish()
+    elif reader.offset != piece.stop and not left:
+        text = f"a record ends at {reader.offset}, not at {piece.stop} as when the read was planned"
+        yield from reader.damage("changed-file", text)
+
+
+def _is_gzip(opened: Input) -> bool:
+    head = bytearray(len(MAGIC))
+    opened.readinto(head)
+    opened.seek(0)
+    return bytes(head) == MAGIC
+
+
+def _read_gzip(
+    piece: Piece, reader: BulkReader, chunk: int, opened: Input
+) -> Iterator[pa.RecordBatch]:
+    inflate = Gunzip()
+    left = piece.stop
+    packed = memoryview(bytearray(_GZIP_CHUNK))
+    parts: list[bytes] = []
+    size = 0
+    while left and (count := opened.readinto(packed[: min(_GZIP_CHUNK, left)])):
+        left -= count
+        for inflated in inflate.feed(bytes(packed[:count])):
+            parts.append(inflated)
+            size += len(inflated)
+            if size >= chunk:
+                yield from reader.feed(b"".join(parts))
+                parts, size = [], 0
+        if inflate.error:
+            break
+    if parts:
+        yield from reader.feed(b"".join(parts))
+    if inflate.error:
+        yield from reader.damage("bad-gzip", f"{inflate.error}; the rest is not read")
+    elif inflate.finish():
+        yield from reader.damage("truncated-file", inflate.finish())
+    if reader.begun or not (inflate.error or inflate.finish()):
+        yield from reader.finish()
+
+
+class NothingMaker:
+    """For walking only."""
+
+    segments = False
+
+    def bulk(self, buf: bytearray, run: Run, segments: Segments, packet: int) -> Made | None:
+        return None
+
+    def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
+        return []
+
+    def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
+        return iter(())
+
+
+class _Strict:
+    """Stops at the first damage."""
+
+    def __init__(self, maker: Maker) -> None:
+        self.segments = maker.segments
+        self._maker = maker
+
+    def bulk(self, buf: bytearray, run: Run, segments: Segments, packet: int) -> Made | None:
+        return self._maker.bulk(buf, run, segments, packet)
+
+    def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
+        for _, row in rows:
+            if isinstance(row, CaptureDamage):
+                stop(row)
+        return self._maker.single(rows)
+
+    def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
+        return self._maker.batches(made)
+
+
+def _drain(batches: Iterator[pa.RecordBatch]) -> None:
+    for _ in batches:
+        pass
+
+
+def _takes(selection: Selection, counts: Counts) -> bool:
+    first, last = counts.first_ns, counts.last_ns
+    return first is None or last is None or selection.takes_times(first, last)
+
+
+def _walk(opened: Input, file: CaptureFile, size: int, options: Options) -> list[Piece]:
+    reader = BulkReader(file.name, NothingMaker())
+    selection = options.selection
+    pieces: list[Piece] = []
+    start, state, number = 0, b"", 0
+    must = True
+    left = size
+    # Boundaries lie where what was read ends.
+    chunk = min(CHUNK, max(_MIN_STEP, options.split_octets // 8))
+    if _is_gzip(opened):
+        return [whole(file, size)]
+    while left and (count := opened.readinto(reader.room(min(chunk, left)))):
+        left -= count
+        _drain(reader.filled(count))
+        parser = reader.parser
+        if parser is None or not left or parser.offset - start < options.split_octets:
+            continue
+        if not reader.plain:
+            continue
+        if must or _takes(selection, reader.counts):
+            pieces.append(Piece(file.path, file.name, start, parser.offset, size, state, number))
+        start, state, number = parser.offset, pickle.dumps(parser), number + 1
+        # Fragments of earlier packets may be given up at any time, and have the time of those.
+        must = parser.waiting
+        reader.counts = Counts()
+        reader.counts.times(parser.ts_ns, parser.ts_ns)
+    if must or _takes(selection, reader.counts):
+        pieces.append(Piece(file.path, file.name, start, size, size, state, number))
+    return [piece._replace(of=len(pieces)) for piece in pieces]

@@ -1,0 +1,93 @@
+"""How far a read has come: a record for each piece of a file, in Spark's log of its Python workers."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from .bulk import BulkReader
+    from .pieces import Piece
+
+LOGGING: Final = "spark.sql.pyspark.worker.logging.enabled"
+"""The setting without which Spark keeps no log of its Python workers."""
+_NAME: Final = "amqp_sansio_spark.progress"
+_LOGGER: Final = logging.getLogger(_NAME)
+_LOGGER.setLevel(logging.INFO)
+_COUNTS: Final = ("octets", "packets", "segments", "rows", "problems")
+
+
+def progress(spark: SparkSession) -> DataFrame:
+    """What was read so far by this session, and what of it was left out: a row for each file of each read.
+
+    The columns: `read` (one planned query), `file`, `pieces` done `of` those planned, `octets` read of `size`,
+    `packets`, `segments` (packets with TCP), `other` (packets without: left out), `rows` made, `filtered` (segments
+    and problems that the options or filters left out), `problems`, and `seconds` that workers took. It can be asked
+    while a query runs, and shows the pieces that are done.
+
+    Spark keeps what it's made of only with `spark.sql.pyspark.worker.logging.enabled=true`, set before the query.
+    A piece that Spark reads again, because a worker died or a query runs twice, counts once. Raises ValueError without
+    that setting.
+    """
+    from pyspark.sql import functions as f
+
+    if str(spark.conf.get(LOGGING, "false")).lower() != "true":
+        raise ValueError(f"set {LOGGING}=true before you read: without it Spark keeps no record")
+    logs = spark.tvf.python_worker_logs().where(f.col("logger") == _NAME)
+
+    pieces = logs.select(
+        *[f.col("context")[name].alias(name) for name in ("read", "file")],
+        *[
+            f.col("context")[name].cast("bigint").alias(name)
+            for name in ("number", "of", "size", "done", *_COUNTS)
+        ],
+        f.col("context")["seconds"].cast("double").alias("seconds"),
+    )
+    once = pieces.groupBy("read", "file", "number", "of", "size").agg(
+        *[f.max(name).alias(name) for name in ("done", *_COUNTS, "seconds")]
+    )
+    files = once.groupBy("read", "file", "of", "size").agg(
+        *[f.sum(name).alias(name) for name in ("done", *_COUNTS, "seconds")]
+    )
+    return files.select(
+        "read",
+        "file",
+        f.col("done").alias("pieces"),
+        "of",
+        "octets",
+        "size",
+        "packets",
+        "segments",
+        (f.col("packets") - f.col("segments")).alias("other"),
+        "rows",
+        (f.col("segments") + f.col("problems") - f.col("rows")).alias("filtered"),
+        "problems",
+        f.round("seconds", 3).alias("seconds"),
+    )
+
+
+def report(piece: Piece, reader: BulkReader, seconds: float, read: str, done: bool) -> None:
+    """Log what was read of a piece."""
+    counts = reader.counts
+    octets = piece.stop - piece.start if done else max(0, reader.offset - piece.start)
+    context = {
+        "read": read,
+        "file": piece.name,
+        "number": str(piece.number),
+        "of": str(piece.of),
+        "size": str(piece.size),
+        "done": str(int(done)),
+        "octets": str(octets),
+        "packets": str(counts.packets),
+        "segments": str(counts.segments),
+        "rows": str(counts.rows),
+        "problems": str(counts.damages),
+        "seconds": f"{seconds:.6f}",
+    }
+    _LOGGER.info(
+        "%s: %d packets, %d segments, %d rows, %d problems in %d octets",
+        *(piece.name, counts.packets, counts.segments, counts.rows, counts.damages, octets),
+        extra={"context": context},
+    )

@@ -1,0 +1,158 @@
+"""`report`: the page about recorded connections, gathered by Spark's tasks and put together on the driver."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from amqp_sansio.capture import CaptureDamage, Segment
+from amqp_sansio.histories import HISTORY_COLUMNS
+from amqp_sansio.tables import FlowReplay, damage_row
+from amqp_sansio_report import Bounds, Diagram, Gather, diagrams
+from amqp_sansio_report import Report as Page
+from amqp_sansio_report.report import choose
+
+from .joining import histories
+from .segments import from_batch
+from .tables import Replay, default_partitions, replay
+from .worker import IN_OCTETS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_PICKLED = "pickled binary"
+_ARROW = pa.schema([("pickled", pa.binary())])
+_STEPS = ("what", "ts_ns", "connection", "seq", "queue", "since_publish_ns", "certainty")
+
+
+class Report(Page):
+    """A report: `html` is the page, `plot(name)` one of its charts as PNG; a notebook shows it as it is."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file of the driver's machine."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+
+def report(
+    of: Replay | DataFrame,
+    *,
+    connections: Sequence[str] = (),
+    bounds: Bounds | None = None,
+    join: bool = True,
+) -> Report:
+    """The report of a replay, or of segments that `amqp-capture` read. Runs at once.
+
+    Tasks replay connections and gather what the page says of them, each in bounded memory; the driver merges it, so
+    that the page is the same for any partitioning. `connections` are ids, or beginnings of ids, of those to draw as
+    sequence diagrams; by default those with the most to tell. For the diagrams the segments of their flows are read
+    again. With `join` messages are also joined across connections, for the times from publish to delivery: that is
+    another replay, unless the tables are cached.
+
+    Raises ValueError when no connection, or more than one, has such an id.
+    """
+    tables = of if isinstance(of, Replay) else replay(of, default_partitions(of))
+    bounds = bounds or Bounds()
+    empty = Gather(bounds, wanted=connections)
+    gather = _merged(tables.sorted_segments, _GatherTask(empty), empty)
+    if join and gather.messages:
+        steps = histories(tables.messages, tables.events).where("what = 'deliver'").select(*_STEPS)
+        gather.merge(_merged(steps, _StepsTask(Gather(bounds)), Gather(bounds)))
+    chosen, flows = choose(gather)
+    return Report(gather, _diagrams(tables.sorted_segments, chosen, flows, bounds))
+
+
+def _merged(rows: DataFrame, task: _GatherTask | _StepsTask, into: Gather) -> Gather:
+    """What the tasks gathered, added to `into`."""
+    for row in rows.mapInArrow(task, _PICKLED).toLocalIterator():
+        gathered: Gather = pickle.loads(row.pickled)
+        into.merge(gathered)
+    return into
+
+
+def _diagrams(
+    segments: DataFrame, chosen: Sequence[str], flows: Iterable[str], bounds: Bounds
+) -> list[Diagram]:
+    from pyspark.sql import functions as f
+
+    if not chosen:
+        return []
+    some = segments.where(f.col("flow").isin(*sorted(flows)))
+    found: dict[str, Diagram] = {}
+    for row in some.mapInArrow(_DiagramTask(tuple(chosen), bounds), _PICKLED).toLocalIterator():
+        drawn: list[Diagram] = pickle.loads(row.pickled)
+        found.update({diagram.connection: diagram for diagram in drawn})
+    return [found[connection] for connection in chosen if connection in found]
+
+
+class _GatherTask:
+    """For `mapInArrow`: sorted segments to one pickled `Gather`."""
+
+    def __init__(self, empty: Gather) -> None:
+        self._empty = pickle.dumps(empty)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gather: Gather = pickle.loads(self._empty)
+        current: str | None = None
+        flow_replay: FlowReplay | None = None
+        for batch in batches:
+            for flow, run in from_batch(batch, IN_OCTETS):
+                if flow != current:
+                    if flow_replay is not None:
+                        _add(flow_replay.finish(), current, gather)
+                    current = flow
+                    flow_replay = None if flow is None else FlowReplay(flow)
+                for row in run:
+                    if isinstance(row, CaptureDamage):
+                        gather.add(*damage_row(row))
+                    elif flow_replay is not None:
+                        gather.segment(row)
+                        _add(flow_replay.push(row), flow, gather)
+        if flow_replay is not None:
+            _add(flow_replay.finish(), current, gather)
+        yield _pickled(gather)
+
+
+class _StepsTask:
+    """For `mapInArrow`: steps of histories to one pickled `Gather`."""
+
+    def __init__(self, empty: Gather) -> None:
+        self._empty = pickle.dumps(empty)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gather: Gather = pickle.loads(self._empty)
+        for batch in batches:
+            for row in batch.to_pylist():
+                gather.add("histories", tuple(row.get(name) for name, _ in HISTORY_COLUMNS))
+        yield _pickled(gather)
+
+
+class _DiagramTask:
+    """For `mapInArrow`: sorted segments to pickled sequence diagrams."""
+
+    def __init__(self, chosen: tuple[str, ...], bounds: Bounds) -> None:
+        self.chosen = chosen
+        self.bounds = bounds
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def segments() -> Iterator[Segment]:
+            for batch in batches:
+                for _, run in from_batch(batch, IN_OCTETS):
+                    yield from (row for row in run if isinstance(row, Segment))
+
+        yield _pickled(diagrams(segments(), self.chosen, self.bounds))
+
+
+def _add(rows: Iterable[tuple[str, tuple[object, ...]]], flow: str | None, gather: Gather) -> None:
+    for table, row in rows:
+        gather.add(table, row, flow or "")
+
+
+def _pickled(value: object) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"pickled": [pickle.dumps(value)]}, schema=_ARROW)
+
+
+__all__ = ["Report", "report"]

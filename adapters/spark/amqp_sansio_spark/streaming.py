@@ -1,0 +1,134 @@
+"""`replay_stream`: the tables of connections that are still being captured, as streaming DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, get_args
+
+from amqp_sansio.tables import COLUMNS
+
+from .tables import BodyMode, columns_of, required, tables_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+
+
+def replay_stream(
+    segments: DataFrame, *, idle_seconds: int = 3600, body: BodyMode = "size"
+) -> StreamReplay:
+    """Replay the connections in a stream of segments that `readStream.format("amqp-capture")` reads.
+
+    The state of each flow (all connections of one 4-tuple) is kept in the state store, which has to be RocksDB:
+    `spark.sql.streaming.stateStore.providerClass`. The rows are those of `replay` on the same captures, whatever the
+    batches are, and after restarts and kills, as long as segments come in the order of their time from one batch to
+    the next. A segment that comes later than another one of its flow with a later time is a row of `violations`,
+    `capture/late-segment`, and counts for what it can still do.
+
+    A flow of which nothing came for `idle_seconds` of the captures' own time is given up: what is open comes out, as at
+    the end of a capture, and its state is dropped. What is later by so much isn't looked at; Spark counts it
+    (`numRowsDroppedByWatermark`). `body` is as for `replay`.
+
+    Raises ValueError for a wrong argument, for columns that are missing, for segments that are no stream, and for
+    another state store.
+    """
+    if not segments.isStreaming:
+        raise ValueError("segments are no stream: read them with spark.readStream, or call replay(segments)")
+    if idle_seconds < 1:
+        raise ValueError(f"idle_seconds is at least 1, not {idle_seconds}")
+    if body not in get_args(BodyMode):
+        raise ValueError(f"body is none, size or base64, not {body!r}")
+    required(segments)
+    provider = segments.sparkSession.conf.get(_PROVIDER, "")
+    if provider != _ROCKSDB:
+        raise ValueError(f"set {_PROVIDER} to {_ROCKSDB}: the state of connections needs it")
+    return StreamReplay(segments, idle_seconds, body)
+
+
+class StreamReplay:
+    """Four tables of the same connections, each a streaming DataFrame with a state of its own.
+
+    To write several of them at the cost of one, start `write(...)`, which has one state for all.
+
+    >>> segments = spark.readStream.format("amqp-capture").load("captures/")  # doctest: +SKIP
+    >>> query = replay_stream(segments).write("tables/", checkpoint="state/").start()  # doctest: +SKIP
+    """
+
+    def __init__(self, segments: DataFrame, idle_seconds: int, body: str) -> None:
+        self._segments = segments
+        self._idle_seconds = idle_seconds
+        self._body = body
+
+    @property
+    def connections(self) -> DataFrame:
+        """One row for each TCP connection that has ended, or was given up."""
+        return self._table("connections")
+
+    @property
+    def events(self) -> DataFrame:
+        """One row for each protocol unit on the wire; `fields` is a VARIANT."""
+        return self._table("events")
+
+    @property
+    def messages(self) -> DataFrame:
+        """One row for each message, once its outcome is known, or its connection has ended."""
+        return self._table("messages")
+
+    @property
+    def violations(self) -> DataFrame:
+        """One row for each rule that was broken and for each damage of a capture."""
+        return self._table("violations")
+
+    def write(self, path: str, *, checkpoint: str, available_now: bool = False) -> StreamingQuery:
+        """Start to write the four tables as Parquet below `path`, from one state; gives the running query.
+
+        Each batch is a folder `batch=N` in each table's folder, written again if the batch has to be, so that a kill at
+        any moment leaves no row twice and none out. `available_now`: take what is there, in several batches, and end.
+        """
+        rows = self._run(tuple(COLUMNS))
+        writer = rows.writeStream.foreachBatch(_batch_writer(path)).option("checkpointLocation", checkpoint)
+        return (writer.trigger(availableNow=True) if available_now else writer).start()
+
+    def _table(self, table: str) -> DataFrame:
+        return self._run((table,)).select(*columns_of(table, ""))
+
+    def _run(self, tables: tuple[str, ...]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        from .stream_worker import INPUT, StreamTask
+
+        rows = (
+            self._segments.withColumn("at", f.expr("timestamp_micros(ts_ns div 1000)"))
+            .withColumn("damage", f.to_json("damage"))
+            .withWatermark("at", f"{self._idle_seconds} seconds")
+            .select(*INPUT, "at")
+        )
+        task = StreamTask(tables, self._body, self._idle_seconds)
+        return rows.groupBy("flow").transformWithState(
+            statefulProcessor=task,
+            outputStructType=tables_schema(tables),
+            outputMode="append",
+            timeMode="EventTime",
+        )
+
+
+def _batch_writer(path: str) -> Callable[[DataFrame, int], None]:
+    def write(rows: DataFrame, batch: int) -> None:
+        # A property of the session that the batch runs in: readers merge no shredded columns.
+        rows.sparkSession.conf.set("spark.sql.variant.inferShreddingSchema", "false")
+        rows = rows.persist()
+        try:
+            for table in COLUMNS:
+                of_table = rows.where(f"{table} is not null").select(*columns_of(table, f"{table}."))
+                of_table.write.mode("overwrite").parquet(f"{path.rstrip('/')}/{table}/batch={batch}")
+        finally:
+            rows.unpersist()
+
+    return write
+
+
+__all__ = ["StreamReplay", "replay_stream"]

@@ -1,0 +1,119 @@
+"""`report`: one page in a file, and one line for what can't be done."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_replay import one_line, without_amqp
+from tests.report.making import Outline, rows_in, segments_in
+from tests.support.captures import named
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+MIXED = "o_mixed_4_protocols.pcap"
+
+
+def test_a_page_is_written(cli: Run, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = cli("report", named(MIXED), named("o091_pika_channel_errors.pcap"), "--output", page)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"amqp-sansio: 6 connections, 31 messages in {page}\n"
+    outline = Outline(page.read_text(encoding="utf-8"))
+    assert outline.tiles()["connections"] == "6"
+    assert "o091_pika_channel_errors.pcap, o_mixed_4_protocols.pcap" in outline.text()
+    assert len(outline.data()) == 6
+
+
+def test_input_is_given_as_for_replay(cli: Run, tmp_path: Path) -> None:
+    """Folders, patterns, standard input, in any order: the same page."""
+    page, folder = tmp_path / "report.html", tmp_path / "captures"
+    folder.mkdir()
+    shutil.copy(named(MIXED), folder)
+    texts: set[str] = set()
+    for given in ([folder], [f"{folder}/*.pcap"], [named(MIXED)]):
+        assert cli("report", *given, "--output", page).returncode == 0
+        texts.add(page.read_text())
+    assert len(texts) == 1
+    assert cli("report", "-", "--output", page, stdin=named(MIXED).read_bytes()).returncode == 0
+    assert page.read_text() == texts.pop().replace(MIXED, "stdin")
+
+
+def test_a_connection_is_chosen_and_its_units_are_bounded(cli: Run, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    ids = [row["connection"] for row in rows_in(segments_in([named(MIXED)]))["connections"]]
+    done = cli(
+        "report",
+        named(MIXED),
+        "--output",
+        page,
+        "--connection",
+        ids[1][:10],
+        "--connection",
+        ids[3],
+        "--frames",
+        "8",
+    )
+    assert done.returncode == 0, done.stderr
+    drawn = Outline(page.read_text()).data()
+    assert [one["id"] for one in drawn] == [ids[1], ids[3]]
+    assert all(8 <= len(one["units"]) <= 10 < one["total"] for one in drawn)
+    assert "no connection has an id that begins with 'zz'" in one_line(
+        cli("report", named(MIXED), "--output", page, "--connection", "zz")
+    )
+
+
+def test_what_cant_be_done_is_one_line(cli: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a capture")
+    page = tmp_path / "report.html"
+    assert "nowhere.pcap: no such file" in one_line(cli("report", "nowhere.pcap", "--output", page))
+    assert "begins with" in one_line(cli("report", notes, "--output", page))
+    assert f"{tmp_path}: is a folder" in one_line(cli("report", named(MIXED), "--output", tmp_path))
+    assert "there is no folder" in one_line(
+        cli("report", named(MIXED), "--output", tmp_path / "x" / "y.html")
+    )
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["x"],
+        ["x", "--output"],
+        ["x", "--output", "y.html", "--frames", "0"],
+        ["x", "--output", "y.html", "--frames", "many"],
+        ["x", "--output", "y.html", "--engine", "flink"],
+        ["-", "--output", "y.html", "--engine", "spark"],
+        ["--output", "y.html"],
+    ],
+)
+def test_wrong_usage_is_one_line(cli: Run, arguments: list[str]) -> None:
+    one_line(cli("report", *arguments))
+
+
+def test_a_capture_without_amqp_has_a_page_that_says_so(cli: Run, tmp_path: Path) -> None:
+    path, page = tmp_path / "web.pcap", tmp_path / "report.html"
+    path.write_bytes(without_amqp())
+    done = cli("report", path, "--output", page)
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[1] == f"amqp-sansio: no AMQP in {path}"
+    assert "1 connection without AMQP that could be recognised" in Outline(page.read_text()).text()
+
+
+@pytest.mark.spark
+def test_spark_makes_the_same_page(cli: Run, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    paths = [
+        named(MIXED),
+        named("o091_pika_nack_reject_requeue.pcap"),
+        named("o091d_exchange_gap.pcap"),
+    ]
+    local, spark = tmp_path / "local.html", tmp_path / "spark.html"
+    assert cli("report", *paths, "--output", local).returncode == 0
+    done = cli("report", *paths, "--output", spark, "--engine", "spark")
+    assert done.returncode == 0, done.stderr
+    assert spark.read_text() == local.read_text()

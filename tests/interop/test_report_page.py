@@ -1,0 +1,319 @@
+"""The report's page in a real browser: no errors, no requests, filters and clicks work, and it fits a phone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from amqp_sansio_report import Bounds
+from amqp_sansio_report.report import report_segments
+from tests.interop.brokers.process import BrokerError, apt_install
+from tests.report.making import segments_in
+from tests.support.captures import named
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+CAPTURES = (
+    "o091_pika_channel_errors.pcap",
+    "o091_pika_connection_errors.pcap",
+    "o091_pika_nack_reject_requeue.pcap",
+    "o091_pika_blocked.pcap",
+    "o_mixed_4_protocols.pcap",
+    "o010_messaging_errors.pcap",
+    "o10_proton_rabbit_errors.pcap",
+)
+WIDE, NARROW = (1400, 900), (390, 844)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's program, installed when it's missing."""
+    for name in PROGRAMS:
+        if (found := shutil.which(name)) is not None:
+            return found
+    try:
+        apt_install("chromium", "fonts-dejavu-core")
+    except BrokerError as error:
+        pytest.skip(str(error))
+    found = shutil.which("chromium")
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """A headless browser for the run."""
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the group dev")
+    with api.sync_playwright() as playwright:
+        # As root there is no sandbox; it opens pages of our own only.
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on captures of every version, with errors."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    segments = segments_in([named(name) for name in CAPTURES])
+    path.write_text(report_segments(segments, Bounds(diagrams=40)).html, encoding="utf-8")
+    return path
+
+
+@dataclass
+class Seen:
+    """What a page did besides showing itself."""
+
+    requests: list[str] = field(default_factory=list[str])
+    complaints: list[str] = field(default_factory=list[str])
+
+
+@contextmanager
+def opened(
+    browser: Browser,
+    path: Path,
+    size: tuple[int, int] = WIDE,
+    scheme: Literal["light", "dark"] = "light",
+    fragment: str = "",
+) -> Generator[Page]:
+    """The page in a window of that size; fails when it asked for anything, or complained."""
+    seen = Seen()
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=scheme,
+        has_touch=size == NARROW,
+    )
+    page = context.new_page()
+
+    def complain(message: ConsoleMessage) -> None:
+        seen.complaints.append(f"{message.type}: {message.text}")
+
+    page.on("console", complain)
+    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    page.on("request", lambda request: seen.requests.append(request.url))
+    url = path.as_uri() + fragment
+    page.goto(url)
+    try:
+        yield page
+    finally:
+        context.close()
+    assert seen.complaints == []
+    assert [request.partition("#")[0] for request in seen.requests] == [path.as_uri()]
+
+
+def point(page: Page, place: str, x: float | None = None) -> None:
+    """Point at the first such mark, once it's in sight: scrolling hides tips."""
+    mark = page.locator(place).first
+    mark.scroll_into_view_if_needed()
+    page.wait_for_timeout(200)
+    mark.hover(position=None if x is None else {"x": x, "y": 60})
+
+
+def rows(page: Page) -> list[str]:
+    """The lines of the sequence diagram, as a person sees them."""
+    return page.locator("#seq-units li.unit").all_inner_texts()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_it_opens_without_errors_and_fits(
+    browser: Browser, page_file: Path, size: tuple[int, int], scheme: Literal["light", "dark"]
+) -> None:
+    with opened(browser, page_file, size, scheme) as page:
+        assert page.locator("#seq-app").is_visible()
+        for summary in page.locator("summary").all():
+            summary.click()
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width == size[0]
+        wider = page.evaluate(
+            """[...document.querySelectorAll('main *')].filter((one) => {
+              const box = one.getBoundingClientRect();
+              return box.right > innerWidth + 1 && !one.closest('.table, pre, svg');
+            }).map((one) => one.tagName + '.' + one.className)"""
+        )
+        assert wider == []
+        shades = page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+        )
+        light = [sum(int(part) for part in shade[4:-1].split(",")) / 3 for shade in shades]
+        assert (
+            (light[0] > 200 > 100 > light[1])
+            if scheme == "light"
+            else (light[0] < 60 < 200 < light[1])
+        )
+
+
+def test_every_text_stands_out_from_its_ground(browser: Browser, page_file: Path) -> None:
+    """WCAG's contrast of small texts, 4.5 to 1, in light and dark."""
+    script = """() => {
+      const shade = (colour) => {
+        const parts = colour.match(/[\\d.]+/g).map(Number);
+        const [r, g, b] = parts.map((part) => {
+          const share = part / 255;
+          return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        });
+        return [0.2126 * r + 0.7152 * g + 0.0722 * b, parts.length > 3 ? parts[3] : 1];
+      };
+      const ground = (one) => {
+        for (; one; one = one.parentElement) {
+          const [light, alpha] = shade(getComputedStyle(one).backgroundColor);
+          if (alpha > 0.5) return light;
+        }
+        return 1;
+      };
+      const poor = new Set();
+      for (const one of document.querySelectorAll('main *, nav *')) {
+        const words = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+        if (!words || !one.checkVisibility() || one.closest('svg')) continue;
+        const [a, b] = [shade(getComputedStyle(one).color)[0], ground(one)].sort((x, y) => y - x);
+        const contrast = (a + 0.05) / (b + 0.05);
+        if (contrast < 4.5) poor.add(one.tagName + '.' + one.className + ' ' + contrast.toFixed(2));
+      }
+      return [...poor];
+    }"""
+    for scheme in ("light", "dark"):
+        with opened(browser, page_file, scheme=scheme) as page:
+            assert page.evaluate(script) == [], scheme
+
+
+def test_the_diagram_is_filtered_by_channel_unit_sender_and_text(
+    browser: Browser, page_file: Path
+) -> None:
+    with opened(browser, page_file) as page:
+        option = page.locator("#seq-connection option", has_text="47 units").first
+        page.select_option("#seq-connection", option.get_attribute("value"))
+        assert len(rows(page)) == 47
+        assert page.inner_text("#seq-count") == "47 of 47 units"
+        page.select_option("#seq-channel", "2")
+        on_channel = rows(page)
+        assert 20 < len(on_channel) < 47 and all("ch 2" in row for row in on_channel)
+        page.select_option("#seq-event", "channel.close")
+        assert len(rows(page)) == 5
+        page.fill("#seq-text", "unknown delivery tag")
+        (row,) = rows(page)
+        assert "406" in row
+        page.fill("#seq-text", "unknown banana")
+        assert rows(page) == []
+        page.fill("#seq-text", "")
+        page.select_option("#seq-event", "")
+        page.select_option("#seq-channel", "")
+        page.select_option("#seq-sender", "1")
+        assert all(row for row in rows(page)) and len(rows(page)) < 47
+        assert page.locator("#seq-units li.unit:not(.from-server)").count() == 0
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_click_shows_fields_and_octets(
+    browser: Browser, page_file: Path, size: tuple[int, int]
+) -> None:
+    with opened(browser, page_file, size) as page:
+        option = page.locator("#seq-connection option", has_text="47 units").first
+        page.select_option("#seq-connection", option.get_attribute("value"))
+        line = page.locator("#seq-units li.unit button", has_text="basic.ack")
+        line.click()
+        assert line.get_attribute("aria-expanded") == "true"
+        detail = page.locator("#seq-detail")
+        told = detail.inner_text()
+        assert "#23 basic.ack" in told and "client → server · channel 2 · 21 octets" in told
+        assert "delivery_tag\n99" in told
+        assert "0-9-1/basic.ack/unknown-tag" in told
+        octets = detail.locator("pre").inner_text().replace(" ", "")
+        assert "01000200" in octets and "3c0050" in octets.replace("\n", "")
+        assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+        # A rule leads to its line in the table of violations.
+        detail.get_by_text("0-9-1/basic.ack/unknown-tag").click()
+        assert page.url.endswith("#rule-0-9-1/basic.ack/unknown-tag")
+        line.click()
+        assert not detail.is_visible()
+        page.locator("#seq-units li.unit button", has_text="basic.publish").focus()
+        page.keyboard.press("Enter")
+        assert [title.partition(" · ")[0] for title in detail.locator("h5").all_inner_texts()] == [
+            *("Fields", "method", "content header", "content body"),
+        ]
+        assert "exchange\nno.such.exchange" in detail.inner_text()
+
+
+def test_an_answer_leads_to_its_request(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as page:
+        option = page.locator("#seq-connection option", has_text="47 units").first
+        page.select_option("#seq-connection", option.get_attribute("value"))
+        page.locator("#seq-units li.unit button", has_text="queue.declare-ok").first.click()
+        page.locator("#seq-detail a", has_text="queue.declare").click()
+        assert "#14 queue.declare\n" in page.locator("#seq-detail").inner_text()
+        assert "answered by #15 queue.declare-ok" in page.locator("#seq-detail").inner_text()
+
+
+def test_links_of_the_page_open_the_connection_and_the_unit(
+    browser: Browser, page_file: Path
+) -> None:
+    with opened(browser, page_file) as page:
+        link = page.locator("#violations a.conn").first
+        target = link.get_attribute("href")
+        assert target is not None
+        page.fill("#seq-text", "no such text")
+        link.click()
+        assert page.locator("#seq-detail").is_visible()
+        shown = page.locator("#seq-detail").inner_text()
+        assert f"#{target.rpartition('/')[2]} " in shown
+    with opened(browser, page_file, fragment=target) as page:
+        assert page.locator("#seq-detail").inner_text() == shown
+
+
+def test_a_click_on_a_life_opens_its_connection(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as page:
+        row = page.locator(".gantt .row.link").last
+        name = row.get_attribute("data-connection")
+        row.locator(".track").click()
+        assert page.url.endswith(f"#seq-{name}")
+        assert page.locator("#seq-connection option:checked").inner_text().endswith(str(name)[:8])
+
+
+def test_charts_tell_their_values(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as page:
+        point(page, "#chart-messages .plot", 3)
+        tip = page.locator("#tip")
+        assert tip.is_visible()
+        lines = tip.inner_text().splitlines()
+        assert lines[0].endswith(" UTC") and any(line.startswith("publish: ") for line in lines)
+        point(page, "#chart-latency .bar")
+        assert " of " in tip.inner_text()
+        point(page, "#chart-latency-publish .cell")
+        assert tip.inner_text().splitlines()[2].endswith(" times")
+        point(page, ".gantt .life")
+        assert "UTC" in tip.inner_text()
+
+
+def test_in_a_notebook_links_stay_in_the_frame(browser: Browser, tmp_path: Path) -> None:
+    """A notebook puts what an object shows into a document of its own, here one with another title."""
+    report = report_segments(segments_in([named("o091_pika_channel_errors.pcap")]))
+    path = tmp_path / "notebook.html"
+    shown = report._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    path.write_text(f"<!DOCTYPE html><title>notebook</title><body>{shown}", encoding="utf-8")
+    with opened(browser, path) as page:
+        frame = page.frame_locator("iframe")
+        frame.locator("nav a", has_text="Violations").click()
+        frame.locator("#violations a.conn").first.click()
+        assert "#23 basic.ack" in frame.locator("#seq-detail").inner_text()
+        frame.locator(".gantt .row.link .track").first.click()
+        assert frame.locator("#seq-units li.unit").count() == 47
+        assert page.title() == "notebook"
+
+
+def test_without_scripts_all_but_the_diagrams_is_there(browser: Browser, page_file: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    assert page.locator("noscript p").is_visible()
+    assert not page.locator("#seq-app").is_visible()
+    assert page.locator("#chart-messages svg path").count() > 1
+    context.close()

@@ -1,0 +1,129 @@
+"""The worked queries answer their questions, on recorded traffic and on small tables whose answer is plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.captures import named
+from tools.docs import queries as page
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+NAMES = (
+    "o091_pika_nack_reject_requeue",
+    "o091_pika_channel_errors",
+    "o091_pyamqp_mandatory_return",
+    "o091_concurrent_4_clients",
+    "o10_proton_proton_dynamic_rpc",
+)
+SECOND = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: SparkSession) -> Iterator[None]:
+    """Views of captures."""
+    from amqp_sansio_spark import register, replay
+
+    register(spark)
+    paths = [str(named(f"{name}.pcap")) for name in NAMES]
+    tables = replay(spark.read.format("amqp-capture").load(paths), 4).cache()
+    register(spark, tables)
+    yield
+    tables.unpersist()
+
+
+def ask(spark: SparkSession, name: str) -> list[dict[str, Any]]:
+    from amqp_sansio_spark import QUERIES
+
+    return [row.asDict() for row in spark.sql(QUERIES[name].sql).collect()]
+
+
+def test_the_page_is_that_of_the_queries() -> None:
+    assert page.main(["--check"]) == 0
+
+
+def test_a_prefix_that_is_no_name(spark: SparkSession, recorded: None) -> None:
+    from amqp_sansio_spark import register, replay
+
+    tables = replay(spark.read.format("amqp-capture").load(str(named("o091_pika_channel_errors.pcap"))))
+    with pytest.raises(ValueError, match="can't begin with"):
+        register(spark, tables, prefix="my-")
+    register(spark, tables, prefix="mine_")
+    assert spark.sql("select count(*) as n from mine_connections").first()["n"] == 2  # type: ignore[index]
+
+
+def test_channel_closes(spark: SparkSession, recorded: None) -> None:
+    found = {row["code"]: row["closes"] for row in ask(spark, "channel_closes")}
+    assert found == {403: 2, 404: 2, 405: 1, 406: 2}
+
+
+def test_slowest_consumers(spark: SparkSession, recorded: None) -> None:
+    found = ask(spark, "slowest_consumers")
+    assert found == sorted(found, key=lambda row: (-row["p99_ms"], -row["settled"]))
+    assert {"rabbitmq-c", "py-amqp", "Pika Python Client Library"} <= {row["client_product"] for row in found}
+    assert all([0 < row["p50_ms"] <= row["p99_ms"] <= row["max_ms"] for row in found])
+
+
+def test_unroutable(spark: SparkSession, recorded: None) -> None:
+    found = [(row["routing_key"], row["text"], row["publishes"]) for row in ask(spark, "unroutable")]
+    assert found == [("nowhere.1", "NO_ROUTE", 1), ("nowhere.2", "NO_ROUTE", 1)]
+
+
+def test_prefetch_starvation(spark: SparkSession, recorded: None) -> None:
+    [row] = ask(spark, "prefetch_starvation")
+    assert (row["client_product"], row["prefetch"], row["times"]) == ("rabbitmq-c", 2, 1)
+    assert row["full_ms"] > 0
+
+
+def test_redelivery_storms(spark: SparkSession, recorded: None) -> None:
+    assert [row["redeliveries"] for row in ask(spark, "redelivery_storms")] == [2, 1]
+
+
+def test_churn(spark: SparkSession, recorded: None) -> None:
+    first = ask(spark, "churn")[0]
+    assert (first["host"], first["client_product"], first["connections"]) == ("127.0.0.1", "rabbitmq-c", 7)
+    assert first["channels_each"] == 1.0
+
+
+def test_never_delivered(spark: SparkSession, recorded: None) -> None:
+    found = {row["routing_key"]: row["answer"] for row in ask(spark, "never_delivered") if row["exchange"] is not None}
+    assert found.items() >= {"nowhere.1": "returned", "nowhere.2": "returned", "k": None}.items()
+
+
+def test_credit_stalls(spark: SparkSession, recorded: None) -> None:
+    # The client grants one at a time: after each of the three replies it gives credit again at once.
+    [row] = [row for row in ask(spark, "credit_stalls") if row["never_granted"] == 0]
+    assert row["stalls"] == 3
+    assert row["waited_ms"] > 0
+
+
+def test_unacked(spark: SparkSession) -> None:
+    spark.sql(
+        "select * from values ('c', 'host:1', 'pika', 'guest') as t(connection, client, client_product, user)"
+    ).createOrReplaceTempView("amqp_connections")
+    spark.sql(
+        "select * from values ('c', 'jobs', 'tag', 2000000L), ('c', 'jobs', 'tag', 1000000L) as "
+        "t(connection, queue, consumer_tag, ts_ns)"
+    ).createOrReplaceTempView("amqp_unacked")
+    [row] = ask(spark, "unacked")
+    assert (row["client"], row["queue"], row["held"]) == ("host:1", "jobs", 2)
+    assert row["oldest"].microsecond == 1000
+
+
+def test_heartbeat_gaps(spark: SparkSession) -> None:
+    spark.sql(
+        "select * from values ('c', 'host:1', 'pika', 2L, 'transport', 'reset') as "
+        "t(connection, client, client_product, heartbeat, closed_by, ended_by)"
+    ).createOrReplaceTempView("amqp_connections")
+    times = [0, 1, 2, 7, 8]
+    rows = ", ".join([f"('c', 'client', {seq}, {at * SECOND}L)" for seq, at in enumerate(times)])
+    events = spark.sql(f"select * from values {rows} as t(connection, sender, seq, ts_ns)")
+    events.createOrReplaceTempView("amqp_events")
+    [row] = ask(spark, "heartbeat_gaps")
+    assert (row["sender"], row["heartbeat_s"], float(row["longest_s"])) == ("client", 2, 5.0)

@@ -1,0 +1,51 @@
+"""docs/queries.md: the worked queries, as the package has them."""
+
+from __future__ import annotations
+
+import sys
+
+from amqp_sansio_spark.queries import QUERIES
+from amqp_sansio_spark.views import PREFIX, VIEWS
+from tools.docs.pages import run
+
+HEAD = """# Queries
+
+Written by `python -m tools.docs.queries`; a test runs each query and compares the two.
+
+```python
+from amqp_sansio_spark import QUERIES, register, replay
+
+register(spark)
+tables = replay(spark.read.format("amqp-capture").load("captures/")).cache()
+register(spark, tables)
+spark.sql("select protocol, count(*) from amqp_connections group by all").show()
+spark.sql(QUERIES["unacked"].sql).show()
+```
+
+The views are lazy, and belong to the session. With `cache()` one pass over the capture serves all queries.
+
+| view | what is in it |
+|---|---|
+"""
+
+TAIL = """
+Columns: [tables.md](tables.md), [histories.md](histories.md). `fields` of `amqp_events` is a VARIANT.
+"""
+
+
+def page() -> str:
+    """The text of docs/queries.md."""
+    views = "".join([f"| `{PREFIX}{name}` | {text} |\n" for name, text in VIEWS.items()])
+    queries = "".join(
+        [f'\n## {query.question}\n\n`QUERIES["{name}"]`\n\n```sql{query.sql}```\n' for name, query in QUERIES.items()]
+    )
+    return HEAD + views + TAIL + queries
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check docs/queries.md; the exit status."""
+    return run("queries.md", page, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
