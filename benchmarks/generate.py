@@ -75,7 +75,7 @@ def generate(
     templates = [each for version in versions for size in sizes for each in record(version, size, messages)]
     streams = [_connections(templates, int(octets * (1 - hot)), faults, rng)]
     if hot:
-        streams.append(_hot(record("0-9-1", max(sizes), messages)[0], int(octets * hot)))
+        streams.append(_in_turn(_hot(record("0-9-1", max(sizes), messages)[0], int(octets * hot))))
     folder.mkdir(parents=True, exist_ok=True)
     names = [folder / ("traffic.pcap" if files == 1 else f"traffic.pcap{number}") for number in range(files)]
     rotated = octets // files
@@ -105,7 +105,7 @@ def _connections(templates: list[Template], octets: int, faults: float, rng: ran
     heads: list[tuple[int, int, Packet, Iterator[Packet]]] = []
     while heads or following is not None:
         while following is not None and (not heads or following.start_ns <= heads[0][0]):
-            packets = _faulty(_packets(following), following.fault, random.Random(following.number))
+            packets = _faulty(_in_turn(_packets(following)), following.fault, random.Random(following.number))
             first = next(packets, None)
             if first is not None:
                 heapq.heappush(heads, (first.ts_ns, following.number, first, packets))
@@ -228,6 +228,14 @@ def _packets(plan: Plan) -> Iterator[Packet]:
         yield from half.send(memoryview(sides[chunk.from_client])[chunk.start : chunk.stop], other, at_ns)
     if plan.fault != "silent":
         yield from _closing(client, server, at_ns + 1000)
+
+
+def _in_turn(packets: Iterable[Packet]) -> Iterator[Packet]:
+    """The packets of a connection, each later than the one before."""
+    last = 0
+    for packet in packets:
+        last = max(packet.ts_ns, last + 1)
+        yield packet._replace(ts_ns=last)
 
 
 def _faulty(packets: Iterable[Packet], fault: str | None, rng: random.Random) -> Iterator[Packet]:

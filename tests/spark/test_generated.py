@@ -1,0 +1,109 @@
+"""Generated traffic of all versions with faults: one set of rows, however it's cut, shuffled, streamed or read hot."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amqp_sansio.tables import COLUMNS
+from benchmarks.generate import Half, generate
+from tests.support.tables import Rows, collect, digest, local_rows, normal, segments_of, spark_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+SECOND = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("generated")
+    versions = ("0-8", "0-9-1", "0-10", "1.0")
+    generate(folder, 1_500_000, versions=versions, sizes=(64, 2000), messages=60, files=3, faults=0.5, hot=0.2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(traffic: Path) -> Rows:
+    return local_rows(segments_of(sorted(traffic.iterdir())))
+
+
+def test_the_traffic_has_all_that_is_promised(expected: Rows) -> None:
+    text = "\n".join(expected["connections"])
+    assert all([f'"{version}"' in text for version in ("0-8", "0-9-1", "0-10", "1.0")])
+    assert len(expected["messages"]) > 1000
+    assert expected["violations"]
+
+
+def test_faults_are_chosen_by_the_seed(tmp_path: Path) -> None:
+    def size(seed: int, faults: float) -> int:
+        arguments = {"sizes": (64,), "messages": 20, "faults": faults, "seed": seed}
+        [path] = generate(tmp_path / f"{seed}-{faults}", 300_000, versions=("0-8",), **arguments)  # type: ignore[arg-type]
+        return len(local_rows(segments_of([path]))["violations"])
+
+    assert size(3, 0.0) == 0
+    assert size(3, 1.0) > 0
+
+
+def test_pieces_partitions_and_hot_flows(spark: SparkSession, traffic: Path, expected: Rows) -> None:
+    from amqp_sansio_spark import register, replay, replay_files
+
+    register(spark)
+    wanted = digest(expected)
+    for partitions, options in ((1, {}), (5, {"splitBytes": "100k", "maxBytesPerTask": "1"})):
+        segments = spark.read.format("amqp-capture").options(**options).load(str(traffic))
+        tables = replay(segments, partitions).cache()
+        assert digest(spark_rows(tables)) == wanted
+        tables.unpersist()
+    hot = replay_files(spark, str(traffic), hot_octets=200_000, partitions=3).cache()
+    assert digest(spark_rows(hot)) == wanted
+    hot.unpersist()
+
+
+def test_a_stream_of_the_files(spark: SparkSession, traffic: Path, expected: Rows, tmp_path: Path) -> None:
+    from amqp_sansio_spark import register, replay_stream
+
+    register(spark)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    spark.conf.set(PROVIDER, ROCKSDB)
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+    def run() -> None:
+        segments = spark.readStream.format("amqp-capture").option("maxFilesPerTrigger", 1).load(str(folder))
+        stream = replay_stream(segments, idle_seconds=3600)
+        query = stream.write(str(tmp_path / "out"), checkpoint=str(tmp_path / "state"), available_now=True)
+        query.awaitTermination()
+
+    try:
+        for path in sorted(traffic.iterdir())[:2]:
+            (folder / path.name).write_bytes(path.read_bytes())
+        run()
+        for path in sorted(traffic.iterdir())[2:]:
+            (folder / path.name).write_bytes(path.read_bytes())
+        for number in (1, 2):
+            (folder / f"zz{number}.pcap").write_bytes(much_later(traffic, number))
+        run()
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "4")
+        spark.conf.unset(PROVIDER)
+    found: Rows = {}
+    for table, columns in COLUMNS.items():
+        frame = spark.read.parquet(str(tmp_path / "out" / table))
+        found[table] = normal(table, collect(frame.select(*[name for name, _ in columns])))
+    assert found == expected
+
+
+def much_later(traffic: Path, number: int) -> bytes:
+    """A capture of one packet, hours behind all others, so that what is open is given up."""
+    last = sorted(traffic.iterdir())[-1].read_bytes()
+    seconds = struct.unpack_from("<I", last, 24)[0] + 3 * 3600 + number
+    one, other = Half(1, 1, 2, 2, number), Half(2, 2, 1, 1, 1)
+    packet = one.packet(other, 16, b"", seconds * SECOND)
+    return last[:24] + struct.pack("<IIII", seconds, 0, len(packet.octets), len(packet.octets)) + packet.octets
