@@ -19,5 +19,11 @@ def test_spark(
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
     (code,) = [text for text in blocks if "amqp-capture" in text]
     here = code.replace("captures/*.pcapng", f"{carried_captures}/o091_pika_*.pcapng")
-    exec(compile(here, "README.md", "exec"), {"__name__": "readme"})
+    namespace = {"__name__": "readme"}
+    exec(compile(here, "README.md", "exec"), namespace)
     assert "routing_key" in capsys.readouterr().out
+    (further,) = [text for text in blocks if "histories(" in text]
+    exec(compile(further, "README.md", "exec"), namespace)
+    shown = capsys.readouterr().out
+    assert "p99_ms" in shown
+    assert "oldest" in shown
