@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
@@ -41,7 +43,13 @@ def short_strings(max_octets: int = 255) -> st.SearchStrategy[str]:
 
 def table_values(dialect: AnyDialect) -> st.SearchStrategy[Any]:
     """Values that a field of a table may have in a dialect, tables and lists among them."""
-    rules = dialect_of(dialect).tables
+    return _table_values(dialect_of(dialect))
+
+
+# A strategy is a constant; making one, and what Hypothesis finds out about it first, costs more than a draw.
+@cache
+def _table_values(dialect: Dialect) -> st.SearchStrategy[Any]:
+    rules = dialect.tables
     bits = 63 if rules.wide else 31
     some: list[st.SearchStrategy[Any]] = [
         st.text(max_size=20),
@@ -96,6 +104,11 @@ def field_values(kind: str, dialect: AnyDialect) -> st.SearchStrategy[Any]:
 
 def records(kind: type[Any], dialect: AnyDialect) -> st.SearchStrategy[Any]:
     """Records of one method, with any arguments that it can carry."""
+    return _records(cast("Hashable", kind), dialect_of(dialect))
+
+
+@cache
+def _records(kind: type[Any], dialect: Dialect) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{name: field_values(wire, dialect) for name, wire in kind.FIELDS})
 
 
@@ -112,6 +125,11 @@ def methods(dialect: AnyDialect, sent_by: Side | None) -> st.SearchStrategy[Any]
 
 def properties(dialect: AnyDialect, kind: type[Any]) -> st.SearchStrategy[Any]:
     """Properties of one class of content, any of them absent."""
+    return _properties(dialect_of(dialect), cast("Hashable", kind))
+
+
+@cache
+def _properties(dialect: Dialect, kind: type[Any]) -> st.SearchStrategy[Any]:
     return st.builds(
         kind, **{name: st.none() | field_values(wire, dialect) for name, wire in kind.FIELDS}
     )

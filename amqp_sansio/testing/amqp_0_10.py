@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from functools import cache
 from typing import Any, cast
 
 from hypothesis import strategies as st
@@ -67,6 +69,12 @@ def values() -> st.SearchStrategy[Any]:
 
     >>> value = values()  # None, True, 5, "text", b"octets", Datetime(1700000000), {"key": [1, 2]}...
     """
+    return _values()
+
+
+# A strategy is a constant; making one, and what Hypothesis finds out about it first, costs more than a draw.
+@cache
+def _values() -> st.SearchStrategy[Any]:
     leaves = st.one_of(
         st.none(),
         st.booleans(),
@@ -178,6 +186,11 @@ def records(kind: type[Any]) -> st.SearchStrategy[Any]:
     >>> from amqp_sansio.amqp_0_10 import QueueDeclare
     >>> declarations = records(QueueDeclare)
     """
+    return _records(cast("Hashable", kind))
+
+
+@cache
+def _records(kind: type[Any]) -> st.SearchStrategy[Any]:
     # Without packing flags nothing can be left out.
     always = kind.REQUIRED if not kind.PACK else kind.MANDATORY
     arguments: dict[str, st.SearchStrategy[Any]] = {}

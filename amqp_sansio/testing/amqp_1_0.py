@@ -10,9 +10,10 @@ Values come as the classes that they decode to (`UInt(5)`, `Symbol("x")`, `Map`)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, cast
 
 from hypothesis import strategies as st
@@ -142,6 +143,12 @@ def values() -> st.SearchStrategy[Any]:
 
     >>> value = values()  # Described(Symbol("x:y"), [1, Map({"a": Array([1, 2])})])...
     """
+    return _values()
+
+
+# A strategy is a constant; making one, and what Hypothesis finds out about it first, costs more than a draw.
+@cache
+def _values() -> st.SearchStrategy[Any]:
     return st.recursive(_scalars | _opaque, _compound, max_leaves=_LEAVES)
 
 
@@ -283,6 +290,11 @@ def records(kind: type[Any]) -> st.SearchStrategy[Any]:
     >>> from amqp_sansio.amqp_1_0 import Attach
     >>> attaches = records(Attach)
     """
+    return _records(cast("Hashable", kind))
+
+
+@cache
+def _records(kind: type[Any]) -> st.SearchStrategy[Any]:
     arguments: dict[str, st.SearchStrategy[Any]] = {}
     for name, of, default, mandatory, multiple in kind.WIRE:
         one = field_values(of)

@@ -1,7 +1,8 @@
 """Real brokers as fixtures: one of each kind for the run; those that the collected tests name start together.
 
-INTEROP_SKIP names the brokers to do without (`rabbitmq`, `brokerj`, `proton`, `rhea`, `embedded`); the last line of the
-run says what was left out.
+So do the test suites of other clients, each with a broker of its own, whose reports are fixtures too: they wait more
+than they work. INTEROP_SKIP names what to do without (`rabbitmq`, `brokerj`, `proton`, `rhea`, `embedded`,
+`py_amqp_suite`, `kombu_suite`, `amqplib_suite`); the last line of the run says what was left out.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.interop.brokers.facing_1_0 import Peer, Server
 from tests.interop.brokers.nodes import Node, run_proton, run_rhea
 from tests.interop.brokers.rabbitmq import RabbitMQ, run_rabbitmq
 from tests.interop.brokers.starting import Brokers, Runner
+from tests.interop.brokers.suites import Report, run_amqplib, run_kombu, run_py_amqp
 from tests.support.node_1_0 import ServerNode
 
 RUNNERS: dict[str, Runner] = {
@@ -29,6 +31,9 @@ RUNNERS: dict[str, Runner] = {
     "proton": run_proton,
     "rhea": run_rhea,
     "embedded": run_embedded,
+    "py_amqp_suite": run_py_amqp,
+    "kombu_suite": run_kombu,
+    "amqplib_suite": run_amqplib,
 }
 KINDS = tuple(RUNNERS)
 
@@ -102,6 +107,35 @@ def embedded(request: pytest.FixtureRequest, brokers: Brokers) -> Embedded:
 
 
 @pytest.fixture(scope="session")
+def py_amqp_suite(request: pytest.FixtureRequest, brokers: Brokers) -> Report:
+    """What became of py-amqp's own tests."""
+    report: Report = _running(request.config, brokers, "py_amqp_suite")
+    return report
+
+
+@pytest.fixture(scope="session")
+def kombu_suite(request: pytest.FixtureRequest, brokers: Brokers) -> Report:
+    """What became of kombu's own tests of its transport for py-amqp."""
+    report: Report = _running(request.config, brokers, "kombu_suite")
+    return report
+
+
+@pytest.fixture(scope="session")
+def amqplib_suite(request: pytest.FixtureRequest, brokers: Brokers) -> Report:
+    """What became of amqplib's own tests."""
+    report: Report = _running(request.config, brokers, "amqplib_suite")
+    return report
+
+
+@pytest.fixture
+def all_of(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The brokers of the kinds that a test names as its parameter, for what may as well go on with all at once."""
+    kinds: tuple[str, ...] = request.param
+    left = [kind for kind in kinds if kind not in _named_by_environment()]
+    return {kind: request.getfixturevalue(kind) for kind in left or kinds}
+
+
+@pytest.fixture(scope="session")
 def core() -> Iterator[ServerNode]:
     """A node on the core for the whole run; a test has addresses of its own."""
     with ServerNode() as node:
@@ -137,7 +171,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     if config.stash[_used]:
-        terminalreporter.section("brokers")
+        terminalreporter.section("brokers and suites")
     for line in config.stash[_used]:
         terminalreporter.write_line(line)
 

@@ -220,7 +220,7 @@ def test_a_full_queue(brokerj: BrokerJ, exchange: str) -> None:
 def test_heartbeats(brokerj: BrokerJ) -> None:
     async def main() -> None:
         async with attached(brokerj, heartbeat=1) as (connection, session, _):
-            await asyncio.sleep(4)
+            await asyncio.sleep(3.2)
             assert connection.is_open
             await session.sync()
 

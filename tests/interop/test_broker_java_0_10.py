@@ -18,9 +18,9 @@ BACK = "there and back"
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> JmsClient:
+def client() -> JmsClient:
     """The JMS client, compiled once."""
-    return install_jms_client(tmp_path_factory.mktemp("java_0_10"))
+    return install_jms_client()
 
 
 @pytest.fixture

@@ -157,12 +157,13 @@ def test_errors(connection: Any, embedded: Embedded) -> None:
 
 
 def test_channels_and_heartbeats(embedded: Embedded) -> None:
-    connection = connect(embedded, heartbeat=2)
+    connection = connect(embedded, heartbeat=1)
     channels = [connection.channel() for _ in range(30)]
     queue, _, _ = channels[0].queue_declare("", exclusive=True)
     for channel in channels:
         channel.basic_publish(amqp.Message("m"), "", queue)
-    for _ in range(10):
+    # The broker would give up after two seconds of silence.
+    for _ in range(7):
         time.sleep(0.5)
         connection.heartbeat_tick()
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Iterator
 from decimal import Decimal
@@ -126,7 +127,7 @@ def test_heartbeats(peer: Facing) -> None:
     session = wire.session()
     assert wire.connection.heartbeat == 1
     # Either end would give up after two seconds of silence.
-    wire.idle(5.0)
+    wire.idle(3.2)
     assert wire.closed is None
     wire.sync(session)
     wire.close()
@@ -135,7 +136,9 @@ def test_heartbeats(peer: Facing) -> None:
 def test_a_silent_client_is_dropped(peer: Facing) -> None:
     wire = peer.open(heartbeat=1)
     session = wire.session()
-    time.sleep(4.0)
+    hung_up = select.poll()
+    hung_up.register(wire.socket, select.POLLRDHUP)
+    assert hung_up.poll(10_000)
     report = wire.end().report
     assert report.by is By.TRANSPORT
     assert session.report == report

@@ -34,6 +34,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
+from tests.interop.brokers.wires import at_once
 from tests.support.wire_1_0 import Wire10
 
 NONCE = "c2FtZSBub25jZSBmb3IgdGVzdHM"
@@ -53,7 +54,7 @@ class Connect:
         self, sasl: ClientMechanism, port: int, container_id: str = "", **options: Any
     ) -> Wire10:
         container_id = container_id or f"brokerj-{next(self.numbers)}"
-        wire = Wire10(Config(container_id=container_id, sasl=sasl, **options), self.broker.host, port)
+        wire = at_once(Wire10(Config(container_id=container_id, sasl=sasl, **options), self.broker.host, port))
         self.wires.append(wire)
         return wire
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -354,13 +355,19 @@ def test_anonymous(unlocked: Peer) -> None:
     wire.close()
 
 
-def test_an_idle_connection_is_kept_by_empty_frames(peer: Peer) -> None:
-    # Broker-J's and RabbitMQ's clocks for this tick in seconds.
-    wire = peer.open(idle_time_out=2.0)
-    wire.idle(3.2)
-    assert wire.closed is None
-    assert wire.send(wire.sender(wire.session(), peer.address()), Message(b"on")) == Accepted()
-    wire.close()
+@pytest.mark.parametrize("all_of", [("brokerj", "rabbitmq", *NODES)], indirect=True, ids=["all"])
+def test_idle_connections_are_kept_by_empty_frames(all_of: dict[str, Any]) -> None:
+    def check(kind: str) -> None:
+        peer = Peer(kind, all_of[kind])
+        # Broker-J's and RabbitMQ's clocks for this tick in seconds.
+        wire = peer.open(idle_time_out=2.0)
+        wire.idle(3.2)
+        assert wire.closed is None, kind
+        assert wire.send(wire.sender(wire.session(), peer.address()), Message(b"on")) == Accepted()
+        wire.close()
+
+    with ThreadPoolExecutor(len(all_of)) as pool:
+        assert list(pool.map(check, all_of)) == [None] * len(all_of)
 
 
 def test_detaching_and_closing_links(peer: Peer) -> None:

@@ -23,6 +23,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.sasl import Plain
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import facing, keyed
+from tests.interop.brokers.wires import at_once
 from tests.support.driving_0_10 import Wire010, saved
 from tests.support.node_0_10 import ServerNode010
 
@@ -46,7 +47,7 @@ def connect(keeper: ServerNode010) -> Iterator[Callable[[], Wire010]]:
     wires: list[Wire010] = []
 
     def connect() -> Wire010:
-        wires.append(Wire010(config, "127.0.0.1", keeper.port))
+        wires.append(at_once(Wire010(config, "127.0.0.1", keeper.port)))
         wires[-1].opened()
         return wires[-1]
 

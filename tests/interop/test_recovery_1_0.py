@@ -15,6 +15,7 @@ import pytest
 from amqp_sansio import NEED_DATA
 from amqp_sansio.amqp_1_0 import Accepted, Config, Delivery, LinkState, Message, Receiver, Sender
 from amqp_sansio.sasl import Plain
+from tests.interop.brokers.wires import at_once
 from tests.support.node_1_0 import ServerNode
 from tests.support.wire_1_0 import Wire10
 
@@ -37,7 +38,7 @@ def connect(keeper: ServerNode) -> Iterator[Callable[[], Wire10]]:
     wires: list[Wire10] = []
 
     def connect() -> Wire10:
-        wires.append(Wire10(config, "127.0.0.1", keeper.port))
+        wires.append(at_once(Wire10(config, "127.0.0.1", keeper.port)))
         wires[-1].opened()
         return wires[-1]
 

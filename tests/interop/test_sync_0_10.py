@@ -203,7 +203,7 @@ def test_a_full_queue(brokerj: BrokerJ, exchange: str) -> None:
 
 def test_heartbeats(brokerj: BrokerJ) -> None:
     with attached(brokerj, heartbeat=1) as (connection, session, _):
-        time.sleep(4)
+        time.sleep(3.2)
         assert connection.is_open
         session.sync()
 

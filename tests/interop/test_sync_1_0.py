@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import count
 from typing import Any
 
@@ -200,11 +201,14 @@ def test_transactions(brokerj: BrokerJ) -> None:
             assert receiver.fetch(timeout=0.3) is None
 
 
-def test_heartbeats_keep_an_idle_connection(peer: Peer) -> None:
-    with peer.connect(idle_time_out=2) as connection:
+@pytest.mark.parametrize("all_of", [PEERS], indirect=True, ids=["all"])
+def test_heartbeats_keep_idle_connections(all_of: dict[str, Any]) -> None:
+    with ExitStack() as stack:
+        peers = [Peer(kind, broker) for kind, broker in all_of.items()]
+        connections = [stack.enter_context(peer.connect(idle_time_out=2)) for peer in peers]
         threading.Event().wait(3.5)
-        assert connection.is_open
-        with connection.open_session(timeout=WAIT).open_sender(
-            peer.address(), timeout=WAIT
-        ) as sender:
-            assert sender.send(b"x", timeout=WAIT) == Accepted()
+        for peer, connection in zip(peers, connections, strict=True):
+            assert connection.is_open, peer.kind
+            session = connection.open_session(timeout=WAIT)
+            with session.open_sender(peer.address(), timeout=WAIT) as sender:
+                assert sender.send(b"x", timeout=WAIT) == Accepted(), peer.kind

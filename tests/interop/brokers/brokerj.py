@@ -8,21 +8,13 @@ import hmac
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.interop.brokers.process import (
-    HOST,
-    BrokerError,
-    Program,
-    answers,
-    apt_install,
-    free_ports,
-    run_install,
-)
+from tests.interop.brokers.maven import class_path
+from tests.interop.brokers.process import HOST, BrokerError, Program, answers, free_ports
 
 POM = Path(__file__).with_name("pom.xml")
 GREETING = b"AMQP\x00\x00\x09\x01"
@@ -72,29 +64,19 @@ class BrokerJ:
 
 
 def install_brokerj() -> tuple[str, str]:
-    """Resolve the jars into Maven's own cache; (version, class path). Raises BrokerError."""
+    """Make sure that the jars are in Maven's own cache; (version, class path). Raises BrokerError."""
     if shutil.which("java") is None:
         raise BrokerError("Qpid Broker-J needs java on PATH")
-    if shutil.which("mvn") is None:
-        apt_install("maven")
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "classpath"
-        command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), f"-Dmdep.outputFile={output}"]
-        goal = "dependency:build-classpath"
-        try:
-            run_install("Qpid Broker-J", [*command, "-o", goal])
-        except BrokerError:
-            run_install("Qpid Broker-J", [*command, goal])
-        class_path = output.read_text().strip()
-    jars = [Path(name) for name in class_path.split(os.pathsep)]
+    found = class_path("Qpid Broker-J", POM)
+    jars = [Path(name) for name in found.split(os.pathsep)]
     version = next(jar.parent.name for jar in jars if jar.parents[1].name == "qpid-broker")
-    return version, class_path
+    return version, found
 
 
 @contextmanager
 def run_brokerj(folder: Path) -> Generator[BrokerJ]:
     """A broker with its files in `folder`, gone when the block ends. Raises BrokerError."""
-    version, class_path = install_brokerj()
+    version, jars = install_brokerj()
     plain, scram, anonymous = free_ports(3)
     ports = {"plain": plain, "scram": scram, "anonymous": anonymous}
     user, password, vhost = "guest", "guest", "default"
@@ -104,7 +86,7 @@ def run_brokerj(folder: Path) -> Generator[BrokerJ]:
         "brokerj",
         [
             *("java", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:TieredStopAtLevel=1"),
-            *("-cp", class_path, "org.apache.qpid.server.Main"),
+            *("-cp", jars, "org.apache.qpid.server.Main"),
             *("--store-type", "Memory", "--initial-config-path", str(configuration)),
             *("-prop", f"qpid.work_dir={folder / 'work'}"),
         ],

@@ -21,6 +21,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.sasl import ClientMechanism, Plain
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ
+from tests.interop.brokers.wires import at_once
 from tests.support.driving_0_10 import Wire010
 
 NONCE: Final = "c2FtZSBub25jZSBmb3IgdGVzdHM"
@@ -50,7 +51,7 @@ class Facing:
             session_prefix=f"core-{next(_numbers)}-",
             **options,
         )
-        self.wires.append(Wire010(config, broker.host, port or broker.port, recorder))
+        self.wires.append(at_once(Wire010(config, broker.host, port or broker.port, recorder)))
         return self.wires[-1]
 
     def open(self, **options: Any) -> Wire010:

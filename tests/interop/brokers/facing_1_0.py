@@ -11,6 +11,7 @@ from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.nodes import Node
 from tests.interop.brokers.rabbitmq import RabbitMQ
+from tests.interop.brokers.wires import at_once
 from tests.support.wire_1_0 import Wire10
 
 
@@ -51,7 +52,7 @@ class Peer:
     def connect(self, **options: Any) -> Wire10:
         """A connection that is being opened."""
         options = {"container_id": f"core-{next(self.numbers)}", "sasl": self.sasl, **options}
-        wire = Wire10(Config(**options), self.broker.host, self.broker.port)
+        wire = at_once(Wire10(Config(**options), self.broker.host, self.broker.port))
         self.wires.append(wire)
         return wire
 

@@ -6,12 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.interop.brokers.process import BrokerError, Program, apt_install, run_install
+from tests.interop.brokers.maven import class_path, compiled
+from tests.interop.brokers.process import Program, apt_install
 
 SOURCES = Path(__file__).resolve().parents[1] / "peers" / "java_0_10"
 POM = SOURCES / "pom.xml"
@@ -56,24 +56,13 @@ class JmsClient:
         ]
 
 
-def install_jms_client(folder: Path) -> JmsClient:
-    """Resolve the jars into Maven's own cache, compile the scenarios into `folder`. Raises BrokerError."""
-    missing = {"javac": "default-jdk-headless", "mvn": "maven"}
-    packages = [package for name, package in missing.items() if shutil.which(name) is None]
-    if packages:
-        apt_install(*packages)
-    with tempfile.TemporaryDirectory() as outputs:
-        output = Path(outputs) / "classpath"
-        command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), f"-Dmdep.outputFile={output}"]
-        goal = "dependency:build-classpath"
-        try:
-            run_install(WHAT, [*command, "-o", goal])
-        except BrokerError:
-            run_install(WHAT, [*command, goal])
-        jars = output.read_text().strip()
-    sources = [str(each) for each in sorted(SOURCES.glob("*.java"))]
-    run_install(WHAT, ["javac", "-Xlint:all", "-Werror", "-cp", jars, "-d", str(folder), *sources])
-    return JmsClient(os.pathsep.join([str(folder), jars]))
+def install_jms_client() -> JmsClient:
+    """Make sure that jars and compiled scenarios are there. Raises BrokerError."""
+    if shutil.which("javac") is None:
+        apt_install("default-jdk-headless")
+    jars = class_path(WHAT, POM)
+    classes = compiled(WHAT, sorted(SOURCES.glob("*.java")), jars)
+    return JmsClient(os.pathsep.join([str(classes), jars]))
 
 
 __all__ = ["JmsClient", "install_jms_client"]

@@ -6,15 +6,38 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.interop.brokers.embedded import Embedded
-from tests.interop.brokers.process import BrokerError, apt_install, run_install
+from tests.interop.brokers.process import BUILD, BrokerError, apt_install, run_install
 
 PEERS = Path(__file__).resolve().parents[1] / "peers"
-BUILD = Path(__file__).resolve().parents[3] / "build"
+
+
+def npm_install(folder: Path, packages: Mapping[str, str]) -> Path:
+    """Put packages of npm into a folder of their own, once; the folder with the modules. Raises BrokerError."""
+    modules = folder / "node_modules"
+    if all(_version(modules / name) == version for name, version in packages.items()):
+        return modules
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        apt_install("nodejs", "npm")
+    folder.mkdir(parents=True, exist_ok=True)
+    options = ["--no-audit", "--no-fund", "--no-save", "--loglevel=error"]
+    what = [f"{name}@{version}" for name, version in packages.items()]
+    run_install(", ".join(what), ["npm", "install", "--prefix", str(folder), *options, *what])
+    for name, version in packages.items():
+        if _version(modules / name) != version:
+            raise BrokerError(f"npm left no {name} {version} in {folder}")
+    return modules
+
+
+def _version(module: Path) -> str | None:
+    """The version of a module that is there."""
+    package = module / "package.json"
+    return str(json.loads(package.read_text())["version"]) if package.exists() else None
 
 
 @dataclass(frozen=True)
@@ -27,20 +50,7 @@ class NodeClient:
 
     def install(self) -> Path:
         """Put the package into a folder of its own, once; the folder with the modules. Raises BrokerError."""
-        folder = BUILD / f"npm-{self.program}"
-        modules = folder / "node_modules"
-        found = modules / self.package / "package.json"
-        if found.exists() and json.loads(found.read_text())["version"] == self.version:
-            return modules
-        if shutil.which("node") is None or shutil.which("npm") is None:
-            apt_install("nodejs", "npm")
-        folder.mkdir(parents=True, exist_ok=True)
-        options = ["--no-audit", "--no-fund", "--no-save", "--loglevel=error"]
-        what = f"{self.package}@{self.version}"
-        run_install(self.package, ["npm", "install", "--prefix", str(folder), *options, what])
-        if not found.exists():
-            raise BrokerError(f"npm left no {self.package} in {folder}")
-        return modules
+        return npm_install(BUILD / f"npm-{self.program}", {self.package: self.version})
 
     def run(self, embedded: Embedded, scenario: str, timeout: float = 30) -> Any:
         """Run one scenario against the broker; what it found. Raises AssertionError."""
@@ -61,4 +71,4 @@ class NodeClient:
 AMQPLIB = NodeClient("amqplib", "2.3.1", "amqplib")
 CLOUDAMQP = NodeClient("@cloudamqp/amqp-client", "4.1.1", "cloudamqp")
 
-__all__ = ["AMQPLIB", "CLOUDAMQP", "NodeClient"]
+__all__ = ["AMQPLIB", "CLOUDAMQP", "PEERS", "NodeClient", "npm_install"]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.interop.brokers.process import (
+    BUILD,
     HOST,
     BrokerError,
     Program,
@@ -25,7 +26,7 @@ from tests.interop.brokers.process import (
 )
 
 PEERS = Path(__file__).resolve().parents[1] / "peers"
-MODULES = Path(__file__).resolve().parents[3] / "build" / "npm"
+MODULES = BUILD / "npm"
 RHEA = "3.0.5"
 FRAME_SIZE = 4096
 GREETING = b"AMQP\x03\x01\x00\x00"

@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 HOST = "127.0.0.1"
+BUILD = Path(__file__).resolve().parents[3] / "build"
+"""What was fetched or compiled, and is there for the next run."""
 
 _installing = threading.Lock()
 
@@ -92,21 +94,28 @@ def _apt_install(packages: Sequence[str]) -> None:
 
 
 class Program:
-    """A program in a process group of its own, with its output in a file.
+    """A program in a process group of its own, with its output in a file in `folder`.
+
+    It runs in `cwd`, by default `folder`, with `env`, by default the tests' own.
 
     Where the environment names a folder AMQP_SANSIO_PIDS, a file there has the group's number as
     its name while the program runs: whoever started the tests can end it if they are killed.
     """
 
     def __init__(
-        self, name: str, command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        folder: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> None:
         self.name = name
         self.log = folder / f"{name}.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 command,
-                cwd=folder,
+                cwd=cwd or folder,
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -128,6 +137,13 @@ class Program:
             if time.monotonic() > deadline:
                 raise self._error(f"wasn't ready after {timeout:.0f} s")
             time.sleep(0.1)
+
+    def wait(self, timeout: float) -> int:
+        """Return the status that the program ends with; BrokerError when `timeout` seconds pass before."""
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise self._error(f"hasn't ended after {timeout:.0f} s") from None
 
     def stop(self, timeout: float = 30) -> None:
         """Ask the program to end, end what is left of its group, and wait until it is gone."""

@@ -1,0 +1,62 @@
+"""Jars from Maven Central: the class path of a POM's dependencies, and what is compiled against it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.interop.brokers.process import BUILD, BrokerError, apt_install, run_install
+
+JAVA = BUILD / "java"
+
+
+def class_path(what: str, pom: Path) -> str:
+    """Resolve the jars into Maven's own cache, once for each text of the POM; the class path. Raises BrokerError."""
+    found = JAVA / f"{_digest(pom.read_bytes())}.classpath"
+    if found.exists():
+        text = found.read_text()
+        if all(Path(jar).exists() for jar in text.split(os.pathsep)):
+            return text
+    if shutil.which("mvn") is None:
+        apt_install("maven")
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "classpath"
+        command = ["mvn", "-q", "-B", "-ntp", "-f", str(pom), f"-Dmdep.outputFile={output}"]
+        goal = "dependency:build-classpath"
+        try:
+            run_install(what, [*command, "-o", goal])
+        except BrokerError:
+            run_install(what, [*command, goal])
+        text = output.read_text().strip()
+    JAVA.mkdir(parents=True, exist_ok=True)
+    found.write_text(text)
+    return text
+
+
+def compiled(what: str, sources: Sequence[Path], jars: str) -> Path:
+    """The folder of the classes of some sources, compiled once for each text of them. Raises BrokerError."""
+    digest = _digest(jars.encode(), *(source.read_bytes() for source in sources))
+    folder = JAVA / f"{digest}.classes"
+    if not folder.exists():
+        JAVA.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=JAVA) as scratch:
+            made = Path(scratch) / "classes"
+            options = ["-Xlint:all", "-Werror", "-cp", jars, "-d", str(made)]
+            run_install(what, ["javac", *options, *map(str, sources)])
+            made.rename(folder)
+    return folder
+
+
+def _digest(*texts: bytes) -> str:
+    """A name that other texts don't have."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(hashlib.sha256(text).digest())
+    return digest.hexdigest()[:16]
+
+
+__all__ = ["class_path", "compiled"]
