@@ -302,6 +302,11 @@ class Channel(ChannelState):
             connection._pause_sending()
         return tag
 
+    def name_consumer(self, tag: str) -> None:
+        """Server: the tag that was made up for a consumer whose client named none and wanted no reply."""
+        if "" in self.consumers:
+            self.consumers[tag] = self.consumers.pop("")
+
     def begin(self, method: Method, properties: Properties, size: int) -> Handle[Any] | None:
         """Begin content of `size` octets that `continue_body` supplies.
 

@@ -382,10 +382,13 @@ def _request_timeout(session: Session, control: SessionRequestTimeout) -> None:
 
 
 def _timeout(session: Session, control: SessionTimeout) -> None:
-    session._state.timeout = control.timeout
+    """What is granted. A peer that wasn't asked can't have this end keep the session for longer."""
+    state, granted = session._state, control.timeout
+    if session._timeouts or (granted is not None and (state.timeout is None or granted < state.timeout)):
+        state.timeout = granted
     if session._timeouts:
         handle = session._timeouts.popleft()
-        handle._complete(control.timeout)
+        handle._complete(granted)
         session._connection._events.append(Replied(handle))
     elif session._closing and session._attachment is Attachment.ATTACHED:
         send(session, SessionDetach(session.name))

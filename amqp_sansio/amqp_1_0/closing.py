@@ -18,7 +18,13 @@ from ..events import By, Closed, CloseReport, Failed
 from . import endings, hints, opening, states
 from ._performatives import Close, Error, Open, decode_frame_body
 from .books import number_of
-from .conditions import DECODE_ERROR, FRAMING_ERROR, INTERNAL_ERROR, RESOURCE_LIMIT_EXCEEDED
+from .conditions import (
+    DECODE_ERROR,
+    FRAME_SIZE_TOO_SMALL,
+    FRAMING_ERROR,
+    INTERNAL_ERROR,
+    RESOURCE_LIMIT_EXCEEDED,
+)
 from .frames import AMQP, AMQP_HEADER, amqp_frame, next_frame
 from .session import make_error
 from .stages import Stage
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 
 _TRANSPORT_ENDS: Final = ("eof", "lost")
 _PERFORMATIVE: Final = "transport/frame/performative"
+_TOO_LONG: Final = ("1.0/transport/open/max-frame-size", "1.0/transport/error/frame-size-too-small")
+"""The rules by which what this end has to say needs longer frames than the peer takes."""
 _LONGEST_TEXT: Final = 255
 """Octets of a description that a close is sure to hold, whatever frames the peer takes."""
 
@@ -197,7 +205,9 @@ def fail_for(connection: Connection, error: Violation | CodecError | LocalProtoc
     elif isinstance(error, LocalProtocolError):
         # What this end has to answer by itself doesn't fit: its peer doesn't read, or takes too small frames.
         rule = (error.rule or "transport/error/internal").removeprefix("1.0/")
-        condition = RESOURCE_LIMIT_EXCEEDED if isinstance(error, LimitExceeded) else INTERNAL_ERROR
+        condition = FRAME_SIZE_TOO_SMALL if error.rule in _TOO_LONG else INTERNAL_ERROR
+        if isinstance(error, LimitExceeded):
+            condition = RESOURCE_LIMIT_EXCEEDED
         error = Violation(condition, str(error), rule=rule)
     fail(connection, error)
 

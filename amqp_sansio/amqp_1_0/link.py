@@ -11,6 +11,7 @@ from ..events import Handle
 from . import states
 from ._performatives import Attach, Detach, Source, Target
 from .books import LinkBook
+from .conditions import SenderSettleMode
 from .events import LinkOpened
 from .resume import LinkState
 from .session import make_error, symbols
@@ -144,6 +145,9 @@ class Link(LinkBook):
         """
         asked = self._check_requested()
         own = self._own_source(asked, source), self._own_target(asked, target)
+        if snd_settle_mode is None and state is not None and state.is_sender and state.unsettled:
+            # What is unsettled from before can't go on in a link that sends everything settled.
+            snd_settle_mode = state.snd_settle_mode if asked.snd_settle_mode == SenderSettleMode.SETTLED else None
         modes = (
             asked.snd_settle_mode if snd_settle_mode is None else snd_settle_mode,
             asked.rcv_settle_mode if rcv_settle_mode is None else rcv_settle_mode,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .._serial import add, bound, distance, later
+from .._serial import add, bound, distance
 from . import conditions, states
 from ._performatives import TransactionalState
 from .books import DeliveryBook, LinkBook, SessionBook, SessionHalf
@@ -248,8 +248,11 @@ def link_flow(
         limit = bound(count, frame.link_credit)
         link.credit_limit = limit
         link.granted = frame.link_credit
-        known_limit = link.credit_known
-        link.credit_known = limit if known_limit is None else later(known_limit, limit)
+        known = link.credit_known
+        here = link.delivery_count
+        # A receiver may name a count that the sender is far from: farthest is as the sender sees it.
+        if known is None or distance(here, limit) > distance(here, known):
+            link.credit_known = limit
     link.drain_wanted = frame.drain
     return link
 

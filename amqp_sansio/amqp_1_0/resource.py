@@ -187,6 +187,17 @@ class Resource:
             sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {found!r} is open")
         return transaction
 
+    def undo(self, transaction: Transaction) -> None:
+        """A transaction that was discharged or lost isn't committed: what its controller said of deliveries that aren't
+        settled is as if it had never been said (part 4 section 4.4.4)."""
+        peer = 1 - self.connection._side
+        for channel in self.connection.sessions:
+            for link in self.connection.session(channel).links:
+                for delivery in () if link.ROLE else link.unsettled.values():
+                    state = delivery.states[peer]
+                    if isinstance(state, TransactionalState) and state.txn_id == transaction.txn_id:
+                        delivery.states[peer] = None
+
     def control_link_closed(self, channel: int, link: int) -> tuple[Transaction, ...]:
         """The transactions that ended with their control link, to be rolled back (part 4 section 4.1)."""
         lost = [

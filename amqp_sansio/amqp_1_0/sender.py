@@ -176,8 +176,11 @@ class Sender(Link):
     def settle(self, which: Handle[Any] | bytes, state: DeliveryState | None = None) -> None:
         """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
 
-        The handle ends with that state, or with the one the receiver told.
+        The handle ends with that state, or with the one the receiver told. What a resumed link was to send again isn't
+        sent any more; where the receiver knows of it, it's told when there is credit.
         """
+        if self._settle_unsent(which, state):
+            return
         delivery = self._find(which)
         final: State | None = state
         if final is None:
@@ -548,6 +551,21 @@ class Sender(Link):
                 f"delivery {delivery.delivery_id} of link {self.name!r} isn't all sent; abort it instead"
             )
         return delivery
+
+    def _settle_unsent(self, which: Handle[Any] | bytes, state: DeliveryState | None) -> bool:
+        """Settle what waits for being sent again; whether it was that."""
+        tag: Any = which if isinstance(which, bytes) else which.key[2]
+        for at, (saved, resend, _, handle) in enumerate(self.resending):
+            if saved.delivery_tag == tag:
+                self._check()
+                if resend is Resend.NEW:
+                    del self.resending[at]
+                    handle._complete(state)
+                    self.session.connection._events.append(Settled((handle,), state))
+                else:
+                    self.resending[at] = (saved, Resend.SETTLE, state, handle)
+                return True
+        return False
 
     def _settle(self, deliveries: list[OutgoingDelivery], state: State | None) -> None:
         for delivery in deliveries:

@@ -18,7 +18,7 @@ from ._performatives import (
     Flow,
     Transfer,
 )
-from .books import SessionBook
+from .books import LinkBook, SessionBook
 from .endings import abandon, close_link, end_session, remote_error, report_of
 from .events import (
     AvailableChanged,
@@ -358,17 +358,17 @@ def _flow(connection: Connection, channel: int, frame: Flow) -> None:
     side = connection._side
     known: Any = connection._joint.halves[1 - side].channels.get(channel)
     before = 0 if known is None else known.outgoing_window
-    found, link = connection._joint.flow(1 - side, channel, frame)
+    try:
+        found, link = connection._joint.flow(1 - side, channel, frame)
+    except Violation as violation:
+        if violation.scope is Scope.LINK and known.own.state is _MAPPED:
+            # What it says of the session is booked, and the other links go on.
+            _window_came(known, before, violation.link)
+        raise
     session: Any = found
     if session.own.state is not _MAPPED:
         return
-    stalled, session.stalled = session.stalled, []
-    for sender in stalled:
-        sender.window_came()
-    if not before and session.outgoing_window:
-        for each in session.links_sending():
-            if each is not link and each not in stalled and (each.credit or each.resending):
-                each.credit_came(each.drain_wanted, None)
+    _window_came(session, before, link)
     if isinstance(link, Sender):
         if link.halves[side].state is _ATTACHED:
             link.credit_came(frame.drain, frame.properties)
@@ -378,6 +378,17 @@ def _flow(connection: Connection, channel: int, frame: Flow) -> None:
         _sender_flow(connection, link, frame)
     elif frame.echo:
         session._send_flow()
+
+
+def _window_came(session: Session, before: int, named: LinkBook | None) -> None:
+    """The session's window was `before`: send what waits for it, and tell the links but the one the flow names."""
+    stalled, session.stalled = session.stalled, []
+    for sender in stalled:
+        sender.window_came()
+    if not before and session.outgoing_window:
+        for each in session.links_sending():
+            if each is not named and each not in stalled and (each.credit or each.resending):
+                each.credit_came(each.drain_wanted, None)
 
 
 def _sender_flow(connection: Connection, link: Receiver, frame: Flow) -> None:

@@ -26,8 +26,8 @@ class Client:
     """
 
     __slots__ = (
-        "_acceptor", "_close_hint", "_patience", "_refusal", "front", "hub", "is_secure", "number", "peer_name",
-        "version",
+        "_acceptor", "_close_hint", "_patience", "_refusal", "_was_open", "front", "hub", "is_secure", "number",
+        "peer_name", "version",
     )  # fmt: skip
 
     def __init__(self, hub: Hub, number: int, *, is_secure: bool, peer_name: str) -> None:
@@ -41,7 +41,8 @@ class Client:
         self._refusal = b""
         self._close_hint = CloseHint.KEEP
         self._patience: float | None = None
-        """When it is too late for a protocol header."""
+        """When it is too late for a protocol header; or to read why the connection is closed."""
+        self._was_open = False
 
     # The edge.
 
@@ -64,7 +65,7 @@ class Client:
         result = acceptor.result()
         if isinstance(result, Signal):
             return
-        self._acceptor = None
+        self._acceptor = self._patience = None
         if isinstance(result, Refused):
             self._refusal, self._close_hint = result.reply, CloseHint.CLOSE_WHEN_SENT
             return
@@ -83,7 +84,7 @@ class Client:
     def connection_lost(self, reason: str, now: float) -> None:
         """The transport is gone."""
         self.hub.now = max(now, self.hub.now)
-        self._acceptor = None
+        self._acceptor = self._patience = None
         if self.front is not None:
             self.front.connection.connection_lost(reason, now)
         self._close_hint = CloseHint.CLOSE_NOW
@@ -94,6 +95,7 @@ class Client:
         if front is not None:
             front.take_events()
             self._watch(front)
+            self._wait(front)
             if self.close_hint is CloseHint.CLOSE_NOW:
                 self.hub.forget(self.number)
         elif self._close_hint is CloseHint.CLOSE_NOW:
@@ -111,6 +113,10 @@ class Client:
             return data
         octets: bytes = front.connection.data_to_send(now, max_bytes)
         self._watch(front)
+        if octets:
+            # It reads.
+            self._patience = None
+            self._wait(front)
         return octets
 
     def handle_timeout(self, now: float) -> None:
@@ -121,6 +127,9 @@ class Client:
                 # Nothing of it is read, so that its silence doesn't count.
                 self.front.connection.receive_data(b"", now)
             self.front.connection.handle_timeout(now)
+            if self._patience is not None and now >= self._patience:
+                self._patience = None
+                self.connection_lost("the client doesn't read why its connection is closed", now)
         elif self._patience is not None and now >= self._patience:
             self._acceptor, self._close_hint = None, CloseHint.CLOSE_NOW
 
@@ -130,7 +139,8 @@ class Client:
         if self.front is None:
             return None if self._acceptor is None else self._patience
         deadline: float | None = self.front.connection.next_deadline
-        return deadline
+        patience = self._patience
+        return patience if deadline is None or (patience is not None and patience < deadline) else deadline
 
     @property
     def receive_budget(self) -> int:
@@ -181,6 +191,15 @@ class Client:
         return self.front.connection.config if self.front is not None else self.hub.settings.any_config
 
     # Inside.
+
+    def _wait(self, front: Front) -> None:
+        """Once the connection is being closed, the client has the time of `close_timeout` to read something: the
+        engine's own runs from when the close has left."""
+        connection = front.connection
+        if connection.is_open:
+            self._was_open = True
+        elif self._was_open and self._patience is None and connection.send_backlog:
+            self._patience = self.hub.now + connection.config.close_timeout
 
     def _watch(self, front: Front) -> None:
         """Let more through when the client has read most of what it got; till then it waits in the queues."""

@@ -68,11 +68,13 @@ class OpenOwner(Command):
 class CloseOwner(Command):
     """It is gone, with all that is below it; see `Owner` for what follows. Returns None.
 
-    With `redelivered` false (0-10 and 1.0, for what was never seen) the messages that go back aren't marked.
+    With `redelivered` false (0-10 and 1.0, for what was never seen) the messages that go back aren't marked. What
+    another's transaction has decided of is the `heir`'s, should that be rolled back; without one it goes back then.
     """
 
     owner: Owner
     redelivered: bool = True
+    heir: Owner | None = None
 
 
 # Exchanges.
@@ -337,6 +339,8 @@ class Publish(Command):
     """Publish a message. Returns a `Published`; in a transaction None, its fate is known at the commit.
 
     `alternates`: what matches nothing goes to the exchange's alternate; with `chained` on to the alternate's own.
+    `rerouted`: it counts as matching nothing, whatever it matches (0-10 delivery-properties.immediate).
+    `promised`: its sender was told that it will be taken, so that a queue that is full by then takes it all the same.
 
     Faults: NOT_FOUND, INTERNAL.
     """
@@ -350,6 +354,8 @@ class Publish(Command):
     transaction: Transaction | None = None
     alternates: bool = True
     chained: bool = False
+    rerouted: bool = False
+    promised: bool = False
 
 
 @record

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from .entry import FRAMES_OCTETS
+
 if TYPE_CHECKING:
     from .entry import Entry, Message
     from .owner import Owner
@@ -40,8 +42,8 @@ class Window:
     than what is out. What a message counts in octets is `Content.size`, or what `Consumer.octets_of` says.
     With `refills`, what was delivered counts again when it is settled (prefetch); else only `Grant` gives more.
     With `overdraws` (a gate) a message goes through while anything is left of `octets`, however big it is, and counts
-    with all that is kept of it. `idle_octets` is what is left of `octets` when nothing is out: then a message that is
-    bigger than all of that goes through too (0-8 and 0-9-1 basic.qos); None: it doesn't.
+    with all that is kept of it, and its frames. `idle_octets` is what is left of `octets` when nothing is out: then a
+    message that is bigger than all of that goes through too (0-8 and 0-9-1 basic.qos); None: it doesn't.
     """
 
     __slots__ = ("consumers", "idle_octets", "messages", "octets", "overdraws", "refills")
@@ -114,11 +116,16 @@ class Consumer:
         """Whether it leaves messages that it doesn't want to others."""
         return self.no_local or self.filter is not None
 
+    @property
+    def place(self) -> tuple[int, str]:
+        """Who it is, also when it ends and goes on: its owner and its name there."""
+        return self.owner.number, str(self.key)
+
     def wants(self, entry: Entry) -> bool:
         """Whether a message is for it at all."""
         if self.no_local and entry.message.publisher == self.owner.connection:
             return False
-        if entry.excluded and str(self.key) in entry.excluded:
+        if entry.excluded and self.place in entry.excluded:
             return False
         return self.filter is None or self.filter.accepts(entry.message)
 
@@ -155,7 +162,7 @@ class Consumer:
                 window.messages -= 1
             if window.octets is not None:
                 if window.overdraws:
-                    window.octets -= entry.message.octets
+                    window.octets -= entry.message.octets + FRAMES_OCTETS
                 else:
                     window.octets -= self.octets_of(entry.message)
             if len(window.consumers) > 1:

@@ -149,18 +149,13 @@ def run_all(broker: Broker) -> None:
 
 def run(broker: Broker, queue: Queue) -> None:
     """Deliver what a queue has to those who have room for it."""
-    for browser in list(queue.browsers.values()) if queue.browsers else ():
-        _browse(broker, queue, browser)
-    while queue.turns:
-        entry = queue.first()
-        if entry is None:
-            return
-        consumer = queue.taker(entry)
-        if consumer is not None:
-            deliver(broker, entry, consumer)
-        elif queue.turns:
-            _offer(broker, queue)
-            return
+    if queue.browsers:
+        _show(broker, queue)
+    count = queue.ready
+    _serve(broker, queue)
+    if queue.browsers and queue.ready < count:
+        # What a browser had no room for may be gone.
+        _show(broker, queue)
 
 
 def deliver(broker: Broker, entry: Entry, consumer: Consumer) -> None:
@@ -256,6 +251,26 @@ def look_again(broker: Broker, queue: Queue) -> None:
     """A message has gone that some may have had no room for: they get what comes behind it."""
     if queue.ready and (queue.turns or queue.browsers):
         broker.runnable[queue] = None
+
+
+def _serve(broker: Broker, queue: Queue) -> None:
+    """Deliver to those who acquire, in turns."""
+    while queue.turns:
+        entry = queue.first()
+        if entry is None:
+            return
+        consumer = queue.taker(entry)
+        if consumer is not None:
+            deliver(broker, entry, consumer)
+        elif queue.turns:
+            _offer(broker, queue)
+            return
+
+
+def _show(broker: Broker, queue: Queue) -> None:
+    """Deliver to those who browse."""
+    for browser in list(queue.browsers.values()):
+        _browse(broker, queue, browser)
 
 
 def _browse(broker: Broker, queue: Queue, browser: Consumer) -> None:

@@ -181,6 +181,11 @@ def delete_queue(broker: Broker, queue: Queue, reason: str) -> None:
     if queue.creator is not None:
         queue.creator.created.pop(queue.name, None)
         queue.creator = None
+    if queue.links:
+        # Theirs mustn't count for the next queue of that name.
+        for owner in broker.owners.values():
+            if owner.vhost is vhost:
+                owner.links.pop(queue.name, None)
     for consumer in list(queue.consumers.values()):
         consuming.remove_consumer(broker, consumer)
         broker.effects.append(Cancelled(consumer, reason))
@@ -284,13 +289,17 @@ def find_exchange(vhost: VirtualHost, name: str) -> Exchange:
 def keep_durable(broker: Broker, vhost: VirtualHost) -> None:
     """Drop what doesn't survive a restart."""
     for queue in list(vhost.queues.values()):
-        if not queue.durable:
-            delete_queue(broker, queue, "the broker was stopped")
-            continue
         for entry in list(queue.available()):
-            if not entry.message.content.persistent:
+            if not (queue.durable and entry.message.content.persistent):
+                # It is lost: no dead letter, no orphan for an alternate.
                 queue.archive(entry, On.DROP)
                 broker.drop(entry.message)
+                if broker.history is not None:
+                    broker.history.add(
+                        "dropped", broker.now, vhost.name, entry.message, queue=queue.name, reason="restarted"
+                    )
+        if not queue.durable:
+            delete_queue(broker, queue, "the broker was stopped")
     for exchange in list(vhost.exchanges.values()):
         if not (exchange.durable or exchange.name in _OWN):
             _remove_exchange(broker, vhost, exchange)

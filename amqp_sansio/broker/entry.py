@@ -20,6 +20,8 @@ MESSAGE_OCTETS: Final = 256
 """What a message takes beside its content: one without any takes room too."""
 PLACE_OCTETS: Final = 256
 """What each of its places in queues takes."""
+FRAMES_OCTETS: Final = 128
+"""What the frames of a delivery take beside the content, more or less: a client's unread ones count with it."""
 
 
 class State(TableEnum):
@@ -122,11 +124,11 @@ class Entry:
         self.owner: Owner | None = None
         self.consumer: Consumer | None = None
         self.transaction: Transaction | None = None
-        self.excluded: tuple[str, ...] = ()
-        """The keys of consumers that it isn't delivered to any more (1.0 undeliverable-here)."""
+        self.excluded: tuple[tuple[int, str], ...] = ()
+        """The places of consumers that it isn't delivered to any more (1.0 undeliverable-here)."""
 
     def __repr__(self) -> str:
         return f"<Entry {self.position} of {self.queue.name!r}, {self.state.value}>"
 
 
-__all__ = ["MESSAGE", "MESSAGE_OCTETS", "PLACE_OCTETS", "Entry", "Message", "On", "State"]
+__all__ = ["FRAMES_OCTETS", "MESSAGE", "MESSAGE_OCTETS", "PLACE_OCTETS", "Entry", "Message", "On", "State"]

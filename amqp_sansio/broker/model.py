@@ -131,12 +131,14 @@ class Broker(Whole):
         """What a broker has again after it was stopped and started: durable exchanges, durable queues, bindings between
         them, and the persistent messages of the latter, available and marked as redelivered where they were delivered.
         Every owner is gone, without effects."""
-        self.now = max(now, self.now)
-        self.effects.clear()
+        # What was due before it was stopped happened before.
+        self.handle_timeout(now)
         for transaction in list(self.transactions.values()):
             transacting.end(self, transaction)
         for owner in [each for each in self.owners.values() if each.parent is None]:
             settling.close_owner(self, commands.CloseOwner(owner))
+        # What died of it goes where it belongs before the rest is lost.
+        publishing.bury(self)
         for vhost in self.vhosts.values():
             declaring.keep_durable(self, vhost)
         self.runnable.clear()

@@ -61,6 +61,8 @@ def place(broker: Broker, command: commands.Publish) -> tuple[Published, Message
     if history is not None:
         history.add("published", broker.now, vhost.name, message, owner)
     exchange = vhost.exchanges.get(command.exchange)
+    if exchange is not None and command.rerouted:
+        exchange = None if exchange.alternate is None else vhost.exchanges.get(exchange.alternate)
     queues: Sequence[Queue] = ()
     if exchange is not None:
         queues = route(
@@ -68,7 +70,7 @@ def place(broker: Broker, command: commands.Publish) -> tuple[Published, Message
             exchange,
             command.routing_key,
             content,
-            alternates=command.alternates,
+            alternates=command.alternates and not command.rerouted,
             chained=command.chained,
         )
     if not queues:
@@ -77,7 +79,7 @@ def place(broker: Broker, command: commands.Publish) -> tuple[Published, Message
         return _UNROUTED, message
     consumed = refused = False
     for queue in queues:
-        found = enqueue(broker, queue, message)
+        found = enqueue(broker, queue, message, promised=command.promised)
         if found is _CONSUMED:
             consumed = True
         elif found is _REFUSED:
@@ -87,13 +89,18 @@ def place(broker: Broker, command: commands.Publish) -> tuple[Published, Message
     return (_CONSUMED if consumed else _ROUTED), message
 
 
-def enqueue(broker: Broker, queue: Queue, message: Message) -> Published:
+def refuses(queue: Queue, content: Content) -> bool:
+    """Whether a queue is full and takes no message like this one (x-overflow)."""
+    return queue.options.overflow != "drop-head" and _is_full(queue, content)
+
+
+def enqueue(broker: Broker, queue: Queue, message: Message, *, promised: bool = False) -> Published:
     """Put a message into a queue, or hand it to a consumer that waits for it."""
     content = message.content
     options = queue.options
     ttl = None if content.is_plain else content.ttl
     if not queue.is_plain:
-        if options.overflow != "drop-head" and _is_full(queue, content):
+        if not promised and refuses(queue, content):
             _refuse(broker, queue, message)
             return _REFUSED
         if options.message_ttl is not None and (ttl is None or options.message_ttl < ttl):
@@ -182,7 +189,8 @@ def bury(broker: Broker) -> None:
         if is_alternate:
             # It goes on as it was published.
             letter.exchange = source.exchange
-        queues = route(vhost, exchange, routing_key, content)
+        # What is rerouted already isn't once more (0-10 exchange.declare, rule double-failure).
+        queues = route(vhost, exchange, routing_key, content, alternates=not is_alternate)
         for queue in queues:
             if is_alternate or not _is_cycle(queue, content.deaths):
                 enqueue(broker, queue, letter)
@@ -233,8 +241,11 @@ def _is_full(queue: Queue, content: Content) -> bool:
 
 
 def _make_room(broker: Broker, queue: Queue) -> None:
-    """Drop what is too much, the oldest first."""
+    """Drop what is too much, the oldest first; in a queue that refuses what is too much all of it was promised a place.
+    """
     options = queue.options
+    if options.overflow != "drop-head":
+        return
     while (options.max_length is not None and queue.ready > options.max_length) or (
         options.max_octets is not None and queue.octets > options.max_octets
     ):
@@ -267,4 +278,4 @@ if TYPE_CHECKING:
     DeadLetter: TypeAlias = tuple[VirtualHost, str, str, Content, Message, bool]
     """A virtual host, the exchange, the key, the content, what it was before, and whether it goes to an alternate."""
 
-__all__ = ["bury", "die", "enqueue", "expire", "place", "publish"]
+__all__ = ["bury", "die", "enqueue", "expire", "place", "publish", "refuses"]

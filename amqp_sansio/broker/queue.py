@@ -252,9 +252,13 @@ class Queue:
             waiting = [each for each in self.consumers.values() if each.acquires]
             waiting.sort(key=lambda each: (-each.priority, each.number))
             self.active = waiting[0] if waiting else None
+            if self.active is not None and self.active.has_room():
+                self.wake(self.active)
 
     def wake(self, consumer: Consumer) -> None:
-        """A consumer that acquires has room: it takes turns again."""
+        """A consumer that acquires has room: it takes turns again, where it isn't another one's turn all the time."""
+        if self.active is not None and consumer is not self.active:
+            return
         consumer.waiting = True
         self.cramped.pop(consumer.number, None)
         if self.was_scanned:
@@ -269,7 +273,6 @@ class Queue:
 
     def taker(self, entry: Entry) -> Consumer | None:
         """The consumer whose turn it is to get `entry`; those without room lose their turns until they have some."""
-        active = self.active
         choosy = self.choosy or entry.excluded
         for priority in list(self.turns) if len(self.turns) > 1 else self.turns:
             turns = self.turns[priority]
@@ -283,7 +286,7 @@ class Queue:
                         self.cramped[consumer.number] = consumer, entry
                     continue
                 turns.rotate(-1)
-                if wants and (active is None or consumer is active):
+                if wants:
                     return consumer
             if not turns:
                 del self.turns[priority]
@@ -300,9 +303,10 @@ class Queue:
                     break
                 fresh.append(entry)
             for entry in reversed(fresh):
+                # What isn't available hasn't been seen: it may come back.
                 if entry.state is _AVAILABLE:
                     yield entry
-                cursors[number] = max(cursors[number], entry.position)
+                    cursors[number] = max(cursors[number], entry.position)
 
     def leave(self, entry: Entry) -> None:
         """A message isn't available any more: who had no room for it takes turns again."""

@@ -289,6 +289,13 @@ def _check(settings: Settings) -> None:
             raise ValueError(f"Settings.vhosts: {vhost[:40]!r}... is longer than 255 octets")
     if "" in settings.users:
         raise ValueError("Settings.users: a user needs a name")
+    limits = settings.connection_limits
+    if any(each not in settings.configs for each in settings.versions):
+        # Else a connection couldn't be made, which would be found when the first client comes.
+        if limits.unparsed < _FIRST_FRAMES:
+            raise ValueError(f"Settings.connection_limits: {limits.unparsed} octets unparsed, {_FIRST_FRAMES} at least")
+        if limits.channels < 1:
+            raise ValueError("Settings.connection_limits: they allow no channel")
 
 
 def _mechanisms(settings: Settings, version: Version) -> tuple[str, ...]:
@@ -350,9 +357,11 @@ def _make_0_8(settings: Settings) -> Any:
 
 def _make_0_10(settings: Settings) -> Any:
     from ..amqp_0_10 import Config
+    from ..amqp_0_10.frames import LARGEST_FRAME
 
     return Config(
         mechanisms=_mechanisms(settings, AMQP_0_10),
+        max_frame_size=min(LARGEST_FRAME, settings.connection_limits.unparsed),
         heartbeat_min=1 if settings.heartbeat else None,
         limits=settings.connection_limits,
         known_hosts=settings.urls,

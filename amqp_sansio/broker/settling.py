@@ -42,7 +42,10 @@ def carry_out(broker: Broker, command: commands.Settle) -> None:
             entry.owner.held.pop(entry, None)
         consumer = entry.consumer
         if command.excluded and consumer is not None and command.outcome is Outcome.RELEASE:
-            entry.excluded = (*entry.excluded, str(consumer.key))
+            entry.excluded = (*entry.excluded, consumer.place)
+        if consumer is not None:
+            # As it was delivered, whatever is written on it now.
+            consuming.refill(broker, entry, consumer)
         if command.content is not None:
             _replace(broker, entry, command)
         if command.outcome is Outcome.REJECT and not entry.queue.is_deleted:
@@ -55,8 +58,6 @@ def carry_out(broker: Broker, command: commands.Settle) -> None:
                 redelivered=command.redelivered or command.delivery_failed,
                 failed=command.delivery_failed,
             )
-        if consumer is not None:
-            consuming.refill(broker, entry, consumer)
 
 
 def _accept(broker: Broker, entry: Entry) -> None:
@@ -110,7 +111,7 @@ def close_owner(broker: Broker, command: commands.CloseOwner) -> None:
         return
     owner.is_closed = True
     for child in list(owner.children.values()):
-        close_owner(broker, CloseOwner(child, command.redelivered))
+        close_owner(broker, CloseOwner(child, command.redelivered, command.heir))
     left: dict[Queue, None] = {}
     for consumer in list(owner.consumers.values()):
         left[consumer.queue] = None
@@ -122,13 +123,22 @@ def close_owner(broker: Broker, command: commands.CloseOwner) -> None:
     for entry in reversed(owner.held):
         if entry.transaction is not None:
             # Another owner's transaction has it, and decides.
-            entry.owner = None
+            entry.owner = command.heir
+            if command.heir is not None:
+                command.heir.held[entry] = None
         else:
-            _note_released(broker, entry)
+            had = entry.consumer
+            note_released(broker, entry)
             give_back(broker, entry, redelivered=command.redelivered, failed=False, late=late)
+            if had is not None:
+                # Consumers of other owners may share its windows.
+                consuming.refill(broker, entry, had)
     owner.held.clear()
     for queue in late:
         publishing.expire(broker, queue)
+        if not queue.is_deleted:
+            # What had expired may have hidden what expires later.
+            broker.watch(queue)
     for name in list(owner.links):
         declaring.unlink(broker, owner, name, owner.links[name])
     for queue in list(owner.exclusive.values()):
@@ -176,11 +186,12 @@ def _note(broker: Broker, entry: Entry, command: commands.Settle) -> None:
     )
 
 
-def _note_released(broker: Broker, entry: Entry) -> None:
+def note_released(broker: Broker, entry: Entry) -> None:
+    """A message goes back to its queue, and nobody has settled it."""
     if broker.history is not None:
         broker.history.add(
             "released", broker.now, entry.queue.vhost.name, entry.message, entry.owner, queue=entry.queue.name
         )
 
 
-__all__ = ["carry_out", "close_owner", "give_back", "settle"]
+__all__ = ["carry_out", "close_owner", "give_back", "note_released", "settle"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import publishing, settling
+from . import consuming, publishing, settling
 from .commands import Publish
 from .entry import MESSAGE_OCTETS, Message
 from .faults import Fault, FaultKind
@@ -69,7 +69,11 @@ def end(broker: Broker, transaction: Transaction) -> None:
         for entry in each.entries:
             entry.transaction = None
             if entry.owner is None:
+                consumer = entry.consumer
+                settling.note_released(broker, entry)
                 settling.give_back(broker, entry, redelivered=True, failed=False)
+                if consumer is not None:
+                    consuming.refill(broker, entry, consumer)
     transaction.work.clear()
 
 

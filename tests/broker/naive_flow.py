@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tests.broker.naive_values import (
+    MODES,
     PREDECLARED,
     Binding,
     Branch,
@@ -23,15 +24,21 @@ from tests.broker.naive_values import (
     matches_topic,
 )  # fmt: skip
 
+FRAMES = 128
+"""Octets that the frames of a delivery are reckoned with, where a client's unread ones are counted."""
 PATIENCE = 6
 """Turns that a consumer may miss for each that there is: where many share a window some lose theirs for a while."""
 
 
 class NaiveFlow:
-    """One virtual host. `events` has what else was brought about than deliveries; `every` is all that was queued."""
+    """One virtual host. `events` has what else was brought about than deliveries; `every` is all that was queued;
+    `history` is what happened to which message in which queue; `limits` are those of `BrokerLimits` that count."""
 
-    def __init__(self, witness: Witness) -> None:
+    def __init__(self, witness: Witness, limits: dict[str, int] | None = None) -> None:
         self.witness = witness
+        self.limits = limits or {}
+        self.history: list[tuple[str, str, bytes]] = []
+        self.former: dict[int, NaiveConsumer] = {}
         self.now = 0.0
         self.numbers = 0
         self.exchanges = {name: NaiveExchange(name, kind) for name, kind in PREDECLARED.items()}
@@ -55,6 +62,12 @@ class NaiveFlow:
                 return True
             each = self.owners[each].parent
         return False
+
+    def _is_limit(self, name: str, count: int, more: int = 1) -> bool:
+        return name in self.limits and count + more > self.limits[name]
+
+    def _happened(self, what: str, queue: NaiveQueue | None, note: Note) -> None:
+        self.history.append((what, "" if queue is None else queue.name, note.body))
 
     def _queue(self, owner: int, name: str) -> NaiveQueue:
         if name == "":
@@ -90,6 +103,17 @@ class NaiveFlow:
         if faults:
             raise Refusal(*faults)
 
+    def _check_binding(self, source: str, arguments: dict[str, object], by_arguments: bool) -> None:
+        kind = self.exchanges[source].type
+        if kind == "system":
+            raise Refusal("not-allowed")
+        if kind == "headers":
+            if not by_arguments and arguments.get("x-match") not in MODES[:2]:
+                # 0-10 section 11.1.2.1: it has to say.
+                raise Refusal("bad-argument")
+            if arguments.get("x-match", "all") not in MODES:
+                raise Refusal("bad-argument")
+
     def _same(self, binding: Binding, by_arguments: bool) -> list[Binding]:
         return [
             each
@@ -121,19 +145,17 @@ class NaiveFlow:
         self.events.append(Event("deleted", ("queue", queue.name)))
         for consumer in queue.consumers:
             consumer.ended = True
-            del self.consumers[consumer.number]
+            self.former[consumer.number] = self.consumers.pop(consumer.number)
             self.events.append(Event("cancelled", consumer.number))
         queue.consumers = []
         self._remove_bindings(each for each in self.bindings if (each.kind, each.destination) == ("queue", queue.name))
         for each in queue.ordered():
-            self._archive(each)
-            if queue.alternate is not None:
-                self.letters.append((queue, each.note, "orphaned"))
+            self._die(each, "orphaned")
 
     def _end_consumer(self, consumer: NaiveConsumer) -> None:
         queue = consumer.queue
         consumer.ended = True
-        del self.consumers[consumer.number]
+        self.former[consumer.number] = self.consumers.pop(consumer.number)
         queue.consumers.remove(consumer)
         queue.used = self.now
         if queue.active is consumer:
@@ -141,7 +163,7 @@ class NaiveFlow:
             queue.active = waiting[0] if waiting else None
 
     def _leave_if_unused(self, queue: NaiveQueue) -> None:
-        if queue.auto_delete and not queue.consumers:
+        if queue.auto_delete and not queue.consumers and not (queue.outlives and queue.exclusive is not None):
             self._delete_queue(queue)
 
     def _roll_back(self, branch: Branch) -> None:
@@ -150,6 +172,7 @@ class NaiveFlow:
             each.transaction = None
             if each.owner is None and each.state == "acquired":
                 each.redelivered = True
+                self._happened("released", each.queue, each.note)
                 self._put_back(each)
                 self._expire(each.queue)
 
@@ -168,16 +191,27 @@ class NaiveFlow:
         if copy.consumer is not None:
             for room in copy.consumer.rooms:
                 if room.refills:
-                    room.move(1, len(copy.note.body))
+                    room.move(1, copy.consumer.size_of(copy.note))
             copy.consumer = None
 
     def _settle(
-        self, copies: Sequence[Copy], outcome: str, redelivered: bool, failed: bool, excluded: bool
+        self,
+        copies: Sequence[Copy],
+        outcome: str,
+        redelivered: bool,
+        failed: bool,
+        excluded: bool,
+        unsaid: bool = False,
+        rewritten: Note | None = None,
     ) -> None:
         for each in copies:
-            if each.state != "acquired":
-                continue
+            each.transaction = None
+            self._happened(outcome.removesuffix("e") + "ed", each.queue, each.note)
+        for each in copies:
             consumer = each.consumer
+            if rewritten is not None and outcome != "accept":
+                self._give_back(each)
+                each.note = rewritten
             if outcome == "release":
                 if excluded and consumer is not None:
                     each.excluded.append(consumer.key)
@@ -195,29 +229,42 @@ class NaiveFlow:
                 if outcome == "accept" or each.queue.gone:
                     self._archive(each)
                 else:
-                    self._die(each, "rejected")
+                    self._die(each, "delivery_limit" if unsaid else "rejected")
 
     def _die(self, copy: Copy, reason: str) -> None:
         self._archive(copy)
-        self.letters.append((copy.queue, copy.note, reason))
+        queue = copy.queue
+        if reason == "expired":
+            self._happened("expired", queue, copy.note)
+        by_argument = "x-dead-letter-exchange" in queue.arguments and reason != "orphaned"
+        if by_argument or (queue.alternate is not None and reason in ("rejected", "orphaned")):
+            self._write_letter(queue, copy.note, reason)
+        elif reason != "expired":
+            self._happened("dropped", queue, copy.note)
+
+    def _write_letter(self, queue: NaiveQueue, note: Note, reason: str) -> None:
+        self.letters.append((queue, note, reason))
+        self._happened("dead-lettered", queue, note)
 
     # Routing.
 
-    def route(self, note: Note, name: str) -> list[NaiveQueue]:
+    def route(self, note: Note, name: str, alternates: bool = True, chained: bool = False) -> list[NaiveQueue]:
         """Through bindings between exchanges first; what then matched nothing goes to the alternate, once (0-10
-        exchange.declare, rule double-failure)."""
+        exchange.declare, rule double-failure), or with `chained` as often as there is one (RabbitMQ)."""
         if name == "":
             return [self.queues[note.key]] if note.key in self.queues else []
         found: list[NaiveQueue] = []
         seen = [name]
         unmatched = self._follow(note, [name], seen, found)
-        others: list[str] = []
-        for each in unmatched:
-            alternate = self.exchanges[each].alternate
-            if alternate is not None and alternate in self.exchanges and alternate not in seen:
-                seen.append(alternate)
-                others.append(alternate)
-        self._follow(note, others, seen, found)
+        while alternates and unmatched:
+            others: list[str] = []
+            for each in unmatched:
+                alternate = self.exchanges[each].alternate
+                if alternate is not None and alternate in self.exchanges and alternate not in seen:
+                    seen.append(alternate)
+                    others.append(alternate)
+            unmatched = self._follow(note, others, seen, found)
+            alternates = chained
         return found
 
     def _follow(self, note: Note, names: list[str], seen: list[str], found: list[NaiveQueue]) -> list[str]:
@@ -247,15 +294,33 @@ class NaiveFlow:
             return binding.key == note.key
         if exchange.type == "topic":
             return matches_topic(binding.key, note.key)
-        return matches_headers(dict(binding.arguments), note.headers)
+        if exchange.type == "headers":
+            return matches_headers({name: value for name, (_, value) in binding.arguments}, note.headers)
+        return False
 
     def _publish(
-        self, note: Note, immediate: bool, mandatory: bool
+        self,
+        note: Note,
+        immediate: bool,
+        mandatory: bool,
+        alternates: bool = True,
+        chained: bool = False,
+        rerouted: bool = False,
+        promised: bool = False,
     ) -> tuple[tuple[bool, bool, bool], bool]:
-        queues = self.route(note, note.exchange) if note.exchange in self.exchanges else []
+        self._happened("published", None, note)
+        queues: list[NaiveQueue] = []
+        name: str | None = note.exchange
+        if rerouted and name in self.exchanges:
+            # As if nothing matched.
+            name, alternates = self.exchanges[name].alternate, False
+        if name in self.exchanges:
+            queues = self.route(note, name, alternates, chained)
+        if not queues:
+            self._happened("unroutable", None, note)
         consumed = refused = False
         for queue in queues:
-            copy = self._enqueue(queue, note, immediate)
+            copy = self._enqueue(queue, note, immediate, promised)
             if copy is None:
                 refused = True
             elif copy.consumer is not None or copy.state == "archived":
@@ -265,11 +330,14 @@ class NaiveFlow:
         returns = (mandatory and not queues) or (immediate and not consumed)
         return (bool(queues), consumed, refused), returns
 
-    def _enqueue(self, queue: NaiveQueue, note: Note, immediate: bool = False) -> Copy | None:
+    def _enqueue(
+        self, queue: NaiveQueue, note: Note, immediate: bool = False, promised: bool = False
+    ) -> Copy | None:
         overflow = queue.arguments.get("x-overflow", "drop-head")
-        if overflow != "drop-head" and self._is_beyond(queue, 1, len(note.body)):
-            if overflow == "reject-publish-dlx":
-                self.letters.append((queue, note, "maxlen"))
+        if overflow != "drop-head" and not promised and self._is_beyond(queue, 1, len(note.body)):
+            self._happened("refused", queue, note)
+            if overflow == "reject-publish-dlx" and "x-dead-letter-exchange" in queue.arguments:
+                self._write_letter(queue, note, "maxlen")
             return None
         lives: list[float] = [] if note.ttl is None else [note.ttl]
         if "x-message-ttl" in queue.arguments:
@@ -280,10 +348,21 @@ class NaiveFlow:
         self.every.append(copy)
         self._dispatch(queue)
         if immediate and copy.state == "available":
+            # It never was there.
             self._archive(copy)
-        self._enforce(queue)
+            return copy
+        self._happened("routed", queue, note)
+        if not immediate:
+            # What went back may have made it longer than its limit, until the next message is put into it.
+            self._enforce(queue)
         self._expire(queue)
         return copy
+
+    def refuses(self, queue: NaiveQueue, note: Note) -> bool:
+        """Whether a queue is full and takes no more."""
+        return queue.arguments.get("x-overflow", "drop-head") != "drop-head" and self._is_beyond(
+            queue, 1, len(note.body)
+        )
 
     def _is_beyond(self, queue: NaiveQueue, more: int, octets: int) -> bool:
         waiting = queue.ordered()
@@ -310,11 +389,13 @@ class NaiveFlow:
     def _finish(self) -> None:
         """Dead letters, all deliveries that can be made, queues that have outlived their purpose."""
         while self.letters:
-            queue, note, reason = self.letters.pop(0)
-            self._send_letter(queue, note, reason)
-        for _ in self.queues:
-            for queue in self.queues.values():
-                self._dispatch(queue)
+            firsts = [each for each in self.letters if not any(other[0] is each[0] for other in self._before(each))]
+            letter = firsts[self.witness.choose_letter(firsts)]
+            self.letters.remove(letter)
+            self._send_letter(*letter)
+        while any([self._dispatch(queue) for queue in self.queues.values()]):
+            # What one queue delivers and is settled at once may make room for another's.
+            pass
         for queue in self.queues.values():
             for consumer, copy in self._legal(queue):
                 fail(f"consumer {consumer.number} waits for {copy.note.body!r} of {queue.name}, which isn't delivered")
@@ -322,6 +403,9 @@ class NaiveFlow:
             if self._has_outlived(queue):
                 self._delete_queue(queue)
                 self._finish()
+
+    def _before(self, letter: tuple[NaiveQueue, Note, str]) -> list[tuple[NaiveQueue, Note, str]]:
+        return self.letters[: self.letters.index(letter)]
 
     def _has_outlived(self, queue: NaiveQueue) -> bool:
         created = queue.creator in self.owners
@@ -336,8 +420,8 @@ class NaiveFlow:
         name: str | None = queue.arguments.get("x-dead-letter-exchange")
         key = queue.arguments.get("x-dead-letter-routing-key", note.key)
         if reason == "orphaned" or (name is None and reason == "rejected"):
-            # What goes to the alternate goes as it is.
-            for target in self.route(note, queue.alternate) if queue.alternate in self.exchanges else []:
+            # What goes to the alternate goes as it is, and not on from there (0-10 exchange.declare, double-failure).
+            for target in self.route(note, queue.alternate, False) if queue.alternate in self.exchanges else []:
                 self._enqueue(target, note)
             return
         if name is None or name not in self.exchanges:
@@ -348,7 +432,7 @@ class NaiveFlow:
             death = same[0]._replace(times=same[0].times + 1)
         else:
             death = Dying(queue.name, reason, 1, note.exchange, (note.key,), self.now)
-        letter = Note(note.body, name, key, note.headers, note.priority, None, note.publisher, (death, *rest))
+        letter = note.letter(name, key, (death, *rest))
         for target in self.route(letter, name):
             if not self._is_cycle(letter.deaths, target.name):
                 self._enqueue(target, letter)
@@ -363,25 +447,40 @@ class NaiveFlow:
 
     # Delivering.
 
-    def _dispatch(self, queue: NaiveQueue) -> None:
-        """Deliver what can be; which is next among what may be, the witness knows."""
+    def _dispatch(self, queue: NaiveQueue) -> bool:
+        """Deliver what can be; which is next among what may be, the witness knows. Whether anything was."""
+        count = len(self.history)
         while legal := self._legal(queue):
             chosen = self.witness.choose(queue, legal)
             if chosen is None:
-                return
+                break
             consumer, copy = chosen
             self._take_turn(consumer, copy)
             copy.takers.append(consumer)
+            self._happened("delivered", queue, copy.note)
             for room in consumer.rooms:
-                room.move(-1, -len(copy.note.body))
+                room.move(-1, -(copy.note.kept + FRAMES if room.overdraws else consumer.size_of(copy.note)))
             self._forgive_turns()
             if not consumer.acquires:
                 consumer.passed[copy.level] = max(copy.position, consumer.passed.get(copy.level, 0))
                 continue
             copy.state, copy.owner, copy.consumer = "acquired", consumer.owner, consumer
             if consumer.settles:
+                self._happened("accepted", queue, copy.note)
                 self._archive(copy)
                 self._give_back(copy)
+        for consumer in queue.consumers:
+            if not consumer.acquires:
+                self._look_on(consumer, queue)
+        return len(self.history) > count
+
+    def _look_on(self, browser: NaiveConsumer, queue: NaiveQueue) -> None:
+        """A browser passes what it doesn't want, too: what is released behind that isn't shown to it."""
+        for copy in queue.ordered():
+            if copy.position > browser.passed.get(copy.level, 0):
+                if self._wants(browser, copy):
+                    return
+                browser.passed[copy.level] = copy.position
 
     def _legal(self, queue: NaiveQueue) -> list[tuple[NaiveConsumer, Copy]]:
         waiting = queue.ordered()
@@ -389,7 +488,7 @@ class NaiveFlow:
         following: dict[NaiveConsumer, Copy] = {}
         for consumer in self._ready(queue):
             wanted = [each for each in waiting if self._wants(consumer, each)]
-            if wanted and all(room.fits(len(wanted[0].note.body)) for room in consumer.rooms):
+            if wanted and consumer.has_room(wanted[0].note):
                 if consumer.acquires:
                     following[consumer] = wanted[0]
                 else:
@@ -431,8 +530,10 @@ class NaiveFlow:
         for other in self._ready(copy.queue):
             if other is taker or not other.acquires or other.priority != taker.priority:
                 continue
-            if not self._wants(other, copy) or not all(room.fits(len(copy.note.body)) for room in other.rooms):
+            first = next((each for each in copy.queue.ordered() if self._wants(other, each)), None)
+            if first is None or not other.has_room(first.note):
                 other.overtaken.clear()
+            if first is not copy or not other.has_room(copy.note):
                 continue
             other.overtaken[taker.number] = other.overtaken.get(taker.number, 0) + 1
             other.starved += 1

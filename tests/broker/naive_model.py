@@ -13,6 +13,8 @@ from typing import Any
 
 from tests.broker.naive_flow import NaiveFlow
 from tests.broker.naive_values import (
+    KNOWN,
+    MESSAGE,
     TYPES,
     Binding,
     Branch,
@@ -24,8 +26,12 @@ from tests.broker.naive_values import (
     Note,
     Refusal,
     Room,
+    argument_faults,
+    typed_items,
 )  # fmt: skip
 
+OTHERS = 2
+"""Exchanges of the other model, for services and for failing over, that this one doesn't have."""
 DEFAULTS = (("x-overflow", "drop-head"), ("x-single-active-consumer", False))
 """Arguments that say what is so without them."""
 
@@ -56,8 +62,8 @@ class NaiveBroker(NaiveFlow):
             self._roll_back(branch)
         for each in [each for each in self.every if each.state == "acquired" and each.owner == number]:
             if each.transaction is None:
-                each.consumer = None
                 each.redelivered = each.redelivered or redelivered
+                self._happened("released", each.queue, each.note)
                 self._put_back(each)
             else:
                 # Somebody else's transaction decides.
@@ -66,7 +72,10 @@ class NaiveBroker(NaiveFlow):
             self._expire(queue)
         for queue in list(self.queues.values()):
             if queue.exclusive == number:
-                self._delete_queue(queue)
+                if queue.outlives and not queue.auto_delete:
+                    queue.exclusive = None
+                else:
+                    self._delete_queue(queue)
         for queue in left:
             self._leave_if_unused(queue)
         for queue in self.queues.values():
@@ -86,7 +95,10 @@ class NaiveBroker(NaiveFlow):
         internal: bool = False,
         alternate: str | None = None,
         compare: Sequence[str] = (),
+        later: bool = False,
+        reserved: bool = True,
     ) -> None:
+        """With `later` the alternate needn't be there yet (RabbitMQ's argument)."""
         there = self.exchanges.get(name)
         if name == "":
             raise Refusal("default-exchange", "name-missing")
@@ -105,12 +117,18 @@ class NaiveBroker(NaiveFlow):
             }
             if any(name in told and getattr(there, name) != told[name] for name in compare):
                 faults.append("inequivalent")
-        elif name.startswith("amq."):
-            faults.append("reserved-name")
-        if type not in TYPES:
-            faults.append("type-unknown")
-        if alternate is not None and alternate not in self.exchanges and there is None:
-            faults.append("not-found")
+        else:
+            if name.startswith("amq.") and reserved:
+                faults.append("reserved-name")
+            if type == "failover":
+                # There is one already.
+                faults.append("not-allowed")
+            elif type not in TYPES:
+                faults.append("type-unknown")
+            if alternate is not None and alternate not in self.exchanges and not later:
+                faults.append("not-found")
+            if self._is_limit("exchanges", len(self.exchanges) + OTHERS):
+                faults.append("limit")
         if faults:
             raise Refusal(*faults)
         if there is None:
@@ -151,9 +169,12 @@ class NaiveBroker(NaiveFlow):
         by_arguments: bool,
     ) -> bool:
         self._check_ends(kind, destination, source, owner)
-        new = Binding(source, kind, destination, key, tuple(sorted(arguments.items())))
+        self._check_binding(source, arguments, by_arguments)
+        new = Binding(source, kind, destination, key, typed_items(arguments))
         if self._same(new, by_arguments):
             return False
+        if self._is_limit("bindings", len(self.bindings)):
+            raise Refusal("limit")
         self.bindings.append(new)
         return True
 
@@ -168,9 +189,11 @@ class NaiveBroker(NaiveFlow):
         by_arguments: bool,
     ) -> None:
         self._check_ends(kind, destination, source, owner)
-        same = self._same(Binding(source, kind, destination, key, tuple(sorted(arguments.items()))), by_arguments)
+        same = self._same(Binding(source, kind, destination, key, typed_items(arguments)), by_arguments)
         if not same:
             raise Refusal("binding-not-found")
+        # Where the arguments don't count, it is the one without any, or the oldest.
+        same.sort(key=lambda each: each.arguments != ())
         self._remove_bindings([same[0]])
         self._finish()
 
@@ -189,16 +212,20 @@ class NaiveBroker(NaiveFlow):
         arguments: dict[str, Any] | None = None,
         compare: Sequence[str] = (),
         lifetime: str | None = None,
+        reserved: bool = True,
+        strict: bool = False,
+        outlives: bool = False,
     ) -> tuple[str, int, int]:
-        """Returns the name, the available messages and the consumers."""
-        arguments = {key: value for key, value in (arguments or {}).items() if (key, value) not in DEFAULTS}
+        """Returns the name, the available messages and the consumers. `reserved` false: the broker made the name."""
+        given = arguments or {}
+        arguments = {key: given[key] for key in given if key in KNOWN and (key, given[key]) not in DEFAULTS}
         there = self.queues.get(name)
         faults: list[str] = []
         if there is not None and self._is_locked(there, owner):
             faults.append("locked")
         if passive:
             if there is None:
-                raise Refusal("not-found")
+                raise Refusal(*(["not-found"] if name else ["name-missing", "not-found"]))
         else:
             if there is not None:
                 told: dict[str, object] = {
@@ -211,18 +238,21 @@ class NaiveBroker(NaiveFlow):
                     "exclusive" in compare and (there.exclusive is None) != (exclusive is None)
                 ):
                     faults.append("inequivalent")
-            elif name.startswith("amq."):
-                faults.append("reserved-name")
-            if there is None and alternate is not None and alternate not in self.exchanges:
-                faults.append("not-found")
-            if "x-dead-letter-routing-key" in arguments and "x-dead-letter-exchange" not in arguments:
-                faults.append("bad-argument")
+            else:
+                if reserved and name.startswith("amq."):
+                    faults.append("reserved-name")
+                if alternate is not None and alternate not in self.exchanges:
+                    faults.append("not-found")
+                if self._is_limit("queues", len(self.queues)):
+                    faults.append("limit")
+            faults += argument_faults(given, strict)
         if faults:
             raise Refusal(*faults)
         if there is None:
             there = self.queues[name] = NaiveQueue(name, arguments, self.now)
             there.durable, there.auto_delete, there.exclusive = durable, auto_delete, exclusive
             there.alternate = alternate
+            there.outlives = outlives
             there.lifetime = lifetime
             there.creator = owner if lifetime is not None else None
         there.used = self.now
@@ -246,6 +276,7 @@ class NaiveBroker(NaiveFlow):
         dropped = self._queue(owner, name).ordered()
         for each in dropped:
             self._archive(each)
+            self._happened("purged", each.queue, each.note)
         self._finish()
         return len(dropped)
 
@@ -273,13 +304,24 @@ class NaiveBroker(NaiveFlow):
         no_local: bool = False,
         priority: int = 0,
         accepts: Callable[[Note], bool] | None = None,
+        octets_of: Callable[[Note], int] | None = None,
+        after: int | None = None,
     ) -> int:
+        """A browser goes on where the consumer `after` stopped."""
         queue = self._queue(owner, name)
+        faults: list[str] = []
         if (exclusive and queue.consumers) or any(each.exclusive for each in queue.consumers):
-            raise Refusal("exclusive")
+            faults.append("exclusive")
+        if self._is_limit("consumers", len(queue.consumers)):
+            faults.append("limit")
+        if faults:
+            raise Refusal(*faults)
         consumer = NaiveConsumer(self.next_number(), owner, queue, key, rooms)
         consumer.acquires, consumer.settles, consumer.exclusive = acquires, settles, exclusive
         consumer.no_local, consumer.priority, consumer.accepts = no_local, priority, accepts
+        consumer.octets_of = octets_of
+        if after is not None:
+            consumer.passed = dict(self.former[after].passed)
         queue.consumers.append(consumer)
         self.consumers[consumer.number] = consumer
         if queue.active is None and acquires:
@@ -302,6 +344,13 @@ class NaiveBroker(NaiveFlow):
         self._forgive_turns()
         self._finish()
 
+    def change_rooms(self, number: int, rooms: list[Room]) -> None:
+        consumer = self.consumers.get(number)
+        if consumer is not None:
+            consumer.rooms = rooms
+        self._forgive_turns()
+        self._finish()
+
     def get(self, owner: int, name: str, settles: bool) -> Copy | None:
         queue = self._queue(owner, name)
         if any(each.exclusive for each in queue.consumers):
@@ -312,8 +361,10 @@ class NaiveBroker(NaiveFlow):
             return None
         first = waiting[0]
         first.state, first.owner, first.consumer = "acquired", owner, None
+        self._happened("got", queue, first.note)
         if settles:
             self._archive(first)
+            self._happened("accepted", queue, first.note)
         self._finish()
         return first
 
@@ -335,6 +386,10 @@ class NaiveBroker(NaiveFlow):
         mandatory: bool = False,
         immediate: bool = False,
         transaction: int | None = None,
+        alternates: bool = True,
+        chained: bool = False,
+        rerouted: bool = False,
+        promised: bool = False,
     ) -> tuple[bool, bool, bool] | None:
         """Returns whether it was routed, consumed and refused."""
         exchange = self.exchanges.get(note.exchange)
@@ -347,9 +402,16 @@ class NaiveBroker(NaiveFlow):
             branch = self.branches[transaction]
             if branch.is_over:
                 raise Refusal("illegal-state")
-            branch.work.append((self._publish, (note, immediate, mandatory)))
+            octets = MESSAGE + note.kept
+            going = [each.octets for each in self.branches.values() if not each.is_over]
+            if self._is_limit("transaction_octets", branch.octets, octets):
+                raise Refusal("limit")
+            if self._is_limit("memory_high", sum(going), octets):
+                raise Refusal("limit")
+            branch.octets += octets
+            branch.work.append((self._publish, (note, immediate, mandatory, alternates, chained, rerouted, promised)))
             return None
-        result = self._publish(note, immediate, mandatory)
+        result = self._publish(note, immediate, mandatory, alternates, chained, rerouted, promised)
         self._finish()
         return result[0]
 
@@ -363,25 +425,30 @@ class NaiveBroker(NaiveFlow):
         failed: bool = False,
         excluded: bool = False,
         transaction: int | None = None,
+        unsaid: bool = False,
+        rewritten: Note | None = None,
     ) -> None:
         branch = None if transaction is None else self.branches[transaction]
         if branch is not None and branch.is_over:
             raise Refusal("illegal-state")
         for each in copies:
-            if each.owner != owner or each.transaction is not None or each.state == "available":
+            if each.owner != owner or each.transaction is not None or each.state != "acquired":
                 raise Refusal("illegal-state")
         if branch is not None:
             for each in copies:
                 each.transaction = transaction
             branch.copies += copies
-            branch.work.append((self._settle, (list(copies), outcome, redelivered, failed, excluded)))
+            told = (list(copies), outcome, redelivered, failed, excluded, unsaid, rewritten)
+            branch.work.append((self._settle, told))
             return
-        self._settle(copies, outcome, redelivered, failed, excluded)
+        self._settle(copies, outcome, redelivered, failed, excluded, unsaid, rewritten)
         self._finish()
 
     # Transactions.
 
     def begin(self, owner: int | None) -> int:
+        if self._is_limit("transactions", sum(not each.is_over for each in self.branches.values())):
+            raise Refusal("limit")
         number = self.next_number()
         self.branches[number] = Branch(owner)
         return number
@@ -392,8 +459,6 @@ class NaiveBroker(NaiveFlow):
         if branch.is_over:
             raise Refusal("illegal-state")
         branch.is_over = True
-        for each in branch.copies:
-            each.transaction = None
         returned: list[Note] = []
         for function, arguments in branch.work:
             result = function(*arguments)
@@ -420,3 +485,24 @@ class NaiveBroker(NaiveFlow):
             if unused is not None and not queue.consumers and now >= queue.used + unused / 1000:
                 self._delete_queue(queue)
         self._finish()
+
+    def restart(self, now: float) -> None:
+        """What is durable is there again, everybody is gone, and nobody is told anything."""
+        self.pass_time(now)
+        for branch in self.branches.values():
+            if not branch.is_over:
+                self._roll_back(branch)
+        for number in [each.number for each in self.owners.values() if each.parent is None]:
+            self._close(number, True)
+        self._finish()
+        for queue in [each for each in self.queues.values() if not each.durable]:
+            # Its messages go nowhere else.
+            queue.alternate = None
+            self._delete_queue(queue)
+        for each in [each for each in self.every if each.state == "available" and not each.note.persistent]:
+            self._happened("dropped", each.queue, each.note)
+            self._archive(each)
+        for name in [each.name for each in self.exchanges.values() if not each.durable]:
+            if name in self.exchanges:
+                self._delete_exchange(name)
+        self.events.clear()

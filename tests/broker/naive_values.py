@@ -14,7 +14,10 @@ PREDECLARED = {
     "amq.headers": "headers",
     "amq.match": "headers",
 }
-TYPES = ("direct", "fanout", "topic", "headers")
+TYPES = ("direct", "fanout", "topic", "headers", "system")
+MODES = ("all", "any", "all-with-x", "any-with-x")
+MESSAGE = PLACE = 256
+"""Octets that a message takes beside its content, and each of its places in queues."""
 
 
 class Disagreement(AssertionError):
@@ -53,10 +56,21 @@ class Note:
         ttl: float | None = None,
         publisher: int = 0,
         deaths: tuple[Dying, ...] = (),
+        persistent: bool = False,
+        kept: int = 0,
     ) -> None:
         self.body, self.exchange, self.key = body, exchange, key
         self.headers: dict[str, Any] = headers or {}
         self.priority, self.ttl, self.publisher, self.deaths = priority, ttl, publisher, deaths
+        self.persistent = persistent
+        self.kept = kept
+        """Octets of its properties and body, for windows that overdraw and for transactions."""
+
+    def letter(self, exchange: str, key: str, deaths: tuple[Dying, ...]) -> Note:
+        """What goes on when it dies: the same message without its time to live."""
+        return Note(
+            self.body, exchange, key, self.headers, self.priority, None, self.publisher, deaths, self.persistent
+        )
 
 
 class Copy:
@@ -87,7 +101,7 @@ class NaiveQueue:
 
     def __init__(self, name: str, arguments: dict[str, Any], now: float) -> None:
         self.name, self.arguments = name, arguments
-        self.durable = self.auto_delete = False
+        self.durable = self.auto_delete = self.outlives = False
         self.exclusive: int | None = None
         self.active: NaiveConsumer | None = None
         self.alternate: str | None = None
@@ -111,13 +125,26 @@ class NaiveQueue:
 
 
 class Room:
-    """A window: what may still be delivered."""
+    """A window: what may still be delivered. With `overdraws` a message fits while anything is left, and with `idle`
+    one that is too big fits while nothing else is out."""
 
-    def __init__(self, messages: int | None, octets: int | None, refills: bool) -> None:
+    def __init__(
+        self,
+        messages: int | None,
+        octets: int | None,
+        refills: bool,
+        overdraws: bool = False,
+        idle: int | None = None,
+    ) -> None:
         self.messages, self.octets, self.refills = messages, octets, refills
+        self.overdraws, self.idle = overdraws, idle
 
     def fits(self, size: int) -> bool:
-        return (self.messages is None or self.messages > 0) and (self.octets is None or size <= self.octets)
+        if self.messages is not None and self.messages <= 0:
+            return False
+        if self.octets is None or self.octets == self.idle:
+            return True
+        return self.octets > 0 if self.overdraws else size <= self.octets
 
     def move(self, messages: int, octets: int) -> None:
         if self.messages is not None:
@@ -133,10 +160,18 @@ class NaiveConsumer:
         self.no_local = False
         self.priority = 0
         self.accepts: Callable[[Note], bool] | None = None
+        self.octets_of: Callable[[Note], int] | None = None
         self.passed: dict[int, int] = {}
         self.overtaken: dict[int, int] = {}
         self.starved = 0
         self.ended = False
+
+    def size_of(self, note: Note) -> int:
+        """Octets that a message takes of its windows."""
+        return len(note.body) if self.octets_of is None else self.octets_of(note)
+
+    def has_room(self, note: Note) -> bool:
+        return all(room.fits(self.size_of(note)) for room in self.rooms)
 
 
 class NaiveOwner:
@@ -169,6 +204,7 @@ class Branch:
         self.is_over = False
         self.work: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         self.copies: list[Copy] = []
+        self.octets = 0
 
 
 class Witness(ABC):
@@ -179,6 +215,10 @@ class Witness(ABC):
         self, queue: NaiveQueue, legal: Sequence[tuple[NaiveConsumer, Copy]]
     ) -> tuple[NaiveConsumer, Copy] | None:
         """Which of the deliveries that a queue may make now was made next; None: none of them, or later."""
+
+    def choose_letter(self, letters: Sequence[tuple[NaiveQueue, Note, str]]) -> int:
+        """Which of these dead letters, each the first one of its queue, went first."""
+        return 0
 
 
 class Event(NamedTuple):
@@ -202,10 +242,56 @@ def matches_topic(pattern: str, key: str) -> bool:
 
 
 def matches_headers(wanted: dict[str, Any], headers: dict[str, Any]) -> bool:
-    """0-9-1 section 3.1.3.4; a binding without x-match wants all."""
-    pairs = [(name, value) for name, value in wanted.items() if not name.startswith("x-")]
-    hits = [name in headers and (value is None or headers[name] == value) for name, value in pairs]
-    return any(hits) if wanted.get("x-match") == "any" else all(hits)
+    """0-9-1 section 3.1.3.4; a binding without x-match wants all. RabbitMQ's modes with x look at names with x- too."""
+    mode = wanted.get("x-match", "all")
+    with_x = mode.endswith("-with-x")
+    names = [name for name in wanted if name != "x-match" and (with_x or not name.startswith("x-"))]
+    hits = [name in headers and (wanted[name] is None or typed(headers[name]) == typed(wanted[name])) for name in names]
+    return any(hits) if mode.startswith("any") else all(hits)
+
+
+def typed(value: Any) -> tuple[str, Any]:
+    """A value that is equal only to one of the same type."""
+    return type(value).__name__, value
+
+
+def typed_items(arguments: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """What two sets of arguments have to have alike to be the same."""
+    return tuple((name, typed(arguments[name])) for name in sorted(arguments))
+
+
+KNOWN: dict[str, Callable[[Any], bool]] = {
+    "x-message-ttl": lambda value: is_count(value, 0, 2**32 - 1),
+    "x-expires": lambda value: is_count(value, 1, 2**32 - 1),
+    "x-max-length": lambda value: is_count(value, 0, None),
+    "x-max-length-bytes": lambda value: is_count(value, 0, None),
+    "x-max-priority": lambda value: is_count(value, 0, 255),
+    "x-delivery-limit": lambda value: is_count(value, 0, None),
+    "x-dead-letter-exchange": lambda value: isinstance(value, str),
+    "x-dead-letter-routing-key": lambda value: isinstance(value, str),
+    "x-overflow": lambda value: value in ("drop-head", "reject-publish", "reject-publish-dlx"),
+    "x-single-active-consumer": lambda value: isinstance(value, bool),
+}
+"""The arguments of queues, and what their values may be."""
+
+
+def is_count(value: Any, least: int, most: int | None) -> bool:
+    """Whether it is a whole number between the two."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return value >= least and (most is None or value <= most)
+
+
+def argument_faults(arguments: dict[str, Any], strict: bool) -> list[str]:
+    """What is wrong with a queue's arguments."""
+    faults = ["bad-argument" for name, value in arguments.items() if name in KNOWN and not KNOWN[name](value)]
+    if "x-dead-letter-routing-key" in arguments and "x-dead-letter-exchange" not in arguments:
+        faults.append("bad-argument")
+    if arguments.get("x-queue-type", "classic") not in ("classic", "quorum"):
+        faults.append("bad-argument")
+    if strict and any(name not in KNOWN and name != "x-queue-type" for name in arguments):
+        faults.append("unknown-argument")
+    return faults
 
 
 def fail(text: str) -> NoReturn:

@@ -370,7 +370,10 @@ def test_an_ipv4_address_has_an_ipv6_form() -> None:
 
 def test_a_length_that_no_segment_can_have_is_reported() -> None:
     """The IP header leaves it open, and the record claims four gigabytes."""
-    for packet, kind in ((ipv4(tcp(1, 1, b"abc"), total=0), 0x0800), (ipv6(tcp(), length=0), 0x86DD)):
+    for packet, kind in (
+        (ipv4(tcp(1, 1, b"abc"), total=0), 0x0800),
+        (ipv6(tcp(), length=0), 0x86DD),
+    ):
         (damage,) = rows(1, ethernet(packet, kind=kind), wire=2**32 - 1)
         assert isinstance(damage, CaptureDamage)
         assert (damage.kind, damage.packet) == ("bad-packet", 0)

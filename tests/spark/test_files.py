@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amqp_sansio_spark.files import CaptureFile, find_captures
+from amqp_sansio_spark.files import CaptureFile, find_captures, name_files
 
 
 @pytest.fixture
@@ -82,3 +82,61 @@ def test_what_isnt_there_is_named(folder: Path, given: str) -> None:
 def test_other_file_systems_are_refused() -> None:
     with pytest.raises(ValueError, match=r"s3://bucket/a\.pcap: only files"):
         find_captures(["s3://bucket/a.pcap"])
+
+
+def test_folders_of_folders_and_names_are_chosen(folder: Path) -> None:
+    (folder / "notes.txt").write_bytes(b"")
+
+    def names(given: str, *, recursive: bool = True, pattern: str | None = None) -> list[str]:
+        files = find_captures([str(folder / given)], recursive=recursive, pattern=pattern)
+        return [file.name for file in files]
+
+    assert names("", recursive=False) == ["a.pcap", "b.pcap", "notes.txt", "x,y.pcap"]
+    assert names("", pattern="[ac].pcap*") == ["a.pcap", "c.pcap"]
+    assert names("*", recursive=False, pattern="*.txt") == ["notes.txt"]
+    # A file that is named itself is meant, whatever the pattern.
+    assert names("a.pcap", pattern="*.txt") == ["a.pcap"]
+    with pytest.raises(FileNotFoundError, match="no file in this folder"):
+        names("", pattern="*.none")
+
+
+def test_links_are_followed_once_and_name_a_file_in_one_way(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "z.pcap").write_bytes(b"")
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "days").symlink_to(there)
+    (there / "back").symlink_to(here)
+    (here / "m.pcap").symlink_to(there / "z.pcap")
+    for given in ([str(here)], [str(there / "z.pcap"), str(here)], [str(here), str(there)]):
+        assert [file.name for file in find_captures(given)] == ["m.pcap"]
+
+
+def test_a_folder_elsewhere_gives_the_same_names(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    (folder / "deep" / "a.pcap").write_bytes(b"")
+    moved = tmp_path / "some" / "where" / "else"
+    names = [file.name for file in find_captures([str(folder)])]
+    shutil.copytree(folder, moved, ignore=shutil.ignore_patterns("some"))
+    assert [file.name for file in find_captures([str(moved)])] == names
+
+
+def test_names_are_those_of_the_set_in_any_order() -> None:
+    paths = ["/s3/a/day1/x.pcap", "/s3/a/day2/x.pcap", "/s3/a/day2/y.pcap"]
+    bases = [path.rpartition("/")[2] for path in paths]
+    assert name_files(paths, bases) == ["day1/x.pcap", "day2/x.pcap", "day2/y.pcap"]
+    assert name_files(paths[::-1], bases[::-1]) == ["day2/y.pcap", "day2/x.pcap", "day1/x.pcap"]
+    assert name_files(paths[1:], bases[1:]) == ["x.pcap", "y.pcap"]
+    assert name_files([], []) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list everything")
+def test_a_folder_that_cant_be_listed_is_an_error(folder: Path) -> None:
+    (folder / "deep").chmod(0)
+    try:
+        with pytest.raises(PermissionError):
+            find_captures([str(folder)])
+    finally:
+        (folder / "deep").chmod(0o700)

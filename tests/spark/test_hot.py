@@ -11,7 +11,8 @@ import pytest
 
 from amqp_sansio.capture import Segment, sort_key
 from amqp_sansio_spark.files import CaptureFile
-from amqp_sansio_spark.hot import Plan, in_order
+from amqp_sansio_spark.hot import Plan
+from amqp_sansio_spark.hot_worker import in_order
 from amqp_sansio_spark.options import parse_options
 from tests.support.captures import named
 from tests.support.tables import local_rows, segments_of, spark_rows

@@ -102,7 +102,7 @@ def test_one_digest_however_the_read_is_cut(
     found = {name: collected(frame) for name, frame in frames.items()}
     assert found == dict.fromkeys(frames, wanted)
     counts = {name: frame.rdd.getNumPartitions() for name, frame in list(frames.items())[:3]}
-    assert counts["default"] == 1 and counts["other pieces"] > 1 and counts["pieces"] > 10
+    assert counts["default"] == 1 and counts["other pieces"] > 1 and counts["pieces"] > 6
 
 
 def test_the_tables_are_those_of_the_local_engine_for_every_size_of_pieces(

@@ -3,7 +3,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from amqp_sansio import Side
@@ -99,12 +99,14 @@ class Peer:
     ever be looked at. What is in them is anything. Some come in pieces, between which there is other traffic.
     """
 
+    sizes: Sequence[int] = SIZES
+
     def __init__(self, choices: Choices, end: Connection) -> None:
         self.choices = choices
         self.end = end
         self.rest: dict[tuple[int, bool], list[bytes]] = {}
         self.lasted: dict[int, Session | None] = {}
-        self.serial = 0
+        self.serial: int = 0
         self.session: Session | None = None
 
     def octets(self) -> bytes:
@@ -124,7 +126,7 @@ class Peer:
         if (channel, is_command) in self.rest and choices.below(64):
             return self._next(channel, is_command)
         segments = self._segments(record)
-        octets = encode_assembly(channel, segments, choices.of(SIZES))
+        octets = encode_assembly(channel, segments, choices.of(self.sizes))
         if choices.below(4 if is_command else 64) or (channel, is_command) in self.rest:
             return octets
         frames = split(octets)
@@ -143,7 +145,7 @@ class Peer:
         choices, session = self.choices, self.session
         if session is None:
             if choices.below(8) and self.end.role is Side.SERVER:
-                return SessionAttach(choices.of(NAMES), choices.below(2) == 1)
+                return SessionAttach(self._new_name(), choices.below(2) == 1)
         elif session._attachment is Attachment.ATTACHING:
             if choices.below(8):
                 return SessionAttached(session.name)
@@ -155,11 +157,11 @@ class Peer:
             kinds = (*COMMANDS.values(), *CONTROLS.values())
             kind: type[Any] = kinds[choices.below(256) % len(kinds)]
         else:
-            fitting = _FITTING[self.end.role]
+            fitting = self.fitting()
             kind = fitting[choices.below(256) % len(fitting)]
             if kind in _RARE and choices.below(16):
                 kind = MessageTransfer
-        made = _MAKERS.get(kind)
+        made = self.makers().get(kind)
         if made is not None and choices.below(16):
             return made(self)
         return kind(*[self._value(name, of) for name, of in kind.FIELDS])
@@ -170,7 +172,7 @@ class Peer:
             return [(CONTROL, record.encode_assembly())]
         segments = [(COMMAND, record.encode_segment(sync=choices.rarely()))]
         if record.HAS_BODY or choices.below(256) == 255:
-            header = choices.of(HEADERS[:3]) if choices.below(128) else choices.of(HEADERS)
+            header = self._header()
             body = choices.of(BODIES)
             segments += [(HEADER, header)] if header else []
             segments += [(BODY, body)] if body else []
@@ -183,6 +185,23 @@ class Peer:
         if session._resuming:
             return SequenceSet.of((session._state.sending.next_id - choices.below(4)) & 0xFFFF_FFFF)
         return SequenceSet()
+
+    # What another kind of peer may do in its own way.
+
+    def fitting(self) -> tuple[type[Any], ...]:
+        """What it mostly sends, as often as it stands there."""
+        return _FITTING[self.end.role]
+
+    def makers(self) -> Mapping[type[Any], Callable[[Any], Any]]:
+        """How some of it is mostly made."""
+        return MAKERS
+
+    def _new_name(self) -> bytes:
+        return self.choices.of(NAMES)
+
+    def _header(self) -> bytes:
+        choices = self.choices
+        return choices.of(HEADERS[:3]) if choices.below(128) else choices.of(HEADERS)
 
     # Values.
 
@@ -393,7 +412,7 @@ _FITTING: dict[Side, tuple[type[Any], ...]] = {
     side: tuple([each for each in _USUAL if side.value in getattr(each, "HANDLERS", ())])
     for side in Side
 }
-_MAKERS: dict[type[Any], Callable[[Peer], Any]] = {
+MAKERS: dict[type[Any], Callable[[Peer], Any]] = {
     MessageTransfer: Peer._transfer,
     ExecutionResult: Peer._result,
     MessageFlow: Peer._flow,
@@ -427,4 +446,4 @@ _MAKERS: dict[type[Any], Callable[[Peer], Any]] = {
 }
 
 
-__all__ = ["DESTINATIONS", "XIDS", "Choices", "Peer", "split"]
+__all__ = ["BODIES", "DESTINATIONS", "MAKERS", "XIDS", "Choices", "Peer", "split"]

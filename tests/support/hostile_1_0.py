@@ -104,14 +104,22 @@ class Peer:
     connection would end with the first frame. What the frames say is anything.
     """
 
+    states: Sequence[Any] = STATES
+    payloads: Sequence[bytes] = PAYLOADS
+
     def __init__(self, choices: Choices, end: Connection) -> None:
         self.choices = choices
         self.names = 0
         self.delivery_id = 0
+        self.face(end)
+
+    def face(self, end: Connection) -> None:
+        """Look at the books of an endpoint from now on."""
         joint = end._joint
         self.own, self.other = joint.halves[1 - end._side], joint.halves[end._side]
         self.side = 1 - end._side
         self.session: Any = None
+        self.handle = 0
 
     def frame(self) -> bytes:
         """A frame, well-formed, whatever it says."""
@@ -210,6 +218,9 @@ class Peer:
             b"",
         )
 
+    def _payload(self) -> bytes:
+        return self.choices.of(self.payloads)
+
     def _terminus(self, kind: type[Source] | type[Target]) -> Any:
         match self.choices.of(TERMINI):
             case None:
@@ -225,7 +236,7 @@ class Peer:
         choices = self.choices
         unsettled: dict[bytes, Any] | None = None
         if choices.below(3) == 0:
-            unsettled = {choices.of(TAGS): choices.of(STATES) for _ in range(choices.below(4))}
+            unsettled = {choices.of(TAGS): choices.of(self.states) for _ in range(choices.below(4))}
         receives = choices.below(2) == 1
         return (
             Attach(
@@ -273,21 +284,22 @@ class Peer:
         else:
             delivery_id = self._perhaps()
             tag = choices.of((None, *TAGS))
+        self.handle = choices.of(self._with_credit() or HANDLES)
         return (
             Transfer(
-                choices.of(self._with_credit() or HANDLES),
+                self.handle,
                 delivery_id,
                 tag,
                 5 if choices.rarely() else 0,
                 choices.of((None, False, True)),
                 choices.below(4) == 0,
                 choices.of((None, None, None, 0, 1)),
-                choices.of(STATES) if choices.rarely() else None,
+                choices.of(self.states) if choices.rarely() else None,
                 choices.rarely(),
                 choices.rarely(),
                 choices.rarely(),
             ),
-            choices.of(PAYLOADS),
+            self._payload(),
         )
 
     def _disposition(self) -> tuple[Any, bytes]:
@@ -296,7 +308,7 @@ class Peer:
         last = choices.of((None, None, first, (first + 2) & 0xFFFF_FFFF))
         if choices.rarely():
             last = self._number()
-        return Disposition(role, first, last, choices.below(2) == 1, choices.of(STATES)), b""
+        return Disposition(role, first, last, choices.below(2) == 1, choices.of(self.states)), b""
 
     def _detach(self) -> tuple[Any, bytes]:
         choices = self.choices

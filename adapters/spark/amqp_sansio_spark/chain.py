@@ -196,13 +196,14 @@ def _find_section(buf: bytearray, start: int, end: int) -> int:
     octets = np.frombuffer(buf, np.uint8)
     pairs = np.frombuffer(buf, "<u2", count, start)
     # Its octets are 0a 0d 0d 0a: from an even position two pairs, from an odd one the middle pair.
-    even = start + 2 * np.flatnonzero(pairs == _FIRST_PAIR)
-    even = even[(octets[even + 2] == SECTION[2]) & (octets[even + 3] == SECTION[3])]
-    odd = start + 2 * np.flatnonzero(pairs == _MIDDLE_PAIR) - 1
-    odd = odd[odd >= start]
-    odd = odd[(octets[odd] == SECTION[0]) & (octets[odd + 3] == SECTION[3])]
-    places = [int(places[0]) for places in (even, odd) if len(places)]
-    found = min(places, default=-1)
+    likely = pairs == _FIRST_PAIR
+    likely |= pairs == _MIDDLE_PAIR
+    at = start + 2 * np.flatnonzero(likely)
+    at -= octets[at] == SECTION[1]
+    at = at[at >= start]
+    for number, octet in enumerate(SECTION):
+        at = at[octets[at + number] == octet]
+    found = int(at[0]) if len(at) else -1
     if found < 0 or found + len(SECTION) > end:
         # An odd octet may be left over.
         return buf.find(SECTION, max(start, end - len(SECTION)), end)

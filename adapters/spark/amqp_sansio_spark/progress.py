@@ -71,7 +71,9 @@ def progress(spark: SparkSession) -> DataFrame:
 def report(piece: Piece, reader: BulkReader, seconds: float, read: str, done: bool) -> None:
     """Log what was read of a piece."""
     counts = reader.counts
-    octets = piece.stop - piece.start if done else max(0, reader.offset - piece.start)
+    planned = piece.stop - piece.start
+    # What is inflated of a compressed file may be more than the file.
+    octets = planned if done else min(planned, max(0, reader.offset - piece.start))
     context = {
         "read": read,
         "file": piece.name,

@@ -43,7 +43,7 @@ def problems(
     """What can't be read of captures: `file`, `offset`, `packet`, `ts_ns`, `kind` and `reason`, a row for each.
 
     `options` are those of the format. The frame is also the temporary view `view`. To make it, the captures are read,
-    but no row of a segment is made: it takes about a third of the time. The kinds of whole files are `not-a-capture`,
+    but no row of a segment is made: it takes about half of the time. The kinds of whole files are `not-a-capture`,
     `empty-file`, `unreadable` and `changed-file` (another file than when the read was planned), and `too-large` (see
     `segments_of`); of damage inside of a capture those of `amqp_sansio.capture.CaptureDamage`. A file that is still
     written mostly ends inside of a record: `truncated-file`.

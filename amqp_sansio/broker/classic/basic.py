@@ -40,7 +40,7 @@ def qos(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
         channel.prefetch = limit
     elif per_consumer or not method.global_:
         channel.shared = limit
-        front.set_windows(channel)
+        front.set_window(channel)
     else:
         front.whole = limit
         front.set_whole_window()
@@ -65,9 +65,11 @@ def consume(
     """basic.consume, file.consume and stream.consume. Raises Fault, Refusal."""
     queue = queue_name(channel, method.queue)
     tag = method.consumer_tag or channel.new_tag()
+    if not method.consumer_tag and method.no_wait:
+        channel.engine.name_consumer(tag)
     # What is streamed needs no acknowledgement ever.
     settles = class_id == STREAM or method.no_ack
-    if queue == direct_reply.PSEUDO_QUEUE:
+    if queue == direct_reply.PSEUDO_QUEUE and front.is_rabbit:
         queue = direct_reply.begin(front, channel, settles)
     consumer = ClassicConsumer(channel, tag, class_id, settles)
     model = front.hub.apply(
@@ -93,13 +95,13 @@ def _windows(front: ClassicFront, channel: ClassicChannel, settles: bool) -> tup
     if settles:
         return front.gate, channel.flow
     if not front.is_rabbit or front.is_old:
-        return front.gate, channel.window, front.window
+        return front.gate, channel.flow, channel.window, front.window
     messages, octets = channel.prefetch
     if not messages and not octets:
-        return front.gate, channel.window
+        return front.gate, channel.flow, channel.window
     own = Window(messages or None, octets or None, refills=True)
     own.idle_octets = octets or None
-    return front.gate, channel.window, own
+    return front.gate, channel.flow, channel.window, own
 
 
 def cancel(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
@@ -155,6 +157,12 @@ def _first(front: ClassicFront, channel: ClassicChannel, name: str, settles: boo
     for entry in queue.available():
         if class_of(entry.message) == BASIC:
             hub.apply(Acquire(owner, (entry,)))
+            history = hub.model.history
+            if history is not None:
+                where = owner.vhost.name
+                history.add(
+                    "got", hub.now, where, entry.message, owner, queue=name, redelivered=entry.redelivered
+                )
             if settles:
                 hub.apply(Settle(owner, (entry,), _ACCEPT))
             return entry

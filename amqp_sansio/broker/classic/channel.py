@@ -23,9 +23,6 @@ BASIC: Final = 60
 FILE: Final = 70
 STREAM: Final = 80
 
-CLOSED_WINDOW: Final = -(1 << 62)
-"""What is left of a window that nothing may pass, however much is settled meanwhile."""
-
 
 class ClassFilter(Filter):
     """The messages of one content class: a class's methods fetch its own content only (0-8, class queue)."""
@@ -65,8 +62,8 @@ class ClassicChannel:
 
     `engine` is the engine's end of it, `entries` the deliveries that wait for an acknowledgement by their tags,
     `undecided` those that a transaction settles when it commits. `window` counts what acknowledging consumers have
-    and holds them up, `flow` holds up those without acknowledgement. `prefetch` is what consumers get each that begin
-    from now on, as (messages, octets), 0 for no limit. `current` is the queue that an empty name means.
+    and holds them up, `flow` all consumers (channel.flow). `prefetch` is what consumers get each that begin from now
+    on, as (messages, octets), 0 for no limit. `current` is the queue that an empty name means.
     """
 
     __slots__ = (
@@ -126,8 +123,10 @@ class ClassicChannel:
                 return tag
 
     def kept(self) -> tuple[Iterable[Entry], ...]:
-        """What its client has and hasn't settled yet."""
-        return self.entries.values(), self.undecided.values()
+        """What its client has, or is about to get, and hasn't settled yet."""
+        leaving = () if self.files is None else self.files.leaving
+        files = [entry for consumer, entry, _ in leaving if not consumer.settles]
+        return self.entries.values(), self.undecided.values(), files
 
     def take_up_to(self, tag: int) -> list[tuple[int, Entry]]:
         """Remove and return the deliveries up to a tag, 0 for all."""
@@ -153,6 +152,6 @@ def left_of(limit: int, used: int) -> int | None:
 
 
 __all__ = [
-    "BASIC", "CLOSED_WINDOW", "FILE", "STREAM", "ClassFilter", "ClassicChannel", "ClassicConsumer", "class_of",
+    "BASIC", "FILE", "STREAM", "ClassFilter", "ClassicChannel", "ClassicConsumer", "class_of",
     "left_of", "outstanding",
 ]  # fmt: skip

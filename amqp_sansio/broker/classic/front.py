@@ -30,7 +30,6 @@ from ..front import Front
 from . import basic, files, old_classes, publishing, streams, topology
 from .channel import (
     BASIC,
-    CLOSED_WINDOW,
     FILE,
     ClassicChannel,
     ClassicConsumer,
@@ -222,6 +221,9 @@ class ClassicFront(Front):
 
     def refuse(self, channel: ClassicChannel | None, refusal: Refusal, cause: Any = None) -> None:
         """Close a channel or the connection because of a request."""
+        if refusal.code not in self.dialect.codes:
+            # 0-8 has no 406.
+            refusal = Refusal(NOT_ALLOWED, refusal.text, is_hard=refusal.is_hard)
         if channel is None or refusal.is_hard:
             self._try(self.connection.close, refusal.code, refusal.reply_text, cause)
             self._end()
@@ -253,20 +255,14 @@ class ClassicFront(Front):
         if consumer.model is not None:
             self.consumers.pop(consumer.model.number, None)
 
-    def set_windows(self, channel: ClassicChannel) -> None:
-        """Let the windows of a channel be what its qos and its flow say."""
-        hub = self.hub
-        if channel.flow_stopped:
-            hub.apply(SetWindow(channel.window, CLOSED_WINDOW))
-            hub.apply(SetWindow(channel.flow, CLOSED_WINDOW))
-            return
+    def set_window(self, channel: ClassicChannel) -> None:
+        """Let the window of a channel be what its qos says."""
         messages, octets = outstanding(channel.kept())
         limit = channel.shared
         channel.window.idle_octets = limit[1] or None
-        hub.apply(
+        self.hub.apply(
             SetWindow(channel.window, left_of(limit[0], messages), left_of(limit[1], octets))
         )
-        hub.apply(SetWindow(channel.flow, None))
 
     def set_whole_window(self) -> None:
         """Let the window of the whole connection be what its qos says."""
@@ -439,7 +435,8 @@ class ClassicFront(Front):
         channel = self.channels.get(event.channel)
         if channel is not None:
             channel.flow_stopped = not event.active
-            self.set_windows(channel)
+            # One window for all: who consumes on the channel goes on taking turns with the others on it.
+            self.hub.apply(SetWindow(channel.flow, None if event.active else 0))
 
     # Inside.
 

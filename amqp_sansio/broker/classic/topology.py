@@ -129,7 +129,7 @@ def _missing(queue: str, routing_key: str) -> tuple[int, str]:
 
 
 def _declare_queue(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
-    if method.passive and method.queue.startswith(direct_reply.PSEUDO_QUEUE):
+    if method.passive and front.is_rabbit and method.queue.startswith(direct_reply.PSEUDO_QUEUE):
         messages, consumers = direct_reply.look(channel, method.queue)
         channel.current = method.queue
         return front.named["queue.declare-ok"](method.queue, messages, consumers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ...amqp_1_0 import Coordinator, Source, Symbol, Target
+from ...amqp_1_0 import Coordinator, ReceiverSettleMode, Source, Symbol, Target
 from ...amqp_1_0.conditions import (
     COPY,
     INVALID_FIELD,
@@ -13,13 +13,14 @@ from ...amqp_1_0.conditions import (
     NOT_IMPLEMENTED,
     STOLEN,
 )
+from ...errors import LocalProtocolError
 from ..commands import Bind, CloseOwner, DeclareQueue, LinkQueue
 from ..exchange import HeadersExchange, TopicExchange
 from ..faults import Fault
 from . import addresses, filters
 from .addresses import BadAddress, Node, NodeKind
 from .coordination import CAPABILITIES
-from .errors import Refusal, refusal_of, short
+from .errors import Refusal, condition_of, refusal_of, short
 from .filters import Filters, binding_arguments
 from .links import Termini
 from .sources import OutgoingLink
@@ -62,11 +63,14 @@ def answer(front: OneZeroFront, event: LinkRequested) -> None:
     attach = event.attach
     try:
         if front.management.takes(attach):
+            _give_back(_known(front, link))
             front.management.attach(link, attach)
         elif isinstance(attach.target, Coordinator):
+            _give_back(_known(front, link))
             if not link.ROLE:
                 raise Refusal(INVALID_FIELD, f"link {link.name!r}: nothing can be received from a coordinator")
-            link.accept_attach(target=Coordinator(CAPABILITIES))
+            # Nothing unsettled is kept of it, so that the other mode would be good for nothing.
+            link.accept_attach(target=Coordinator(CAPABILITIES), rcv_settle_mode=ReceiverSettleMode.FIRST)
             link.flow(CREDIT)  # type: ignore[union-attr]
         elif link.ROLE:
             _attach_target(front, link, attach)  # type: ignore[arg-type]
@@ -74,6 +78,9 @@ def answer(front: OneZeroFront, event: LinkRequested) -> None:
             _attach_source(front, link, attach)  # type: ignore[arg-type]
     except Refusal as refusal:
         link.refuse_attach(refusal.condition, short(refusal.text))
+    except LocalProtocolError as error:
+        # The answer is too long for the client's frames, say; a refusal is shorter.
+        link.refuse_attach(condition_of(error), short(str(error)))
 
 
 # Sources.
@@ -356,29 +363,41 @@ def _dynamic(
 
 
 def _known(front: OneZeroFront, link: Sender | Receiver) -> NodeLink | None:
-    """The terminus of an earlier attachment of a link, taken from where it is attached (part 2 section 2.6.1)."""
+    """The terminus of an earlier attachment of a link, taken from where it is attached (part 2 section 2.6.1).
+
+    One that can't outlive its connection is no other connection's, and one whose node is gone is over: what they had
+    is given back.
+    """
     termini = Termini.of(front.hub)
     key: LinkKey = (front.vhost, front.container, link.name, not link.ROLE)
-    kept = termini.kept.pop(key, None)
-    if kept is not None:
+    found = termini.kept.pop(key, None)
+    if found is not None:
         front.hub.clear_alarm(("1.0", key))
-        return kept
-    attached = termini.attached.pop(key, None)
+    else:
+        found = _stolen(front, key)
+        if found is None:
+            return None
+    elsewhere = found.place[0] != front.number
+    if found.has_node and not (elsewhere and not found.expiry.outlives_connection):
+        return found
+    _give_back(found)
+    return None
+
+
+def _stolen(front: OneZeroFront, key: LinkKey) -> NodeLink | None:
+    """A terminus that has a link, without it."""
+    attached = Termini.of(front.hub).attached.pop(key, None)
     if attached is None:
         return None
     other, old = attached.front, attached.link
     other.drop((old.session.channel, old.handle))
     attached.suspend()
-    if other is front:
-        # The engine has told the old attachment.
-        return attached
-    if old.is_attached:
-        old.close(STOLEN, f"link {link.name!r} was attached elsewhere")
-    front.hub.touch(other.number)
-    if attached.expiry.outlives_connection:
-        return attached
-    attached.destroy()
-    return None
+    if other is not front:
+        # The engine of one connection tells its own old attachment.
+        if old.is_attached:
+            old.close(STOLEN, f"link {key[2]!r} was attached elsewhere")
+        front.hub.touch(other.number)
+    return attached
 
 
 def _renewed(known: NodeLink, asked: Source | Target) -> Expiry:
@@ -391,11 +410,13 @@ def _give_back(known: NodeLink | None) -> None:
     """The link is to be another one: what it was is over."""
     if known is not None:
         known.destroy()
+        # Links to a node that goes with it end now, before there is another one of its name.
+        known.hub.settle()
 
 
 def _is_same(known: Any, asked: Source | Target) -> bool:
     """Whether the link goes to the node that it went to before."""
-    return known is asked or bool(asked.address == known.address or (asked.dynamic and known.dynamic))
+    return known is asked or bool(known.dynamic if asked.dynamic else asked.address == known.address)
 
 
 def _close_owner(hub: Hub, owner: Owner) -> None:

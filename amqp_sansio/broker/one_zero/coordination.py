@@ -23,7 +23,7 @@ from ...amqp_1_0.conditions import (
 from ..commands import Begin, Commit, Outcome, Rollback, Settle
 from ..faults import Fault
 from .errors import Refusal, refusal_of, short
-from .targets import CREDIT, can_route
+from .targets import CREDIT, takers
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import CreditChanged, Delivery, DeliveryState, Receiver, TransactionRequested
@@ -44,10 +44,12 @@ class Work:
 
     `failed` says why it can't be committed any more. `promised` are the publishes whose outcome was told, `retired` the
     messages that the controller has settled in it, `acquired` those that were sent in it, all by link and delivery-tag.
-    `unsettled` are deliveries posted in it that their sender settles first, with the outcomes that they are to have.
+    `bound` are deliveries whose outcome the controller has told without settling them, with it and the message; what it
+    says of a browser's has no effect. `unsettled` are deliveries posted in it that their sender settles first, with the
+    outcomes that they are to have.
     """
 
-    __slots__ = ("acquired", "failed", "promised", "retired", "transaction", "unsettled")
+    __slots__ = ("acquired", "bound", "failed", "promised", "retired", "transaction", "unsettled")
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
@@ -55,6 +57,7 @@ class Work:
         self.promised: list[Publish] = []
         self.retired: dict[tuple[OutgoingLink, bytes], Entry] = {}
         self.acquired: dict[tuple[OutgoingLink, bytes], Entry] = {}
+        self.bound: dict[tuple[OutgoingLink, bytes], tuple[DeliveryState | None, Entry | None]] = {}
         self.unsettled: list[tuple[Delivery, DeliveryState]] = []
 
 
@@ -99,26 +102,28 @@ class Coordination:
         if booked is None:
             self._sweep()
             return
-        work = self.work.pop(booked.txn_id)
-        for link in self.front.outgoing:
-            if link.txn == booked.txn_id:
-                link.txn = None
+        work = self._take(booked)
         if request.fail:
             self._rollback(work, booked)
             self.resource.complete(event)
             return
-        problem = self._commit(work, booked)
+        problem = self._commit(work)
         if problem:
             self._rollback(work, booked)
             self.resource.refuse(event, TRANSACTION_ROLLBACK, short(problem))
         else:
-            self._tell(work, booked)
+            self._tell(work)
             self.resource.complete(event)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The control links with open transactions, by channel and handle."""
+        return [(each.channel, each.link) for each in self.resource.transactions.values()]
 
     def control_link_closed(self, channel: int, link: int) -> None:
         """A control link is gone: what it declared is rolled back at once (part 4 section 4.1)."""
         for booked in self.resource.control_link_closed(channel, link):
-            self._rollback(self.work.pop(booked.txn_id), booked)
+            self._rollback(self._take(booked), booked)
 
     def _sweep(self) -> None:
         """Roll back what was declared on control links that are closed because of a fault of the controller."""
@@ -157,24 +162,30 @@ class Coordination:
 
     def retire(self, link: OutgoingLink, handles: tuple[Handle[Any], ...], state: TransactionalState) -> None:
         """Outcomes bound to a transaction (part 4 section 4.4.2)."""
-        settled = [each for each in handles if each.done]
+        settled: list[Any] = [each.key[2] for each in handles if each.done]
         booked = self.resource.retire(link.link, handles, state)
         if booked is None:
             self._sweep()
-            for tag in _tags(settled):
-                entry = link.held.pop(tag, None)
+            for each in settled:
+                entry = link.held.pop(each, None)
                 if entry is not None:
                     link.decide((entry,), None)
             return
         work = self.work[booked.txn_id]
-        for tag in _tags(settled):
+        outcome: Any = state.outcome
+        for handle in handles:
+            tag: Any = handle.key[2]
+            work.bound.pop((link, tag), None)
+            if not handle.done:
+                work.bound[(link, tag)] = outcome, link.held.get(tag)
+                continue
             entry = link.held.pop(tag, None)
             if entry is None:
                 continue
             work.retired[(link, tag)] = entry
             try:
                 # The controller can't change it any more, and the link may go.
-                link.decide((entry,), state.outcome, work.transaction)
+                link.decide((entry,), outcome, work.transaction)
             except Fault as fault:
                 work.failed = work.failed or fault.text
 
@@ -191,9 +202,20 @@ class Coordination:
     def acquired(self, link: OutgoingLink, tag: bytes, entry: Entry) -> None:
         """A message is sent in the transaction of its link."""
         assert link.txn is not None
-        self.work[link.txn].acquired[(link, tag)] = entry
+        work = self.work[link.txn]
+        work.acquired[(link, tag)] = entry
+        if link.settles:
+            # Nobody says any more what becomes of it, and the link may go.
+            self.front.hub.apply(Settle(link.owner, (entry,), Outcome.ACCEPT, transaction=work.transaction))
 
     # Inside.
+
+    def _take(self, booked: Booked) -> Work:
+        """The work of a transaction that ends: what its links send from now on doesn't belong to it."""
+        for link in self.front.outgoing:
+            if link.txn == booked.txn_id:
+                link.txn = None
+        return self.work.pop(booked.txn_id)
 
     def _settles(self, link: Receiver, event: Delivery) -> bool:
         """Whether a posted delivery is settled with its provisional outcome: not where the sender settles first."""
@@ -201,20 +223,15 @@ class Coordination:
         mode = None if delivery is None else delivery.rcv_settle_mode
         return not (link.rcv_settle_mode if mode is None else mode)
 
-    def _commit(self, work: Work, booked: Booked) -> str:
+    def _commit(self, work: Work) -> str:
         """Commit in the model; why that can't be done, "" when it is."""
         if work.failed:
             return work.failed
         for command in work.promised:
-            if not can_route(command):
+            if not takers(command):
                 return f"no queue takes a message to {command.exchange!r} with {command.routing_key!r} any more"
         try:
-            for handle, outcome in booked.retired:
-                self._retire(work, handle, outcome)
-            for (link, _), entry in work.acquired.items():
-                if link.settles:
-                    taken = Settle(link.owner, (entry,), Outcome.ACCEPT, transaction=work.transaction)
-                    self.front.hub.apply(taken)
+            self._retire(work)
             self.front.hub.apply(Commit(work.transaction))
         except Fault as fault:
             return fault.text
@@ -222,34 +239,21 @@ class Coordination:
             return refusal.text
         return ""
 
-    def _retire(self, work: Work, handle: Handle[Any], outcome: object) -> None:
-        link, entry = self._find(work, handle)
-        tag: Any = handle.key[2]
-        if link is not None and (link, tag) in work.retired:
-            return
-        if link is None or entry is None or entry.owner is not link.owner:
-            text = f"the message of delivery {tag!r} isn't with link {handle.key[0]!r} any more"
-            raise Refusal(TRANSACTION_ROLLBACK, text)
-        link.decide((entry,), outcome, work.transaction)
+    def _retire(self, work: Work) -> None:
+        """Let what was retired unsettled have its outcomes in the model's transaction. Raises Refusal, Fault."""
+        for (link, tag), (outcome, entry) in work.bound.items():
+            if not link.acquires:
+                continue
+            if entry is None or link.held.get(tag) is not entry:
+                text = f"the message of delivery {tag!r} isn't with link {link.link_key[2]!r} any more"
+                raise Refusal(TRANSACTION_ROLLBACK, text)
+            link.decide((entry,), outcome, work.transaction)
 
-    def _find(self, work: Work, handle: Handle[Any]) -> tuple[OutgoingLink | None, Entry | None]:
-        tag: Any = handle.key[2]
-        name = str(handle.key[0])
-        for (link, each), entry in work.retired.items():
-            if (link.link_key[2], each) == (name, tag):
-                return link, entry
-        attached = self.front.senders.get(name)
-        return attached, None if attached is None else attached.held.get(tag)
-
-    def _tell(self, work: Work, booked: Booked) -> None:
+    def _tell(self, work: Work) -> None:
         """Settle what the transaction decided of and is still unsettled, with the outcome that was applied."""
-        for handle, outcome in booked.retired:
-            if not handle.done:
-                link, _ = self._find(work, handle)
-                tag: Any = handle.key[2]
-                if link is not None:
-                    link.held.pop(tag, None)
-                    link.later(tag, outcome)
+        for (link, tag), (outcome, _) in work.bound.items():
+            link.held.pop(tag, None)
+            link.later(tag, outcome)
         for delivery, told in work.unsettled:
             self._update(delivery, told)
 
@@ -263,27 +267,24 @@ class Coordination:
         """Undo: what was posted was never there, what was retired is as before, or has the default outcome where the
         controller has settled it, what was acquired is available again (part 4 section 4.4.4)."""
         hub = self.front.hub
+        self.resource.undo(booked)
         if work.transaction.number in hub.model.transactions:
             hub.apply(Rollback(work.transaction))
         for (link, tag), entry in work.acquired.items():
-            link.held.pop(tag, None)
-            work.retired.pop((link, tag), None)
-            if entry.owner is link.owner:
-                hub.apply(Settle(link.owner, (entry,), Outcome.RELEASE, redelivered=True))
-            if link.is_attached:
-                link.later(tag, Released())
+            was_retired = work.retired.pop((link, tag), None) is not None
+            if link.held.pop(tag, None) is not None or was_retired or link.settles:
+                # Otherwise the link has gone, and its messages have their default outcome.
+                link.decide((entry,), Released(), owner=entry.owner)
+            link.later(tag, Released())
         for (link, _), entry in work.retired.items():
-            link.decide((entry,), None)
+            # The link may be gone, and have left it to the connection.
+            link.decide((entry,), None, owner=entry.owner)
         for delivery, _ in work.unsettled:
             self._update(delivery, None)
 
 
 def _key(txn_id: object) -> bytes:
     return txn_id if isinstance(txn_id, bytes) else b""
-
-
-def _tags(handles: list[Handle[Any]]) -> list[Any]:
-    return [each.key[2] for each in handles]
 
 
 __all__ = ["CAPABILITIES", "Coordination"]

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from ...amqp_1_0 import Error, Symbol
 from ...amqp_1_0.conditions import (
+    FRAME_SIZE_TOO_SMALL,
     ILLEGAL_STATE,
+    INTERNAL_ERROR,
     INVALID_FIELD,
     NOT_ALLOWED,
     NOT_FOUND,
@@ -16,6 +18,7 @@ from ...amqp_1_0.conditions import (
     RESOURCE_LIMIT_EXCEEDED,
     RESOURCE_LOCKED,
 )
+from ...errors import LimitExceeded, LocalProtocolError
 from ..faults import FaultKind
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ CONDITIONS: Final[Mapping[FaultKind, Symbol]] = {
     FaultKind.ILLEGAL_STATE: ILLEGAL_STATE,
 }
 
+_TOO_LONG: Final = ("1.0/transport/open/max-frame-size", "1.0/transport/error/frame-size-too-small")
+"""The rules that ask for shorter frames than an answer has."""
+
 
 class Refusal(Exception):
     """A link or message that isn't taken: the condition and description to answer with."""
@@ -65,10 +71,19 @@ def refusal_of(fault: Fault) -> Refusal:
     return Refusal(CONDITIONS.get(fault.kind, ILLEGAL_STATE), fault.text)
 
 
+def condition_of(error: Exception) -> Symbol:
+    """The condition for what the engine can't say to a client."""
+    if isinstance(error, LimitExceeded):
+        return RESOURCE_LIMIT_EXCEEDED
+    if isinstance(error, LocalProtocolError) and error.rule in _TOO_LONG:
+        return FRAME_SIZE_TOO_SMALL
+    return INTERNAL_ERROR
+
+
 def short(text: str) -> str:
     """A description that fits into any frame."""
     octets = text.encode("utf-8", "backslashreplace")
     return octets[:240].decode("utf-8", "ignore")
 
 
-__all__ = ["CONDITIONS", "Refusal", "refusal_of", "short"]
+__all__ = ["CONDITIONS", "Refusal", "condition_of", "refusal_of", "short"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...amqp_1_0 import (
     CreditChanged,
     Delivery,
     LinkClosed,
+    LinkFailed,
     LinkRequested,
     Resumed,
     SessionRequested,
@@ -19,7 +20,6 @@ from ...amqp_1_0 import (
 )
 from ...amqp_1_0.conditions import (
     CONNECTION_FORCED,
-    INTERNAL_ERROR,
     NOT_FOUND,
     RESOURCE_DELETED,
     RESOURCE_LIMIT_EXCEEDED,
@@ -28,8 +28,10 @@ from ...amqp_1_0.conditions import (
 from ...errors import CodecError, EndpointClosed, LocalProtocolError, Scope
 from ...events import (
     AuthenticationRequested,
+    By,
     Closed,
     Event,
+    Failed,
     OpenRequested,
     ScramKeysRequested,
     Settled,
@@ -43,7 +45,7 @@ from ..front import Front
 from . import attaching
 from .addresses import NodeKind
 from .coordination import Coordination
-from .errors import Refusal, refusal_of, short
+from .errors import Refusal, condition_of, refusal_of, short
 from .links import Termini
 from .management import Management
 from .sources import OutgoingLink
@@ -52,6 +54,7 @@ from .termini import ANONYMOUS_RELAY, LEGACY_FILTERS, LINK_PAIR, NO_LOCAL, SELEC
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import Connection
+    from ...events import Handle
     from ..client import Client
     from ..effects import Effect
     from ..hub import Hub
@@ -314,33 +317,34 @@ class OneZeroFront(Front):
 
     def on_settle(self, event: Settled) -> None:
         """Deliveries are settled."""
-        groups: dict[str, list[Any]] = {}
-        for handle in event.handles:
-            if handle.key[1] == "out":
-                groups.setdefault(str(handle.key[0]), []).append(handle)
         state = event.state
-        for name, handles in groups.items():
-            link = self.senders.get(name)
-            if link is None:
-                continue
+        for link, handles in self._by_link(event.handles):
             if isinstance(state, TransactionalState):
-                self.coordination.retire(link, tuple(handles), state)
+                self.coordination.retire(link, handles, state)
             else:
                 link.settled([each.key[2] for each in handles], state)
+
+    def _by_link(self, handles: tuple[Handle[Any], ...]) -> Iterator[tuple[OutgoingLink, tuple[Any, ...]]]:
+        """What the broker has sent of these deliveries, by the link that is there for it."""
+        groups: dict[str, list[Any]] = {}
+        for handle in handles:
+            if handle.key[1] == "out":
+                groups.setdefault(str(handle.key[0]), []).append(handle)
+        for name, found in groups.items():
+            link = self.senders.get(name)
+            if link is not None:
+                yield link, tuple(found)
 
     def on_update(self, event: Updated) -> None:
         """Something is said of deliveries that aren't settled."""
         state: Any = event.state
-        for handle in event.handles:
-            name, _, tag = handle.key
-            link = self.senders.get(str(name))
-            if link is None:
-                continue
+        for link, handles in self._by_link(event.handles):
             if isinstance(state, TransactionalState):
-                self.coordination.retire(link, (handle,), state)
+                self.coordination.retire(link, handles, state)
             elif getattr(state, "OUTCOME", False):
                 # It is decided before all of it was sent.
-                link.later(tag, state)  # type: ignore[arg-type]
+                for handle in handles:
+                    link.later(handle.key[2], state)
 
     def on_resume(self, event: Resumed) -> None:
         """A link was resumed; what neither end has any more has the default outcome."""
@@ -356,30 +360,57 @@ class OneZeroFront(Front):
 
     def on_link_closed(self, event: LinkClosed) -> None:
         """A link is detached."""
-        found = self.drop((event.channel, event.link))
-        if found is not None:
-            self.unfinished = [each for each in self.unfinished if each[0] is not found]
-            Termini.of(self.hub).detach(found, closed=not event.resumable)
+        self._link_is_over(event.channel, event.link, resumable=event.resumable)
+        self.management.link_closed(event)
+
+    def on_failed(self, event: Failed) -> None:
+        """The client has broken a rule. What ends with that is over now, whether it answers or not."""
+        if event.by is not By.LOCAL:
+            return
+        if isinstance(event, LinkFailed):
+            self._link_is_over(event.channel, event.link, resumable=False)
+        elif event.scope is Scope.SESSION:
+            self._links_are_over(event.channel)
+            Termini.of(self.hub).session_ended(self.number, event.channel)
         else:
-            self.coordination.control_link_closed(event.channel, event.link)
-            self.management.link_closed(event)
+            self._is_over()
 
     def on_closed(self, event: Closed) -> None:
         """A session or the connection has ended."""
         if event.scope is Scope.SESSION:
             Termini.of(self.hub).session_ended(self.number, event.channel)
-            return
+        else:
+            self._is_over()
+
+    def _is_over(self) -> None:
+        """The connection has ended, with all its links."""
         owner = self._connection_owner
-        if owner is None:
+        if owner is None or owner.is_closed:
             return
+        self._links_are_over()
         Termini.of(self.hub).connection_ended(self.number)
         self.hub.apply(CloseOwner(owner))
         self.hub.disown(owner)
 
+    def _links_are_over(self, channel: int | None = None) -> None:
+        """All links of a session have ended, or of the connection."""
+        for place in (*self.links, *self.coordination.places):
+            if channel in (None, place[0]):
+                self._link_is_over(*place, resumable=True)
+
+    def _link_is_over(self, channel: int, link: int, *, resumable: bool) -> None:
+        found = self.drop((channel, link))
+        if found is not None:
+            self.unfinished = [each for each in self.unfinished if each[0] is not found]
+            Termini.of(self.hub).detach(found, closed=not resumable)
+        else:
+            self.coordination.control_link_closed(channel, link)
+
     def _give_up(self, error: Exception) -> None:
         """Something can't be said to this client: it ends, the others don't notice."""
         if self.connection.is_open:
-            self.connection.close(INTERNAL_ERROR, short(str(error)))
+            self.connection.close(condition_of(error), short(str(error)))
+        self._is_over()
 
 
 _HANDLERS: Final[Mapping[type[Event], Callable[[OneZeroFront, Any], None]]] = {
@@ -395,6 +426,8 @@ _HANDLERS: Final[Mapping[type[Event], Callable[[OneZeroFront, Any], None]]] = {
     Updated: OneZeroFront.on_update,
     Resumed: OneZeroFront.on_resume,
     LinkClosed: OneZeroFront.on_link_closed,
+    LinkFailed: OneZeroFront.on_failed,
+    Failed: OneZeroFront.on_failed,
     Closed: OneZeroFront.on_closed,
 }
 

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from ...amqp_1_0 import TerminusExpiryPolicy
 from ..commands import CloseOwner
 from ..timers import Alarm
+from .addresses import NodeKind
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import LinkState
+    from ..exchange import Exchange
     from ..hub import Hub
     from ..owner import Owner
+    from ..queue import Queue
+    from ..vhost import VirtualHost
     from .addresses import Node
     from .front import OneZeroFront
     from .termini import Expiry
@@ -24,11 +28,12 @@ LinkKey = tuple[str, str, str, bool]
 class NodeLink(ABC):
     """One terminus of the broker, with a link attached to it or not.
 
-    `state` is what is saved of its last link while none is attached, `place` the number of the connection, and the
-    channel, on which that was. `front` and `link` are those of the connection while one is attached.
+    `entity` is the queue or exchange that its node is, None for one that isn't in the model. `state` is what is saved
+    of its last link while none is attached, `place` the number of the connection, and the channel, on which that was.
+    `front` and `link` are those of the connection while one is attached.
     """
 
-    __slots__ = ("expiry", "front", "hub", "link", "link_key", "node", "owner", "place", "state")
+    __slots__ = ("entity", "expiry", "front", "hub", "link", "link_key", "node", "owner", "place", "state")
 
     front: OneZeroFront
     link: Any
@@ -41,6 +46,7 @@ class NodeLink(ABC):
         self.link = link
         self.owner = owner
         self.node = node
+        self.entity = entity_of(node, owner.vhost)
         self.expiry = expiry
         self.link_key: LinkKey = (front.vhost, front.container, link.name, not link.ROLE)
         self.place = (front.number, link.session.channel)
@@ -55,6 +61,11 @@ class NodeLink(ABC):
     def is_attached(self) -> bool:
         """Whether a client is there."""
         return self.state is None
+
+    @property
+    def has_node(self) -> bool:
+        """Whether its node is still there, and not another one of the same name."""
+        return self.entity is entity_of(self.node, self.owner.vhost)
 
     @abstractmethod
     def stop(self) -> None:
@@ -80,10 +91,18 @@ class NodeLink(ABC):
         self.hub.own(self.owner, front)
 
     def destroy(self) -> None:
-        """Give up the terminus and all it has."""
+        """Give up the terminus and all it has. What is settled in a transaction of its connection stays there."""
         self.end()
-        self.hub.apply(CloseOwner(self.owner))
+        front: Any = self.hub.fronts.get(self.place[0])
+        self.hub.apply(CloseOwner(self.owner, heir=None if front is None else front.connection_owner))
         self.hub.disown(self.owner)
+
+
+def entity_of(node: Node, vhost: VirtualHost) -> Queue | Exchange | None:
+    """What the model has of a node."""
+    if node.kind is NodeKind.QUEUE:
+        return vhost.queues.get(node.name)
+    return vhost.exchanges.get(node.name) if node.kind is NodeKind.EXCHANGE else None
 
 
 class Termini:
@@ -204,4 +223,4 @@ class Expires(Alarm):
             termini.forget(found)
 
 
-__all__ = ["LinkKey", "NodeLink", "Termini"]
+__all__ = ["LinkKey", "NodeLink", "Termini", "entity_of"]

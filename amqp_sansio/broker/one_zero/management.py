@@ -10,11 +10,20 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from ...amqp_1_0 import AmqpValue, Message, Properties, Rejected, Source, Target, skip
-from ...amqp_1_0.conditions import INVALID_FIELD, NOT_ALLOWED
+from ...amqp_1_0 import (
+    AmqpValue,
+    Message,
+    Properties,
+    ReceiverSettleMode,
+    Rejected,
+    Source,
+    Target,
+    skip,
+)
+from ...amqp_1_0.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED
 from ...errors import CodecError
 from .addresses import MANAGEMENT
-from .errors import Refusal
+from .errors import Refusal, short
 from .management_requests import Response, respond
 
 if TYPE_CHECKING:
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
     from .front import OneZeroFront
 
 _CREDIT: Final = 100
+_FIRST: Final = ReceiverSettleMode.FIRST
 _ME: Final = "$me"
 _VERSION: Final = {"http:response": "1.1"}
 _SECTION: Final = b"\0\x53"
@@ -51,7 +61,7 @@ class Management:
                 NOT_ALLOWED,
                 f"links to {MANAGEMENT} come in pairs: two of one name, each with the property paired = true",
             )
-        link.accept_attach(properties=attach.properties)
+        link.accept_attach(properties=attach.properties, rcv_settle_mode=_FIRST)
         if link.ROLE:
             self.requests[(link.session.channel, link.handle)] = link
             self._give_credit(link)
@@ -120,13 +130,27 @@ class Management:
     def _send(self, name: str) -> None:
         waiting = self.waiting.get(name)
         link = self.responses.get(name)
-        while waiting and link is not None and link.credit:
-            link.send(waiting.popleft())
+        while waiting and link is not None and link.credit and not _is_incomplete(link):
+            response = waiting.popleft()
+            limit = link.max_message_size
+            if limit and len(response) > limit:
+                waiting.clear()
+                text = f"a response has {len(response)} octets, link {name!r} takes {limit}"
+                link.close(MESSAGE_SIZE_EXCEEDED, short(text))
+                return
+            # Where the client has said second for the link, it's first for each response.
+            link.send(response, rcv_settle_mode=_FIRST if link.rcv_settle_mode else None)
 
     def _give_credit(self, link: Receiver) -> None:
         """Take more requests unless too many responses wait."""
         if link.is_open and len(self.waiting.get(link.name, ())) < _CREDIT:
             link.top_up(_CREDIT)
+
+
+def _is_incomplete(link: Sender) -> bool:
+    """Whether the client hasn't said all that it has, and takes nothing new (part 2 section 2.7.3)."""
+    remote = link.remote
+    return remote is not None and remote.incomplete_unsettled
 
 
 def in_order(payload: bytes) -> bytes:

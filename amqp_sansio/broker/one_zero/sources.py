@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...amqp_1_0 import (
     Accepted,
+    LinkState,
     Modified,
     Rejected,
     Released,
@@ -143,6 +144,13 @@ class OutgoingLink(NodeLink):
 
     # Sending.
 
+    @property
+    def credit(self) -> int:
+        """Messages that may be sent now; none to a client that hasn't said all of what it has (part 2 section 2.7.3,
+        incomplete-unsettled)."""
+        remote = self.link.remote
+        return 0 if remote is not None and remote.incomplete_unsettled else self.link.credit
+
     def deliver(self, entry: Entry) -> None:
         """The model has given it a message."""
         self.outbox.append(entry)
@@ -160,8 +168,8 @@ class OutgoingLink(NodeLink):
         self.flush()
         # The window counts what is on its way to `deliver`, the credit doesn't.
         hub.settle()
-        if self.consumer is not None and not self.outbox and self.window.messages != self.link.credit:
-            hub.apply(SetWindow(self.window, self.link.credit))
+        if self.consumer is not None and not self.outbox and self.window.messages != self.credit:
+            hub.apply(SetWindow(self.window, self.credit))
             hub.settle()
         self.end_drain()
 
@@ -185,12 +193,12 @@ class OutgoingLink(NodeLink):
         if link.drain_wanted:
             link.drained()
             # What comes next isn't for this link.
-            if self.window.messages != link.credit:
-                self.hub.apply(SetWindow(self.window, link.credit))
+            if self.window.messages != self.credit:
+                self.hub.apply(SetWindow(self.window, self.credit))
 
     def _can_send(self, entry: Entry) -> bool:
         link = self.link
-        if not link.credit:
+        if not self.credit:
             return False
         if self.settles:
             return True
@@ -239,9 +247,12 @@ class OutgoingLink(NodeLink):
             if self.outbox:
                 self.go_on()
 
-    def decide(self, entries: tuple[Entry, ...], state: object, transaction: Any = None) -> None:
-        """Let an outcome have its effect at the node; what is no outcome counts as the default one. Raises Fault."""
-        owner = self.owner
+    def decide(
+        self, entries: tuple[Entry, ...], state: object, transaction: Any = None, owner: Owner | None = None
+    ) -> None:
+        """Let an outcome have its effect at the node; what is no outcome counts as the default one. `owner` has the
+        messages where the link hasn't. Raises Fault."""
+        owner = owner or self.owner
         entries = tuple([each for each in entries if each.owner is owner])
         if not entries:
             return
@@ -275,15 +286,31 @@ class OutgoingLink(NodeLink):
             apply(Settle(owner, entries[::-1], Outcome.RELEASE, redelivered=True, transaction=transaction))
 
     def later(self, tag: bytes, state: object) -> None:
-        """Settle a delivery here, with what became of it; one that isn't all sent is settled when it is."""
+        """Settle a delivery here, with what became of it; one that isn't all sent is settled when it is, and one that
+        waits for being sent again isn't sent any more."""
+        if self.state is not None:
+            self.state = without(self.state, tag)
+            return
         link = self.link
         delivery = link.unsettled.get(tag)
-        if delivery is None or not link.is_attached:
+        if not link.is_attached:
             return
-        if delivery is link.current or delivery.rest is not None:
+        if delivery is None:
+            if tag in link.pending:
+                link.settle(tag, state)  # type: ignore[arg-type]
+        elif delivery is link.current or delivery.rest is not None:
             self.front.unfinished.append((self, tag, state))
         else:
             link.settle(tag, state)  # type: ignore[arg-type]
+
+
+def without(state: LinkState, tag: bytes) -> LinkState:
+    """What is saved of a link, without one delivery."""
+    kept = tuple([each for each in state.unsettled if each.delivery_tag != tag])
+    return LinkState(
+        state.name, state.is_sender, state.source, state.target, state.snd_settle_mode, state.rcv_settle_mode,
+        state.next_tag, kept,
+    )  # fmt: skip
 
 
 __all__ = ["OutgoingLink"]

@@ -18,6 +18,7 @@ from ...errors import CodecError
 from ..commands import Publish, UnlinkQueue
 from ..contents.one_zero import OneZeroContent
 from ..faults import Fault
+from ..publishing import refuses
 from ..routing import route
 from . import addresses
 from .addresses import BadAddress, NodeKind
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ...amqp_1_0 import Delivery, DeliveryState, Receiver
     from ..commands import Published
     from ..owner import Owner
+    from ..queue import Queue
     from ..transaction import Transaction
     from .addresses import Node
     from .front import OneZeroFront
@@ -40,6 +42,7 @@ CREDIT: Final = 100
 
 _ACCEPTED: Final = Accepted()
 _RELEASED: Final = Released()
+_FULL: Final = "a queue is full (x-max-length or x-max-length-bytes) and takes no more (x-overflow)"
 _REJECTED_SYMBOL: Final = Rejected.SYMBOL
 
 
@@ -110,8 +113,11 @@ class IncomingLink(NodeLink):
         Raises Refusal.
         """
         command = self._command(event, transaction)
-        if not can_route(command):
+        queues = takers(command)
+        if not queues:
             return self._supported(_RELEASED, "no queue takes it"), None
+        if any([refuses(queue, command.content) for queue in queues]):
+            raise Refusal(RESOURCE_LIMIT_EXCEEDED, _FULL)
         try:
             self.hub.apply(command)
         except Fault as fault:
@@ -151,9 +157,8 @@ class IncomingLink(NodeLink):
             event.payload if event.message_format else without_delivery_annotations(event.payload),
             event.message_format,
         )
-        return Publish(
-            self.front.connection_owner, exchange, key, content, transaction is not None, transaction=transaction
-        )
+        owner, later = self.front.connection_owner, transaction is not None
+        return Publish(owner, exchange, key, content, mandatory=later, transaction=transaction, promised=later)
 
     def _node_of(self, event: Delivery) -> Node:
         """Where a message goes that says so itself (`properties.to`)."""
@@ -172,8 +177,7 @@ class IncomingLink(NodeLink):
 
     def _outcome_of(self, published: Published) -> DeliveryState:
         if published.refused:
-            text = "a queue is full (x-max-length or x-max-length-bytes) and takes no more (x-overflow)"
-            raise Refusal(RESOURCE_LIMIT_EXCEEDED, text)
+            raise Refusal(RESOURCE_LIMIT_EXCEEDED, _FULL)
         if published.routed:
             return _ACCEPTED
         return self._supported(_RELEASED, "no queue takes it")
@@ -200,15 +204,15 @@ class IncomingLink(NodeLink):
         self.link.close(refusal.condition, refusal.error.description or "", info)
 
 
-def can_route(command: Publish) -> bool:
-    """Whether a queue would take the message now."""
+def takers(command: Publish) -> list[Queue]:
+    """The queues to which the message would go now."""
     vhost = command.owner.vhost
     exchange = vhost.exchanges.get(command.exchange)
-    return exchange is None or bool(route(vhost, exchange, command.routing_key, command.content))
+    return [] if exchange is None else route(vhost, exchange, command.routing_key, command.content)
 
 
 def _subject_of(event: Delivery) -> str | None:
     return None if event.message_format else event.message.subject
 
 
-__all__ = ["CREDIT", "IncomingLink", "can_route"]
+__all__ = ["CREDIT", "IncomingLink", "takers"]

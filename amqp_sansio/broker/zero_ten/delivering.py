@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ...amqp_0_10.execution import RESOURCE_DELETED, ExecutionError
 from ...amqp_0_10.message import Message
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
-from ..commands import Outcome, Settle, SetWindow
+from ..commands import Grant, Outcome, Settle, SetWindow
+from ..entry import FRAMES_OCTETS
 from . import staging
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def deliver(front: ZeroTenFront, session: ServedSession, consumer: Consumer, ent
         front.hub.apply(SetWindow(session.gate, 0))
         front.full[session.owner.number] = session
         _put_back(front, consumer, entry)
+        # It isn't among what the client has to read.
+        front.hub.apply(Grant(front.gate, octets=entry.message.octets + FRAMES_OCTETS))
         ask(session)
 
 
@@ -151,7 +154,11 @@ def _has_room(window: Window) -> bool:
 
 
 def _put_back(front: ZeroTenFront, consumer: Consumer, entry: Entry) -> None:
-    if consumer.acquires and entry.owner is consumer.owner:
+    if not consumer.acquires:
+        # It's shown again.
+        cursors = consumer.cursors
+        cursors[entry.priority] = min(cursors[entry.priority], entry.position - 1)
+    elif entry.owner is consumer.owner:
         front.hub.apply(Settle(consumer.owner, (entry,), Outcome.RELEASE))
 
 

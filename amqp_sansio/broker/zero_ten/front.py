@@ -23,6 +23,7 @@ from ...amqp_0_10.execution import (
     UNAUTHORIZED_ACCESS,
     ExecutionError,
 )
+from ...endpoint import CloseHint
 from ...errors import CodecError, EndpointClosed, LimitExceeded, Scope
 from ...events import (
     AuthenticationRequested,
@@ -91,6 +92,10 @@ class ZeroTenFront(Front):
     def take_events(self) -> None:
         """Take the engine's events until there is none, and do what each asks for."""
         next_event = self.connection.next_event
+        if self.attached and self.client.close_hint is CloseHint.CLOSE_NOW:
+            # What is executed now can bring it nothing any more: that is for others, in its order.
+            for session in self.attached.values():
+                self.hub.apply(SetWindow(session.gate, 0))
         while True:
             event = next_event()
             if isinstance(event, Signal):

@@ -72,7 +72,9 @@ def transfer(
             return _reject_unroutable(front, session, event.command_id, fate, exchange, key)
         if fate == "immediate":
             if not discards:
-                _publish_to_alternate(front, owner, exchange, key, content, work)
+                # What counts as unroutable goes to the alternate exchange, if there is one.
+                transaction = None if work is None else work.transaction
+                hub.apply(Publish(owner, exchange, key, content, transaction=transaction, rerouted=True))
             return _taken(session, event.command_id, explicit)
     published: Published | None = hub.apply(
         Publish(
@@ -157,16 +159,6 @@ def _taken(session: ServedSession, number: int, explicit: bool) -> Result:
         return None
     session.taken.append(number)
     return Answer.GIVEN
-
-
-def _publish_to_alternate(
-    front: ZeroTenFront, owner: Owner, exchange: str, key: str, content: Content, work: Work | None
-) -> None:
-    """What counts as unroutable though it has queues goes to the alternate exchange, if there is one."""
-    alternate = owner.vhost.exchanges[exchange].alternate
-    if alternate is not None and alternate in owner.vhost.exchanges:
-        transaction = None if work is None else work.transaction
-        front.hub.apply(Publish(owner, alternate, key, content, transaction=transaction, alternates=False))
 
 
 def _is_awaited(queue: Queue, message: Message) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import Message, Properties, Source, Symbol, Target, UInt, ULong
+from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Source, Symbol, Target, UInt, ULong
 from amqp_sansio.broker.commands import DeclareQueue, OpenOwner
 from tests.support.hub_1_0 import User, World
 
@@ -166,6 +166,28 @@ def test_an_empty_body_in_front_is_taken(managing: Managing) -> None:
     assert (response.message.subject, response.message.correlation_id) == ("404", "a")
     managing.sender.send(b"\x00Sw")
     assert managing.user.refused(managing.sender) == "amqp:invalid-field"
+
+
+@pytest.mark.rule("1.0/transport/attach/settle-modes", "1.0/transport/transfer/rcv-first")
+def test_nothing_waits_for_the_other_end_to_settle_whatever_is_asked_for() -> None:
+    world = World()
+    user = world.connect()
+    session = user.session()
+    there: dict[str, Any] = {"name": "pair", "properties": PAIRED, "rcv_settle_mode": 1}
+    receiver = user.receiver(Source("/management"), session, target=Target("/management"), credit=10, **there)
+    sender = user.sender(Target("/management"), session, source=Source("/management"), auto_settle=False, **there)
+    assert sender.rcv_settle_mode == 0
+    assert receiver.remote is not None
+    assert receiver.remote.rcv_settle_mode == 0
+    properties = Properties(message_id="a", to="/queues/none", subject="GET", reply_to="$me")
+    (handle,) = user.send(sender, Message(None, properties=properties))
+    assert handle == Accepted()
+    (response,) = user.take(receiver)
+    (settling,) = receiver.update([response], Accepted(), settled=True)
+    assert settling.done
+    world.pump()
+    assert receiver.is_open
+    assert not user.client.front.connection.session(0).own.deliveries  # type: ignore[union-attr]
 
 
 def test_requests_wait_for_credit_of_the_responses() -> None:

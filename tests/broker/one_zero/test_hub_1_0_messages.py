@@ -103,6 +103,24 @@ def test_what_is_undeliverable_here_goes_to_another_link() -> None:
     assert user.bodies(other) == [b"it"]
 
 
+@pytest.mark.rule("1.0/modified/undeliverable-here")
+def test_what_is_undeliverable_to_a_link_may_go_to_the_next_one_of_its_name() -> None:
+    world = jobs()
+    user = world.connect()
+    world.put("jobs", b"it")
+    session = user.session()
+    for _ in range(2):
+        receiver = user.receiver("jobs", session, name="mine", credit=10)
+        (it,) = user.take(receiver)
+        receiver.modify(it, undeliverable_here=True)
+        receiver.detach()
+        world.pump()
+        receiver = user.receiver("jobs", session, name="mine", credit=10)
+        assert not user.take(receiver)
+        receiver.close()
+        world.pump()
+
+
 @pytest.mark.rule("1.0/modified/annotations-merge", "1.0/message-annotations/propagate")
 def test_annotations_of_modified_are_merged_and_propagated() -> None:
     world = jobs()

@@ -14,12 +14,13 @@ from amqp_sansio.amqp_1_0 import (
     Message,
     Modified,
     Resumed,
+    Sender,
     Source,
     Symbol,
     Target,
     TerminusExpiryPolicy,
 )
-from amqp_sansio.broker.commands import DeleteQueue
+from amqp_sansio.broker.commands import DeleteExchange, DeleteQueue
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.one_zero.links import Termini
 from tests.support.facing_1_0 import octets_of, parse
@@ -294,6 +295,95 @@ def test_a_kept_link_to_another_node_is_a_new_one() -> None:
     world.hub.settle()
     assert user.refused(user.session().open_receiver(lasting("other"), name="mine")) == "amqp:not-found"
     assert kept(world) == 0
+
+
+@pytest.mark.rule("1.0/transport/link/verify")
+def test_a_kept_link_is_over_when_its_node_is() -> None:
+    world = jobs()
+    world.exchange("ex", "fanout")
+    user = again(world)
+    sender = user.sender("jobs", name="mine")
+    other, receiver = user.sender("/exchanges/ex", name="yours"), user.receiver("/exchanges/ex", name="theirs")
+    for each in (sender, other, receiver):
+        each.detach()
+    world.pump()
+    world.hub.apply(DeleteQueue(world.owner, "jobs"))
+    world.hub.apply(DeleteExchange(world.owner, "ex"))
+    world.hub.settle()
+    session = user.session()
+    assert user.refused(session.open_sender("jobs", name="mine")) == "amqp:not-found"
+    assert user.refused(session.open_sender("/exchanges/ex", name="yours")) == "amqp:not-found"
+    assert user.refused(session.open_receiver("/exchanges/ex", name="theirs")) == "amqp:not-found"
+    assert kept(world) == 0
+    assert not world.hub.model.vhosts["/"].queues
+
+
+@pytest.mark.rule("1.0/transport/link/verify")
+def test_a_node_of_the_same_name_is_another_node() -> None:
+    world = World()
+    world.exchange("ex", "fanout")
+    user = again(world)
+    receiver = user.receiver("/exchanges/ex", name="mine")
+    receiver.detach()
+    world.pump()
+    world.hub.apply(DeleteExchange(world.owner, "ex"))
+    world.hub.settle()
+    world.exchange("ex", "fanout")
+    receiver = user.receiver("/exchanges/ex", name="mine", credit=1)
+    assert user.send(user.sender("/exchanges/ex"), b"one") == [Accepted()]
+    assert user.bodies(receiver) == [b"one"]
+
+
+def test_a_dynamic_node_is_another_than_the_anonymous_terminus() -> None:
+    world = jobs()
+    user = again(world)
+    sender = user.sender(Target(address=None), name="mine")
+    sender.detach()
+    world.pump()
+    sender = user.sender(Target(dynamic=True), name="mine")
+    address = sender.address
+    assert address is not None
+    assert user.send(sender, b"one") == [Accepted()]
+    sender.detach()
+    world.pump()
+    sender = user.sender(Target(address=None), name="mine")
+    assert sender.address is None
+    assert address not in world.hub.model.vhosts["/"].queues
+
+
+def test_a_link_to_another_node_may_make_one_with_the_name_of_its_own() -> None:
+    world = World()
+    user = again(world)
+    receiver = user.receiver(Source(dynamic=True), name="mine")
+    address = receiver.address
+    receiver.detach()
+    world.pump()
+    receiver = user.receiver(f"/queue/{address}", name="mine", credit=1)
+    assert user.send(user.sender(address), b"one") == [Accepted()]
+    assert user.bodies(receiver) == [b"one"]
+
+
+@pytest.mark.rule("1.0/terminus/expiry-policy")
+@pytest.mark.parametrize("sends", [False, True], ids=["source", "target"])
+def test_a_link_that_is_kept_for_its_connection_is_a_new_one_on_another(sends: bool) -> None:
+    world = jobs()
+    user, other = again(world), again(world)
+    world.put("jobs", b"one")
+    receiver, sender = user.receiver("jobs", name="mine", credit=1), user.sender("jobs", name="mine")
+    user.take()
+    (sender if sends else receiver).detach()
+    world.pump()
+    taken = other.sender("jobs", name="mine") if sends else other.receiver("jobs", name="mine", credit=1)
+    assert kept(world) == 0
+    assert world.state("jobs") == (0, 1)
+    user.cut()
+    if isinstance(taken, Sender):
+        assert other.send(taken, b"two") == [Accepted()]
+    else:
+        taken.accept(*other.take())
+        taken.flow(1)
+        world.put("jobs", b"two")
+        assert other.bodies() == [b"two"]
 
 
 def test_a_sender_resumes_what_the_broker_knows_of() -> None:

@@ -11,6 +11,7 @@ from amqp_sansio.amqp_1_0 import (
     Coordinator,
     Declare,
     Declared,
+    Discharge,
     Message,
     Modified,
     Properties,
@@ -22,9 +23,9 @@ from amqp_sansio.amqp_1_0 import (
     TransactionalState,
 )
 from amqp_sansio.amqp_1_0.conditions import MULTI_SSNS_PER_TXN, MULTI_TXNS_PER_SSN
-from amqp_sansio.broker.commands import DeleteQueue
+from amqp_sansio.broker.commands import DeleteExchange, DeleteQueue
 from amqp_sansio.broker.limits import BrokerLimits
-from tests.support.hub_1_0 import User, World
+from tests.support.hub_1_0 import User, World, browsing
 
 TXN_ID = Symbol("txn-id")
 ROLLBACK = "amqp:transaction:rollback"
@@ -167,6 +168,37 @@ def test_an_outcome_that_became_impossible_fails_the_commit(talk: Talk) -> None:
     assert talk.state() == (0, 0)
 
 
+@pytest.mark.rule("1.0/transactions/settled/outcome-broken", "1.0/transactions/error/rollback")
+def test_a_message_to_an_exchange_that_is_gone_fails_the_commit(talk: Talk) -> None:
+    talk.world.exchange("ex", "fanout")
+    talk.world.bind("jobs", "ex")
+    txn_id = talk.declare()
+    talk.post(txn_id, b"one", link=talk.user.sender("/exchanges/ex", talk.session))
+    talk.world.hub.apply(DeleteExchange(talk.world.owner, "ex"))
+    talk.world.hub.settle()
+    assert condition(talk.commit(txn_id)) == ROLLBACK
+
+
+@pytest.mark.rule("1.0/transactions/settled/outcome-broken")
+@pytest.mark.parametrize("settled", [False, True], ids=["unsettled", "settled"])
+def test_what_a_full_queue_has_promised_to_take_it_takes(talk: Talk, settled: bool) -> None:
+    talk.world.queue("full", arguments={"x-max-length": 1, "x-overflow": "reject-publish"})
+    sender = talk.user.sender("full", talk.session)
+    txn_id = talk.declare()
+    talk.post(txn_id, b"one", link=sender)
+    talk.world.put("full", b"zero")
+    other = talk.declare()
+    outcomes = talk.post(other, b"two", link=sender, settled=settled)
+    if settled:
+        assert condition(talk.commit(other)) == ROLLBACK
+    else:
+        assert condition(outcomes[0].outcome) == "amqp:resource-limit-exceeded"
+        assert talk.commit(other) == Accepted()
+    assert talk.world.ready("full") == [b"zero"]
+    assert talk.commit(txn_id) == Accepted()
+    assert talk.world.ready("full") == [b"zero", b"one"]
+
+
 @pytest.mark.rule("1.0/transactions/discharge/failed")
 def test_a_failed_commit_detaches_a_control_link_without_rejected(talk: Talk) -> None:
     talk.world.queue("other")
@@ -179,8 +211,6 @@ def test_a_failed_commit_detaches_a_control_link_without_rejected(talk: Talk) ->
     talk.post(txn_id, b"two", link=other)
     talk.world.hub.apply(DeleteQueue(talk.world.owner, "other"))
     talk.world.hub.settle()
-    from amqp_sansio.amqp_1_0 import Discharge
-
     control.send(Message(Discharge(txn_id, False)))
     assert talk.user.refused(control) == ROLLBACK
 
@@ -192,6 +222,18 @@ def test_a_declare_beyond_the_bound_is_rejected() -> None:
     handle: Any = talk.controller.declare()
     talk.world.pump()
     assert condition(handle.result) == "amqp:resource-limit-exceeded"
+
+
+@pytest.mark.rule("1.0/transport/attach/settle-modes")
+def test_a_coordinator_settles_first_whatever_is_asked_for(talk: Talk) -> None:
+    control = talk.user.sender(Coordinator(), talk.session, rcv_settle_mode=1)
+    assert control.rcv_settle_mode == 0
+    (declared,) = talk.user.send(control, Message(Declare()))
+    assert isinstance(declared, Declared)
+    talk.post(declared.txn_id, b"one")  # type: ignore[arg-type]
+    assert talk.user.send(control, Message(Discharge(declared.txn_id, False))) == [Accepted()]
+    assert talk.state() == (1, 0)
+    assert not talk.user.failures()
 
 
 @pytest.mark.rule("1.0/transactions/settled/resource-does-not-settle")
@@ -265,6 +307,30 @@ def test_what_the_controller_settles_has_the_default_outcome_after_a_rollback(
     assert again.message.delivery_count == count
 
 
+@pytest.mark.rule("1.0/transactions/settled/retire-settled")
+@pytest.mark.parametrize("ends", ["close", "detach", "session"])
+@pytest.mark.parametrize("loses", [False, True], ids=["rollback", "lost"])
+def test_that_outcome_holds_without_the_link_too(talk: Talk, ends: str, loses: bool) -> None:
+    talk.world.put("jobs", b"one")
+    source = Source("jobs", default_outcome=Modified(delivery_failed=True))
+    session = talk.user.session()
+    receiver = talk.user.receiver(source, session, credit=1)
+    (it,) = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.update([it], TransactionalState(txn_id, Accepted()), settled=True)
+    {"close": receiver.close, "detach": receiver.detach, "session": session.close}[ends]()
+    talk.world.pump()
+    assert talk.state() == (0, 1)
+    if loses:
+        talk.user.cut()
+    else:
+        assert talk.roll_back(txn_id) == Accepted()
+    assert talk.state() == (1, 0)
+    other = talk.world.connect()
+    (again,) = other.take(other.receiver("jobs", credit=1))
+    assert again.message.delivery_count == 1
+
+
 def test_what_the_controller_settles_has_its_outcome_after_a_commit(talk: Talk) -> None:
     talk.world.put("jobs", b"one")
     receiver = talk.user.receiver("jobs", talk.session, credit=1)
@@ -275,6 +341,56 @@ def test_what_the_controller_settles_has_its_outcome_after_a_commit(talk: Talk) 
     talk.world.pump()
     assert talk.commit(txn_id) == Accepted()
     assert talk.state() == (0, 0)
+
+
+@pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/transactions/settled/retire-unsettled")
+@pytest.mark.parametrize("how", ["roll back", "close"])
+def test_what_was_said_in_a_transaction_that_failed_is_forgotten(talk: Talk, how: str) -> None:
+    talk.world.put("jobs", b"one")
+    receiver = talk.user.receiver(Source("jobs", default_outcome=Accepted()), talk.user.session(), credit=1)
+    (it,) = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.update([it], TransactionalState(txn_id, Rejected()), settled=False)
+    talk.world.pump()
+    if how == "close":
+        talk.controller.sender.close()
+    else:
+        talk.roll_back(txn_id)
+    talk.world.pump()
+    receiver.update([it], None, settled=True)
+    assert talk.state() == (0, 0)
+    assert receiver.is_open
+
+
+@pytest.mark.rule("1.0/transactions/retirement/rollback", "1.0/source/copy")
+@pytest.mark.parametrize("how", ["attached", "detached", "settled"])
+def test_what_is_only_shown_is_retired_without_effect(talk: Talk, how: str) -> None:
+    talk.world.put("jobs", b"one")
+    receiver = talk.user.receiver(browsing("jobs"), talk.session, credit=1)
+    (it,) = talk.user.take(receiver)
+    txn_id = talk.declare()
+    (handle,) = receiver.update([it], TransactionalState(txn_id, Accepted()), settled=how == "settled")
+    talk.world.pump()
+    if how == "detached":
+        receiver.detach()
+    assert talk.commit(txn_id) == Accepted()
+    if how == "attached":
+        assert handle.result == Accepted()
+    assert talk.state() == (1, 0)
+
+
+@pytest.mark.rule("1.0/transactions/retirement/other-txn")
+def test_an_outcome_in_two_transactions_is_one_fault_for_all_deliveries_of_the_frame(talk: Talk) -> None:
+    talk.world.put("jobs", b"one", b"two")
+    receiver = talk.user.receiver("jobs", talk.session, credit=2)
+    found = talk.user.take(receiver)
+    one, two = talk.declare(), talk.declare()
+    receiver.update(found[:1], TransactionalState(one, Accepted()), settled=False)
+    talk.world.pump()
+    receiver.update(found, TransactionalState(two, Accepted()), settled=False)
+    assert talk.user.refused(talk.controller.sender) == ROLLBACK
+    assert receiver.is_open
+    assert talk.state() == (0, 2)
 
 
 @pytest.mark.rule("1.0/transactions/retirement/other-txn")
@@ -310,6 +426,70 @@ def test_what_is_acquired_in_a_transaction(talk: Talk, mode: int, fail: bool) ->
     assert talk.state() == ((2, 0) if fail else (0, 0))
     receiver.flow(2)
     assert [each.state for each in talk.user.take(receiver)] == ([None, None] if fail else [])
+
+
+@pytest.mark.rule("1.0/transactions/settled/acquire-settled")
+@pytest.mark.parametrize("fail", [False, True], ids=["commit", "rollback"])
+def test_what_is_acquired_settled_stays_in_the_transaction_when_its_link_goes(talk: Talk, fail: bool) -> None:
+    talk.world.put("jobs", b"one")
+    receiver = talk.user.receiver("jobs", talk.session, snd_settle_mode=1)
+    txn_id = talk.declare()
+    receiver.flow(1, properties={TXN_ID: txn_id})
+    assert len(talk.user.take(receiver)) == 1
+    receiver.close()
+    assert talk.state() == (0, 1)
+    assert talk.user.discharge(talk.controller, txn_id, fail=fail) == Accepted()
+    assert talk.state() == ((1, 0) if fail else (0, 0))
+
+
+@pytest.mark.rule("1.0/transactions/settled/acquire-settled", "1.0/transport/link/unsettled-on-attach")
+def test_what_was_acquired_and_rolled_back_is_not_sent_again(talk: Talk) -> None:
+    talk.world.put("jobs", b"one")
+    source = Source("jobs", expiry_policy=Symbol("never"))
+    receiver = talk.user.receiver(source, talk.session, name="mine")
+    txn_id = talk.declare()
+    receiver.flow(1, properties={TXN_ID: txn_id})
+    assert talk.user.bodies(receiver) == [b"one"]
+    receiver.detach()
+    assert talk.roll_back(txn_id) == Accepted()
+    assert talk.state() == (1, 0)
+    receiver = talk.user.receiver(source, talk.session, name="mine", credit=10)
+    assert talk.user.bodies(receiver) == [b"one"]
+
+
+@pytest.mark.rule("1.0/transactions/settled/retire-unsettled")
+def test_what_is_retired_is_no_delivery_of_another_link_of_the_same_name(talk: Talk) -> None:
+    talk.world.put("jobs", b"one", b"two")
+    receiver = talk.user.receiver("jobs", talk.session, name="mine", credit=1)
+    found = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.update(found, TransactionalState(txn_id, Accepted()), settled=False)
+    receiver.close()
+    talk.world.pump()
+    receiver = talk.user.receiver("jobs", talk.session, name="mine", credit=1)
+    assert [each.delivery_tag for each in talk.user.take(receiver)] == [found[0].delivery_tag]
+    assert condition(talk.commit(txn_id)) == ROLLBACK
+    assert talk.state() == (1, 1)
+
+
+@pytest.mark.rule("1.0/source/no-resend-accepted", "1.0/transactions/settled/retire-unsettled")
+@pytest.mark.parametrize("remembers", [False, True])
+def test_what_was_retired_before_it_is_sent_again_is_not_sent_again(talk: Talk, remembers: bool) -> None:
+    talk.world.put("jobs", b"one", b"two")
+    source = Source("jobs", expiry_policy=Symbol("never"))
+    receiver = talk.user.receiver(source, talk.session, name="mine", credit=1)
+    found = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.update(found, TransactionalState(txn_id, Accepted()), settled=False)
+    talk.world.pump()
+    receiver.detach()
+    talk.world.pump()
+    state = receiver.saved_state() if remembers else None
+    receiver = talk.user.receiver(source, talk.session, name="mine", state=state)
+    assert talk.commit(txn_id) == Accepted()
+    receiver.flow(10)
+    assert talk.user.bodies(receiver) == [b"two"]
+    assert talk.state() == (0, 1)
 
 
 @pytest.mark.rule("1.0/transactions/acquisition/partial")
@@ -360,6 +540,27 @@ def test_without_its_control_link_a_transaction_is_rolled_back(talk: Talk, how: 
     if how != "cut":
         sender.send(Message(b"late"), state=TransactionalState(txn_id))
         assert talk.user.refused(sender) == "amqp:transaction:unknown-id"
+
+
+@pytest.mark.rule("1.0/transactions/control-link-closed", "1.0/transactions/acquisition/flow-txn-id")
+@pytest.mark.parametrize("how", ["close", "partial"])
+def test_without_its_control_link_a_transaction_acquires_nothing_more(talk: Talk, how: str) -> None:
+    receiver = talk.user.receiver("jobs", talk.user.session())
+    txn_id = talk.declare()
+    receiver.flow(1, properties={TXN_ID: txn_id})
+    talk.world.pump()
+    if how == "close":
+        talk.controller.sender.close()
+    else:
+        sender = talk.user.sender("jobs", talk.session)
+        sender.begin(Message(b"one").encode()[:3], state=TransactionalState(txn_id))
+        talk.controller.discharge(txn_id)
+    talk.world.pump()
+    talk.world.put("jobs", b"two")
+    (found,) = talk.user.take(receiver)
+    assert (found.body, found.state) == (b"two", None)
+    receiver.accept(found)
+    assert talk.state() == (0, 0)
 
 
 @pytest.mark.rule("1.0/transactions/posting/partial-discharge")

@@ -207,6 +207,7 @@ def test_each_public_operation_has_an_example() -> None:
         "Attachment.deliver",
         "Attachment.end",
         "Attachment.expect_cancel",
+        "Attachment.expect_stop",
     ]
     inner += ["Attachment.finish", "Attachment.gone", "Attachment.post", "Attachment.resumed"]
     inner += ["Attachment.take", "Attachment.complete", "Attachment.fail"]

@@ -238,7 +238,8 @@ def test_nothing_is_lost_or_twice_however_often_the_connection_is_lost(
                         connection = connect(server.url, version=AMQP_0_10, timeout=WAIT)
                         session = connection.resume_session(state, open_timeout=WAIT)
                         break
-                    except EndpointClosed:
+                    except (EndpointClosed, ConnectionError):
+                        # The server may reset it before it's opened, or even before it's connected.
                         connection.close()
         except BaseException as error:
             failures.append(error)

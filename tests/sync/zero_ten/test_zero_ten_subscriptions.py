@@ -14,6 +14,7 @@ from amqp_sansio.amqp_0_10 import (
     NONE,
     NOT_ACQUIRED,
     WINDOW,
+    CreditChanged,
     MessageCancel,
     MessageFlow,
     MessageFlush,
@@ -30,7 +31,7 @@ from amqp_sansio_sync import (
     ZeroTenSession,
     connect,
 )
-from tests.support.sync_0_10 import WAIT, Server, running, wait_until
+from tests.support.sync_0_10 import WAIT, Server, Session, running, wait_until
 
 
 def bodies(server: Server, queue: str, count: int) -> bool:
@@ -154,6 +155,42 @@ def test_fetch_with_and_without_credit_of_its_own(server: Server, session: ZeroT
             assert subscription.granted[0] == 0
     with pytest.raises(LocalProtocolError, match="is closed"):
         subscription.fetch(timeout=0.1)
+
+
+@pytest.mark.parametrize("how", ["fetch", "grant"])
+def test_a_window_that_a_fetch_left_open_is_closed_before_the_next_credit(how: str) -> None:
+    """The server learns of the completion and of the stop in one go: nothing comes that the completion had room for."""
+    stopped: list[CreditChanged] = []
+
+    def hold(served: Session, event: object) -> bool:
+        if isinstance(event, CreditChanged) and event.messages == 1 and not stopped:
+            stopped.append(event)
+            served.reading = False
+        return False
+
+    with (
+        running(script=hold) as server,
+        connect(server.url, version=AMQP_0_10) as connection,
+        connection.open_session() as session,
+        session.subscribe("jobs", credit=0, flow_mode=WINDOW) as subscription,
+    ):
+        server.fill("jobs", b"1")
+        first = subscription.fetch(timeout=WAIT)
+        assert first is not None
+        server.session().reading = True
+        server.session().do(lambda: None)
+        server.fill("jobs", b"2")
+        if how == "grant":
+            # Also while the stop is on its way, whatever has come before it.
+            subscription.grant(1)
+            assert next(subscription).body == b"2"
+            return
+        for timeout in (WAIT / 4, 0):
+            server.fill("jobs", b"3")
+            delivery = subscription.fetch(timeout=timeout)
+            assert delivery is not None
+        session.sync(WAIT)
+        assert subscription.granted[0] == 0
 
 
 def test_flush_and_stop_end_the_credit(server: Server, session: ZeroTenSession) -> None:

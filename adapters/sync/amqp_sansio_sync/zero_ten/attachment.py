@@ -136,6 +136,10 @@ class Attachment:
 
         self._connection.expect(handle, gone)
 
+    def expect_stop(self, handle: Handle[None], feed: SubscriptionFeed) -> None:
+        """A subscription gets no more when its stop is executed. The lock is held."""
+        self._connection.expect(handle, lambda _: feed.stopped(handle))
+
     def closed(self, report: CloseReport, *, resumable: bool = False) -> SessionEnded:
         """The error that says how the session ended."""
         text = f"session {self._shown} is closed: {report}"

@@ -26,7 +26,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
     """
 
     __slots__ = (
-        "asked", "cancelling", "credit", "destination", "dropped", "held", "session", "window",
+        "asked", "cancelling", "credit", "destination", "dropped", "held", "session", "stopping", "window",
     )  # fmt: skip
 
     def __init__(self, session: Attachment, destination: str) -> None:
@@ -37,6 +37,8 @@ class SubscriptionFeed(Feed[MessageReceived]):
         self.window: int | None = None
         self.held = self.asked = self.dropped = False
         self.cancelling: Handle[None] | None = None
+        self.stopping: Handle[None] | None = None
+        """The stop that closes a window which a delivery has opened, until it's executed."""
 
     def put(self, item: MessageReceived) -> None:
         if self.dropped:
@@ -95,6 +97,13 @@ class SubscriptionFeed(Feed[MessageReceived]):
         if messages == 0 and not self.items and not self.over and self.cancelling is None:
             self.held = False
             core.top_up(self.destination, self.credit or 1, self.window)
+
+    def stopped(self, handle: Handle[None]) -> None:
+        """A window is closed that a delivery had opened: who wanted credit meanwhile gets it."""
+        if self.stopping is handle:
+            self.stopping = None
+        if self.asked:
+            self.ask()
 
     def cancel(self) -> None:
         """Tell the server to send no more; its answer ends the feed."""

@@ -74,9 +74,13 @@ class Subscription:
         ...         return subscription.fetch(timeout=0.5)
         """
         feed = self._feed
+        began = monotonic()
+        if not feed.items:
+            self._wait_closed_window(timeout)
+        left = None if timeout is None else max(0.0, timeout - (monotonic() - began))
         asked = not feed.credit and self.granted[0] == 0
         try:
-            delivery = self._take(timeout, ask=asked or (bool(feed.credit) and timeout != 0))
+            delivery = self._take(left, ask=asked or (bool(feed.credit) and timeout != 0))
         except TimeoutError:
             return self._fetch_now() if asked else None
         except StopIteration:
@@ -99,6 +103,7 @@ class Subscription:
         """
         feed = self._feed
         core = self.session.core
+        self._wait_closed_window(0)
 
         def grant() -> None:
             feed.held = False
@@ -250,7 +255,20 @@ class Subscription:
                 self.session.post(self._feed.ask)
 
     def _stop(self) -> None:
-        self.session.core.call(MessageStop(self._feed.destination), sync=False)
+        feed = self._feed
+        feed.stopping = self.session.core.call(MessageStop(feed.destination))
+        self.session.expect_stop(feed.stopping, feed)
+
+    def _wait_closed_window(self, timeout: float | None) -> None:
+        """Wait until the server has executed the stop behind a delivery that opened a window: nothing can be granted
+        before that."""
+        feed = self._feed
+        stopping = feed.stopping
+        if stopping is None:
+            return
+        least = self.session.wire.core.config.close_timeout
+        with suppress(EndpointClosed, TimeoutError):
+            self.session.finish(stopping, None if timeout is None else max(timeout, least), "message.stop")
 
     def _over(self) -> Exception:
         if self.session.ended:

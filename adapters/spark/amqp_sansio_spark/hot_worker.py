@@ -1,0 +1,102 @@
+"""What tasks of `replay_hot` run: files in the order of their time, one flow of them, rows out."""
+
+from __future__ import annotations
+
+import heapq
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import EqualTo
+
+from amqp_sansio.capture import Segment, sort_key
+
+from .pieces import read_piece, whole
+from .segments import ARROW_SCHEMA, from_batch
+from .worker import IN_OCTETS, ReplayTask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .files import CaptureFile
+    from .hot import Plan
+
+_SLACK_NS: Final = 60_000_000_000
+"""A file is opened when the replay has come so close to its first packet, nanoseconds."""
+
+
+class HotTask:
+    """For `mapInArrow`: numbers of plans to the rows of their flows."""
+
+    def __init__(self, plans: list[bytes], tables: tuple[str, ...]) -> None:
+        self.plans = plans
+        self.tables = tables
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Replay the flows of one partition."""
+        for batch in batches:
+            numbers: list[int] = batch.to_pydict()["id"]
+            for number in numbers:
+                plan: Plan = pickle.loads(self.plans[number])
+                yield from ReplayTask(self.tables, plan.body).run(plan.flow, in_order(plan))
+
+
+def in_order(plan: Plan) -> Iterator[Segment]:
+    """The segments of the plan's flow in the order of reassembly, whatever file they are in. Raises RuntimeError for a
+    file whose packets are further out of order than the window.
+    """
+    waiting = sorted(plan.files, key=lambda each: (each[0], each[1].name), reverse=True)
+    heads: list[tuple[tuple[Any, ...], int, Segment, Iterator[Segment]]] = []
+    opened = 0
+    last: tuple[Any, ...] | None = None
+    while heads or waiting:
+        while waiting and (not heads or waiting[-1][0] - _SLACK_NS <= heads[0][2].ts_ns):
+            _, file, size = waiting.pop()
+            rows = _sorted(_rows(file, size, plan), plan.window)
+            segment = next(rows, None)
+            if segment is not None:
+                opened += 1
+                heapq.heappush(heads, (sort_key(segment), opened, segment, rows))
+        if not heads:
+            continue
+        place, number, segment, rows = heads[0]
+        if last is not None and place < last:
+            raise RuntimeError(
+                f"amqp-capture: packet {segment.packet} of {segment.file} is out of order by more than {plan.window} "
+                f"segments of {plan.flow}: replay(segments) sorts it"
+            )
+        last = place
+        yield segment
+        following = next(rows, None)
+        if following is None:
+            heapq.heappop(heads)
+        else:
+            heapq.heapreplace(heads, (sort_key(following), number, following, rows))
+
+
+def _rows(file: CaptureFile, size: int, plan: Plan) -> Iterator[Segment]:
+    selection = plan.options.selection.with_filters([EqualTo(("flow",), plan.flow)])
+    options = plan.options._replace(selection=selection)
+    for batch in read_piece(whole(file, size), options, tuple(ARROW_SCHEMA.names)):
+        for flow, run in from_batch(batch, IN_OCTETS):
+            if flow == plan.flow:
+                for row in run:
+                    assert isinstance(row, Segment)
+                    yield row
+
+
+def _sorted(rows: Iterable[Segment], window: int) -> Iterator[Segment]:
+    """The rows of one file, of which each may be up to `window` rows late."""
+    held: list[tuple[tuple[Any, ...], Segment]] = []
+    for row in rows:
+        # No two rows of a file have the same number, so that segments are never compared.
+        item = (sort_key(row), row)
+        if len(held) < window:
+            heapq.heappush(held, item)
+        else:
+            yield heapq.heappushpop(held, item)[1]
+    while held:
+        yield heapq.heappop(held)[1]
+
+
+__all__ = ["HotTask", "in_order"]

@@ -1,0 +1,475 @@
+"""Connections, sessions and links of 1.0, in the naive model and at a whole broker.
+
+A `Tie` is a link as both models see it: the client's engine at one end, and in the naive model an owner with, for a
+`Tap` (a source of the broker), a consumer. It outlives its attachments as a terminus does (part 2 section 2.6.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from amqp_sansio import Event
+from amqp_sansio.amqp_1_0 import (
+    Config,
+    Connection,
+    Delivery,
+    DeliveryState,
+    Drained,
+    LinkClosed,
+    LinkFailed,
+    LinkState,
+    Released,
+)
+from amqp_sansio.broker.content import Content
+from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.errors import Scope
+from amqp_sansio.events import Closed, Failed
+from amqp_sansio.sasl import Plain
+from tests.broker.front_1_0_values import (
+    CONDITIONS,
+    OneZeroNote,
+    SourceTerms,
+    Spot,
+    TargetTerms,
+    act_of,
+    plain,
+)
+from tests.broker.front_stage import Actor, Error, Ground, Line, Place, Seen, same
+from tests.broker.naive_values import Copy, NaiveConsumer, Refusal, Room, fail
+
+R = TypeVar("R")
+LinkName = tuple[str, str, bool]
+"""The container, the link's name, and whether the client sends."""
+
+
+class Tie:
+    """A link. `terminus` is the address that was asked for, or that of the dynamic node; `saved` is what the client
+    keeps of it while it isn't attached, `deadline` when its terminus goes then."""
+
+    engine: Any
+
+    def __init__(self, actor: Actor, name: str, terms: SourceTerms | TargetTerms, owner: int, spot: Spot) -> None:
+        line = actor.line
+        assert isinstance(line, OneZeroLine)
+        self.line, self.actor, self.name, self.owner, self.spot = line, actor, name, owner, spot
+        self.is_sender = isinstance(terms, TargetTerms)
+        self.expiry = terms.expiry
+        self.lasts = terms.expiry.lasts
+        self.terminus = terms.address
+        self.is_durable = terms.durable
+        self.is_dynamic = terms.address is None
+        self.is_attached = True
+        self.saved: LinkState | None = None
+        self.deadline: float | None = None
+        self.place = (line, actor.core.channel)
+        self.serial = 0
+
+        self.node: object = None
+        """What the naive model has of the node: another one of the same name is another node."""
+
+    @property
+    def key(self) -> LinkName:
+        return self.line.container, self.name, self.is_sender
+
+    @property
+    def keeps_unsettled(self) -> bool:
+        """Whether what is unsettled survives the link, without which rcv-settle-mode second is good for nothing."""
+        return self.is_durable or self.expiry.lasts
+
+    @property
+    def wire(self) -> tuple[Line, int, int]:
+        """Where its events come from."""
+        return self.line, self.engine.session.channel, self.engine.handle
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} to {self.spot}>"
+
+
+class Spout(Tie):
+    """A link on which a client sends; `outcomes` are those that it understands."""
+
+    outcomes: tuple[str, ...]
+
+
+class Tap(Tie):
+    """A link on which a client receives. `deliveries` are those that aren't settled, by tag, as they came; `again` the
+    tags of those that a new attachment still has to bring, `renewed` of those that it has brought, `decided` of those
+    of which the client has said what becomes of them, and the broker hasn't heard it. `branch` is the transaction in
+    which it acquires."""
+
+    def __init__(self, actor: Actor, name: str, terms: SourceTerms, owner: int, spot: Spot) -> None:
+        Tie.__init__(self, actor, name, terms, owner, spot)
+        self.terms = terms
+        self.moves = not terms.browses
+        self.queue = spot.name
+        self.room = Room(0, None, False)
+        self.consumer: NaiveConsumer | None = None
+        self.passed: dict[int, int] = {}
+        self.deliveries: dict[bytes, Delivery] = {}
+        self.again: list[bytes] = []
+        self.renewed: set[bytes] = set()
+        self.decided: dict[bytes, DeliveryState] = {}
+        self.branch: int | None = None
+        self.settled = terms.settled
+
+    @property
+    def seat(self) -> Place:
+        """The place of its consumer."""
+        return self.owner, self.name
+
+    def handle(self, tag: bytes) -> tuple[int, int]:
+        """A delivery of it."""
+        return self.owner, int.from_bytes(tag, "big")
+
+
+class OneZeroLine(Line):
+    """A connection. `leaving` are the channels of sessions that the client ends."""
+
+    def __init__(self, stage: Ground, container: str) -> None:
+        config = Config(container_id=container, sasl=Plain("guest", "guest"))
+        Line.__init__(self, stage, Connection.client(config))
+        self.container = container
+        self.leaving: set[int] = set()
+        self.responses: list[Delivery] = []
+        self.asking: Any = None
+
+    def lose(self) -> None:
+        if not self.is_lost:
+            self.leaving.update(range(1 << 16))
+            Line.lose(self)
+
+
+class Ties(Ground):
+    """See front_models.py. `ties` are all links, attached or kept."""
+
+    def __init__(self, sizes: Sequence[int] = (1 << 16,)) -> None:
+        Ground.__init__(self, sizes)
+        self.ties: dict[LinkName, Tie] = {}
+        self.failures: dict[tuple[Line, int, int], str] = {}
+        self.closings: set[tuple[Line, int, int]] = set()
+        self.serials = 0
+        """How many links were attached."""
+        self.drained: list[tuple[Line, int, int]] = []
+        self.early: list[tuple[Line, Delivery]] = []
+        """Deliveries on links that aren't known to be attached yet."""
+
+    # What the ground asks.
+
+    def connect(self, container: str = "") -> OneZeroLine:
+        line = OneZeroLine(self, container or f"c{len(self.lines)}")
+        self.lines.append(line)
+        self.pump()
+        if not line.engine.is_open:
+            fail(f"{line.container} isn't let in")
+        line.owner = self.naive.open_owner(None)
+        return line
+
+    def open(self, line: Line) -> Actor:
+        """A session: what it does, the connection does."""
+        session = line.engine.open_session()
+        self.pump()
+        if not session.is_open:
+            fail("a session isn't let in")
+        assert isinstance(line, OneZeroLine)
+        assert line.owner is not None
+        line.leaving.discard(session.channel)
+        actor = Actor(line, line.owner, session)
+        self.actors.append(actor)
+        return actor
+
+    def observe(self, line: Line, event: Event) -> None:
+        if isinstance(event, Delivery):
+            self._deliver(line, event)
+        elif isinstance(event, Drained):
+            self.drained.append((line, event.channel, event.link))
+        elif isinstance(event, LinkFailed):
+            self.failures[(line, event.channel, event.link)] = str(getattr(event.error, "condition", event.error))
+        elif isinstance(event, LinkClosed):
+            self.closings.add((line, event.channel, event.link))
+        elif isinstance(event, Failed) or (isinstance(event, Closed) and event.scope is not Scope.LINK):
+            assert isinstance(line, OneZeroLine)
+            if event.channel not in line.leaving:
+                fail(f"nobody asked for {event}")
+
+    def error_of(self, action: str, kind: str) -> Error | None:
+        return Error("link", CONDITIONS.get(kind))
+
+    def body_of(self, content: Content) -> bytes:
+        assert isinstance(content, OneZeroContent)
+        body: bytes = content.message.body
+        return body
+
+    def tells_end(self, place: Place) -> bool:
+        # `_end_with_nodes` compares what clients were told of their links.
+        return False
+
+    def _deliver(self, line: Line, event: Delivery) -> None:
+        tap = self.tap_at(line, event.channel, event.link)
+        assert isinstance(line, OneZeroLine)
+        if line.asking is not None and event.channel == line.asking[0].session.channel:
+            line.responses.append(event)
+        elif tap is None:
+            self.early.append((line, event))
+        elif event.delivery_tag in tap.again:
+            tap.again.remove(event.delivery_tag)
+            tap.renewed.add(event.delivery_tag)
+            old = tap.deliveries.get(event.delivery_tag)
+            if old is not None:
+                same(event.payload, old.payload, f"what {tap} brings again")
+            tap.deliveries[event.delivery_tag] = event
+        else:
+            handle = None if event.settled or not tap.moves else tap.handle(event.delivery_tag)
+            self.saw(Seen(line, tap.seat, handle, event.body, event=event))
+
+    def tap_at(self, line: Line, channel: int, handle: int) -> Tap | None:
+        """The tap whose deliveries come from there."""
+        for tie in self.ties.values():
+            if tie.is_attached and isinstance(tie, Tap) and tie.wire == (line, channel, handle):
+                return tie
+        return None
+
+    def taps(self) -> list[Tap]:
+        """The taps that are attached."""
+        return [each for each in self.ties.values() if isinstance(each, Tap) and each.is_attached]
+
+    def spouts(self) -> list[Spout]:
+        """The spouts that are attached."""
+        return [each for each in self.ties.values() if isinstance(each, Spout) and each.is_attached]
+
+    def check_delivery(self, seen: Seen, copy: Copy) -> None:
+        (tap,) = [each for each in self.taps() if each.seat == seen.place]
+        event: Delivery = seen.event
+        note, message = copy.note, event.message
+        assert isinstance(note, OneZeroNote)
+        same(event.settled, tap.settled, f"settled of {copy.note.body!r}")
+        same((message.first_acquirer, message.delivery_count),
+             (note.first and not copy.redelivered and not copy.count, note.failures + copy.count),
+             f"first-acquirer and delivery-count of {note.body!r}")  # fmt: skip
+        left = None if copy.expires is None else max(0, round((copy.expires - self.now) * 1000))
+        ttl = None if note.ttl is None else min(int(note.ttl * 1000), left or 0)
+        same((message.ttl, message.priority), (ttl, note.priority), f"ttl and priority of {note.body!r}")
+        same((message.subject, plain(message.application_properties)), (note.subject, note.headers), "properties")
+        notes = plain(message.message_annotations)
+        deaths = notes.pop("x-opt-deaths", ())
+        same(notes, note.notes, f"message-annotations of {note.body!r}")
+        same(message.delivery_annotations.get("rejected"), note.error, f"why {note.body!r} was rejected")
+        told = [
+            (each["queue"], each["reason"], each["count"], each["exchange"], tuple(each["routing-keys"]),
+             int(each["first-time"])) for each in deaths
+        ]  # fmt: skip
+        same(told, [(*each[:5], int(each.time * 1000)) for each in note.deaths], f"deaths of {note.body!r}")
+        if not event.settled:
+            if event.delivery_tag in tap.deliveries:
+                fail(f"{tap} has two deliveries with one tag, {event.delivery_tag!r}")
+            tap.deliveries[event.delivery_tag] = event
+
+    def compare(self) -> None:
+        self._expire_ties()
+        self.end_with_nodes()
+        Ground.compare(self)
+        self.naive.events.clear()
+        same(self.early, [], "deliveries on links that aren't attached")
+        wrong = {each for each in self.closings if each[1] not in self._leaving(each[0])}
+        if wrong:
+            fail(f"nobody asked for the end of {[(each[1:], self.failures.get(each)) for each in wrong]}")
+        self.closings.clear()
+        self.failures.clear()
+
+    def new_serial(self) -> int:
+        """The number of a new attachment."""
+        self.serials += 1
+        return self.serials
+
+    @staticmethod
+    def _leaving(line: Line) -> set[int]:
+        assert isinstance(line, OneZeroLine)
+        return line.leaving
+
+    def check(self) -> None:
+        Ground.check(self)
+        for tap in self.taps():
+            engine = tap.engine
+            here = set(tap.deliveries) - set(tap.again) - set(tap.decided)
+            same(sorted(engine.unsettled), sorted(here), f"unsettled of {tap}")
+            if not tap.again and not tap.decided:
+                same(engine.credit + engine.unused, tap.room.messages, f"credit of {tap}")
+            if tap.moves:
+                held = {tap.handle(each) for each in tap.deliveries}
+                same({each for each in self.held if each[0] == tap.owner}, held, f"what {tap} has")
+
+    # Asking the naive model.
+
+    def ask(self, command: Callable[[], R]) -> tuple[R | None, tuple[str, ...]]:
+        """What a command gives, and why it is refused."""
+        try:
+            return command(), ()
+        except Refusal as refusal:
+            return None, refusal.kinds
+
+    def told(self, tie_or_wire: Any) -> str | None:
+        """The condition with which a link has ended in this command; "" without one, None: it hasn't."""
+        wire = tie_or_wire.wire if isinstance(tie_or_wire, Tie) else tie_or_wire
+        if wire not in self.closings:
+            return None
+        self.closings.discard(wire)
+        return self.failures.pop(wire, "")
+
+    def node(self, tie: Tie) -> object:
+        there: dict[str, Any] = {**self.naive.queues} if tie.spot.kind == "queue" else {**self.naive.exchanges}
+        return None if tie.spot.kind == "anonymous" else there.get(tie.spot.name, "gone")
+
+    # Leaving.
+
+    def detach(self, tie: Tie, *, closed: bool = False) -> None:
+        """A client leaves a link; its terminus stays unless it is closed."""
+        if closed:
+            tie.engine.close()
+        else:
+            tie.engine.detach()
+        self.pump()
+        same(self.told(tie), "", f"how {tie} ended")
+        if closed:
+            self.destroy(tie)
+        else:
+            self.suspend(tie)
+            if tie.expiry.policy == "link-detach":
+                self.begin_to_expire([tie])
+        self.compare()
+
+    def close(self, actor: Actor) -> None:
+        """A client ends a session."""
+        line = actor.line
+        assert isinstance(line, OneZeroLine)
+        line.leaving.add(actor.core.channel)
+        actor.core.close()
+        self.pump()
+        self._leave([actor])
+        self.compare()
+
+    def end(self, line: OneZeroLine, *, lost: bool) -> None:
+        """A connection is closed, or lost."""
+        if lost:
+            line.lose()
+        else:
+            line.leaving.update(range(1 << 16))
+            line.engine.close()
+        self.pump()
+        same(line.is_lost, True, "the connection is over")
+        self._leave([each for each in self.actors if each.line is line])
+        kept = [each for each in self.ties.values() if each.place[0] is line]
+        for each in kept:
+            if not each.expiry.lasts:
+                self.destroy(each)
+        self.begin_to_expire([each for each in kept if each.expiry.policy == "connection-close"])
+        assert line.owner is not None
+        self.naive.close_owner(line.owner)
+        self.compare()
+
+    def _leave(self, actors: list[Actor]) -> None:
+        """Sessions are over, and their links are detached; then what is to go with them goes."""
+        here = [each for each in self.ties.values() if each.is_attached and each.actor in actors]
+        for each in here:
+            self.suspend(each)
+        for actor in actors:
+            # What follows from the end of each link, in the order in which they were attached.
+            mine = [each for each in here if each.actor is actor]
+            after = {each.serial: each for each in mine if each.expiry.policy == "link-detach"}
+            for serial in sorted({*after, *self.controls_of(actor)}):
+                if serial in after:
+                    self.begin_to_expire([after[serial]])
+                else:
+                    self.end_control(actor, serial)
+            actor.is_over = True
+            self.actors.remove(actor)
+            place = (actor.line, actor.core.channel)
+            kept = [each for each in self.ties.values() if not each.is_attached and each.place == place]
+            self.begin_to_expire([each for each in kept if each.expiry.policy == "session-end"])
+
+    def controls_of(self, actor: Actor) -> list[int]:
+        """The numbers of the control links of a session."""
+        return []
+
+    def end_control(self, actor: Actor, serial: int) -> None:
+        """A control link has ended with its session."""
+
+    def suspend(self, tie: Tie) -> None:
+        """No link is attached any more."""
+        tie.is_attached = False
+        tie.saved = tie.engine.saved_state()
+        if isinstance(tie, Tap):
+            consumer = tie.consumer
+            if consumer is not None and not consumer.ended:
+                tie.passed = consumer.passed
+                self.naive.cancel(consumer.number)
+            tie.consumer, tie.branch = None, None
+            self.forget_place(tie.seat)
+
+    def begin_to_expire(self, ties: Iterable[Tie]) -> None:
+        """The time begins after which a terminus goes (part 3 section 3.5.6)."""
+        for each in ties:
+            if self.ties.get(each.key) is not each or each.deadline is not None:
+                continue
+            if each.expiry.timeout:
+                each.deadline = self.now + each.expiry.timeout
+            else:
+                self.destroy(each)
+
+    def _expire_ties(self) -> None:
+        over = [each for each in self.ties.values() if each.deadline is not None and each.deadline <= self.now]
+        for each in sorted(over, key=lambda each: each.deadline or 0.0):
+            self.destroy(each)
+
+    def destroy(self, tie: Tie) -> None:
+        """A terminus is gone: what was sent and isn't settled has the default outcome (part 3 section 3.5.3)."""
+        if self.ties.get(tie.key) is tie:
+            del self.ties[tie.key]
+        if tie.is_attached:
+            self.suspend(tie)
+        if isinstance(tie, Tap):
+            for tag in list(tie.deliveries):
+                self.decide(tie, [tag], None)
+            tie.deliveries.clear()
+        if tie.spot.kind == "queue" or isinstance(tie, Tap):
+            self.naive.unlink(tie.owner, tie.queue if isinstance(tie, Tap) else tie.spot.name)
+        self.naive.close_owner(tie.owner)
+
+    def end_with_nodes(self) -> None:
+        """Links end with the nodes that they go to (part 2 section 2.8.15, resource-deleted)."""
+        at = 0
+        while at < len(self.naive.events):
+            event = self.naive.events[at]
+            at += 1
+            if event.what != "deleted":
+                continue
+            for tie in [each for each in self.ties.values() if each.is_attached]:
+                queue = tie.queue if isinstance(tie, Tap) else tie.spot.name if tie.spot.kind == "queue" else None
+                exchange = tie.spot.name if tie.spot.kind == "exchange" else None
+                if event.whom in (("queue", queue), ("exchange", exchange)):
+                    same(self.told(tie), "amqp:resource-deleted", f"what the client of {tie} was told")
+                    self.destroy(tie)
+        self.naive.events = [each for each in self.naive.events if each.what != "deleted"]
+
+    def decide(self, tap: Tap, tags: Sequence[bytes], state: DeliveryState | None, branch: int | None = None) -> None:
+        """Settle deliveries in the naive model, all of one frame; None is the default outcome."""
+        copies: list[Copy] = []
+        for tag in tags:
+            tap.deliveries.pop(tag, None)
+            copy = self.held.pop(tap.handle(tag), None)
+            if copy is not None and copy.owner == tap.owner and copy.transaction is None:
+                copies.append(copy)
+        act, found = act_of(state, tap.terms.default)
+        if isinstance(found, Released):
+            # All are back before anybody gets one of them.
+            self.naive.settle(tap.owner, copies, act.outcome, transaction=branch, redelivered=True)
+            return
+        for copy in copies:
+            note = copy.note
+            assert isinstance(note, OneZeroNote)
+            self.naive.settle(
+                tap.owner, [copy], act.outcome, transaction=branch, redelivered=act.redelivered, failed=act.failed,
+                excluded=act.excluded, rewritten=note.after(found, copy.count),
+            )  # fmt: skip
+
+
+__all__ = ["LinkName", "OneZeroLine", "Spout", "Tap", "Tie", "Ties"]

@@ -1,0 +1,335 @@
+"""Clients of 0-8 and 0-9-1 on a `Stage`: what is done to both models in the words of these versions, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amqp_sansio import Accepted, Rejected
+from amqp_sansio.amqp_0_9_1 import BasicGetEmpty, BasicProperties, Returned
+from tests.broker.front_classic_ground import ClassicGround
+from tests.broker.front_models import Actor, Answer, Copy, Handle, Note, Place, Room, Seen, same
+from tests.broker.naive_values import fail
+
+NO_ROUTE = 312
+NO_CONSUMERS = 313
+
+
+class ClassicStage(ClassicGround):
+    """A stage on which all speak one dialect, which is set by subclasses."""
+
+    # Exchanges and queues.
+
+    def tell_declare_queue(self, actor: Actor, name: str, options: dict[str, Any]) -> Answer:
+        """queue.declare."""
+        there = self.naive.queues.get(name)
+        self.is_other = there is not None and (there.exclusive is not None) != options.get("exclusive", False)
+        told = options if name else {**options, "no_wait": False}
+        answer = self.ask(actor, "queue.declare", queue=name, **told)
+        if answer.error is not None:
+            return answer
+        reply = answer.value
+        self.books[actor.owner].current = name if reply is None else reply.queue
+        return Answer((name, None, None) if reply is None else (reply.queue, reply.message_count, reply.consumer_count))
+
+    def tell_delete_queue(self, actor: Actor, name: str, *, if_unused: bool, if_empty: bool) -> Answer:
+        """queue.delete."""
+        answer = self.ask(
+            actor, "queue.delete", queue=self.short(actor, name), if_unused=if_unused, if_empty=if_empty
+        )
+        return answer if answer.value is None else Answer(answer.value.message_count)
+
+    def tell_purge(self, actor: Actor, name: str) -> Answer:
+        """queue.purge."""
+        answer = self.ask(actor, "queue.purge", queue=self.short(actor, name))
+        return answer if answer.value is None else Answer(answer.value.message_count)
+
+    def tell_declare_exchange(self, actor: Actor, name: str, options: dict[str, Any]) -> Answer:
+        """exchange.declare; the alternate is one of its arguments."""
+        there = self.naive.exchanges.get(name)
+        self.is_other = there is not None and there.type != options["type"]
+        told = {**options}
+        alternate = told.pop("alternate", None)
+        arguments = {} if alternate is None else {"alternate-exchange": alternate}
+        return self.ask(actor, "exchange.declare", exchange=name, arguments=arguments, **told)
+
+    def tell_delete_exchange(self, actor: Actor, name: str, *, if_unused: bool) -> Answer:
+        """exchange.delete."""
+        return self.ask(actor, "exchange.delete", exchange=name, if_unused=if_unused)
+
+    def tell_bind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
+        """queue.bind; without queue and key the key would be the queue's name."""
+        name = self.short(actor, queue) if key else queue
+        return self.ask(actor, "queue.bind", queue=name, exchange=exchange, routing_key=key, arguments=arguments)
+
+    def tell_unbind(self, actor: Actor, queue: str, exchange: str, key: str, arguments: dict[str, Any]) -> Answer:
+        """queue.unbind."""
+        name = self.short(actor, queue)
+        return self.ask(actor, "queue.unbind", queue=name, exchange=exchange, routing_key=key, arguments=arguments)
+
+    # Publishing.
+
+    def tell_publish(self, actor: Actor, note: Note, options: dict[str, Any], branch: int | None) -> Answer:
+        """basic.publish; the value is the outcome in confirm mode, else None."""
+        expiration = None if note.ttl is None else str(round(note.ttl * 1000))
+        properties = BasicProperties(
+            headers=note.headers or None, priority=note.priority or None, expiration=expiration
+        )
+        handle = actor.core.publish(
+            note.body, exchange=note.exchange, routing_key=note.key, properties=properties,
+            ticket=self.books[actor.owner].ticket, **options,
+        )  # fmt: skip
+        self.pump()
+        return self.answer(actor, handle)
+
+    def check_published(
+        self, actor: Actor, note: Note, options: dict[str, Any], answer: Answer, result: tuple[bool, bool, bool] | None
+    ) -> None:
+        """What came back, and what was confirmed."""
+        book = self.books[actor.owner]
+        expected: list[tuple[int, str, str, bytes]] = []
+        confirm: object = None
+        if result is not None:
+            routed, consumed, refused = result
+            code = self._return_code(routed, consumed, options)
+            confirm = Rejected() if refused else Accepted()
+            if code and book.is_stopped:
+                # The client takes nothing at the moment.
+                confirm = Rejected()
+            elif code:
+                expected.append((code, note.exchange, note.key, note.body))
+                confirm = Returned
+        same(self.take_returned(), expected, f"returns of {note.body!r}")
+        if not book.confirms:
+            same(answer.value, None, "a confirm")
+        elif confirm is Returned:
+            same(isinstance(answer.value, Returned), True, f"whether {note.body!r} came back")
+        else:
+            same(answer.value, confirm, f"confirm of {note.body!r}")
+
+    def check_delivery(self, seen: Seen, copy: Copy) -> None:
+        """The properties, and the deaths that its headers tell of."""
+        properties, note = seen.event.properties, copy.note
+        headers = dict(properties.headers or {})
+        told = {name: value for name, value in headers.items() if not name.startswith("x-")}
+        same(told, note.headers, f"headers of {seen}")
+        same(properties.priority or 0, note.priority, f"priority of {seen}")
+        same(properties.expiration, None if note.ttl is None else str(round(note.ttl * 1000)), f"expiration of {seen}")
+        deaths = [
+            (each["queue"], each["reason"], each["count"], each["exchange"], tuple(each["routing-keys"]))
+            for each in headers.get("x-death", ())
+        ]
+        same(deaths, [tuple(each[:5]) for each in note.deaths], f"deaths of {seen}")
+
+    def take_returned(self) -> list[tuple[int, str, str, bytes]]:
+        """What came back since the last time."""
+        found, self.returned = self.returned, []
+        return found
+
+    def _return_code(self, routed: bool, consumed: bool, options: dict[str, Any]) -> int:
+        if options.get("mandatory") and not routed:
+            return NO_ROUTE
+        return NO_CONSUMERS if options.get("immediate") and not consumed else 0
+
+    # Consuming.
+
+    def tell_subscribe(self, actor: Actor, queue: str, options: dict[str, Any]) -> tuple[Place, Answer]:
+        """basic.consume, mostly with a tag of the client's."""
+        tag = ""
+        if not options.get("unnamed"):
+            taken = actor.core.consumers
+            tag = next(name for name in (f"t{number}" for number in range(100)) if name not in taken)
+        fields: dict[str, Any] = {} if tag else {"no_wait": False}
+        fields |= {
+            "queue": self.short(actor, queue),
+            "consumer_tag": tag,
+            "no_ack": options.get("settles", False),
+            "exclusive": options.get("exclusive", False),
+            "no_local": options.get("no_local", False),
+        }
+        if options.get("priority"):
+            fields["arguments"] = {"x-priority": options["priority"]}
+        answer = self.ask(actor, "basic.consume", **fields)
+        if answer.value is not None:
+            tag = answer.value.consumer_tag
+        return (actor.owner, tag), answer
+
+    def rooms_for(self, actor: Actor, place: Place, options: dict[str, Any]) -> list[Room]:
+        """RabbitMQ counts by consumer and by channel, the specifications by channel and by connection."""
+        book = self.books[actor.owner]
+        if options.get("settles"):
+            return [book.flow]
+        if not self.counts_by_consumer:
+            return [book.flow, book.room, book.whole.room]
+        messages, octets = book.prefetch
+        return [book.flow, book.room, Room(messages or None, octets or None, True, idle=octets or None)]
+
+    @property
+    def counts_by_consumer(self) -> bool:
+        """Whether basic.qos is for each consumer, or with global for the channel."""
+        return self.is_rabbit and not self.is_old
+
+    def tell_cancel(self, actor: Actor, place: Place) -> Answer:
+        """basic.cancel."""
+        return self.ask(actor, "basic.cancel", consumer_tag=place[1])
+
+    def set_prefetch(self, actor: Actor, count: int, size: int = 0, *, whole: bool = False) -> None:
+        """basic.qos."""
+        answer = self.ask(actor, "basic.qos", prefetch_count=count, prefetch_size=size, global_=whole)
+        book = self.books[actor.owner]
+        if self.counts_by_consumer and not whole:
+            book.prefetch = count, size
+            self.judge(actor, "qos", answer, lambda: None)
+            return
+        room, owners = book.room, [actor.owner]
+        if whole and not self.counts_by_consumer:
+            room, owners = book.whole.room, [each.owner for each in self.actors if each.line is actor.line]
+        kept = self._outstanding(owners)
+        messages = count - len(kept) if count else None
+        octets = size - sum(len(each.note.body) for each in kept) if size else None
+        room.idle = size or None
+        self.judge(actor, "qos", answer, lambda: self.naive.change_room(room, messages, octets, add=False))
+
+    def _outstanding(self, owners: Sequence[int]) -> list[Copy]:
+        """What consumers have to acknowledge."""
+        return [
+            each
+            for each in self.naive.every
+            if each.state == "acquired" and each.owner in owners and each.consumer is not None
+        ]
+
+    def set_flow(self, actor: Actor, active: bool) -> None:
+        """channel.flow of a client: it takes deliveries, or not."""
+        answer = self.ask(actor, "channel.flow", active=active)
+        book = self.books[actor.owner]
+        book.is_stopped = not active
+        self.judge(
+            actor, "flow", answer,
+            lambda: self.naive.change_room(book.flow, None if active else 0, None, add=False),
+        )  # fmt: skip
+
+    def get(self, actor: Actor, queue: str, *, settles: bool = False) -> None:
+        """basic.get."""
+        answer = self.ask(actor, "basic.get", queue=self.short(actor, queue), no_ack=settles)
+        copy = self.judge(actor, "get", answer, lambda: (self.naive.get(actor.owner, queue, settles),))
+        if copy is None:
+            return
+        found, got = copy[0], answer.value
+        if found is None or isinstance(got, BasicGetEmpty):
+            same(isinstance(got, BasicGetEmpty), found is None, f"get from {queue}")
+            return
+        method, note = got.method, found.note
+        left = len(found.queue.ordered())
+        same(got.body, note.body, f"get from {queue}")
+        same(method.redelivered, found.redelivered, f"redelivered of {got}")
+        same((method.exchange, method.routing_key), (note.exchange, note.key), f"address of {got}")
+        same(method.message_count, left, f"count of {got}")
+        if not settles:
+            self.held[actor.owner, method.delivery_tag] = found
+
+    # Settling.
+
+    def tell_settle(
+        self, actor: Actor, handles: Sequence[Handle], outcome: str, options: dict[str, Any], branch: int | None
+    ) -> Answer:
+        """basic.ack, basic.reject, basic.nack: of one, or with "multiple" of all up to the last of `handles`."""
+        tag, multiple = handles[-1][1], options.get("multiple", False)
+        if outcome == "accept":
+            actor.core.accept(tag, multiple)
+        elif not multiple:
+            (actor.core.reject if outcome == "reject" else actor.core.release)(tag)
+        else:
+            return self.send(
+                actor, "basic.nack", delivery_tag=tag, multiple=True, requeue=outcome == "release"
+            )
+        self.pump()
+        return self.answer(actor, None)
+
+    def settle_flags(self, outcome: str, options: dict[str, Any]) -> dict[str, bool]:
+        """What is requeued counts as failed; the specifications want it to go to somebody else."""
+        is_back = outcome == "release"
+        return {"failed": is_back, "excluded": is_back and not self.is_rabbit}
+
+    def recover(self, actor: Actor, requeue: bool) -> None:
+        """basic.recover: what a channel has comes again, to the same consumers or to whom it may."""
+        copies = [self.held.pop(each) for each in self.held_by(actor)]
+        request = self.make(actor, "basic.recover", {"requeue": requeue})
+        handle = None
+        if request.REPLIES:
+            handle = actor.core.call(request)
+        else:
+            actor.core.send(request)
+        self.pump()
+        answer = self.answer(actor, handle)
+        is_stopped = self.books[actor.owner].is_stopped
+        back: list[Copy] = []
+        at = 0
+        for copy in copies:
+            consumer = copy.consumer
+            if requeue or is_stopped or consumer is None or consumer.ended:
+                back.append(copy)
+            else:
+                at = self._see_again(actor, copy, at)
+        self.judge(
+            actor, "recover", answer,
+            lambda: self.naive.settle(actor.owner, back, "release", redelivered=True),
+        )  # fmt: skip
+
+    def _see_again(self, actor: Actor, copy: Copy, start: int) -> int:
+        """One that comes again to its consumer, behind those before; where it is in what was seen."""
+        for at, seen in enumerate(self.seen[start:], start):
+            number = self.places.get(seen.place)
+            if copy.consumer is not None and number == copy.consumer.number and seen.body == copy.note.body:
+                same(seen.redelivered, True, f"redelivered of {seen}")
+                del self.seen[at]
+                assert seen.handle is not None
+                self.held[seen.handle] = copy
+                return at
+        fail(f"{copy.note.body!r} doesn't come again")
+
+    # Bindings between exchanges (RabbitMQ).
+
+    def bind_exchange(self, actor: Actor, destination: str, source: str, key: str) -> None:
+        """exchange.bind."""
+        answer = self.ask(actor, "exchange.bind", destination=destination, source=source, routing_key=key)
+        self.judge(
+            actor, "bind_exchange", answer,
+            lambda: self.naive.bind("exchange", destination, source, key, {}, actor.owner, True),
+        )  # fmt: skip
+
+    def unbind_exchange(self, actor: Actor, destination: str, source: str, key: str) -> None:
+        """exchange.unbind."""
+        answer = self.ask(actor, "exchange.unbind", destination=destination, source=source, routing_key=key)
+        self.judge(
+            actor, "unbind_exchange", answer,
+            lambda: self.naive.unbind("exchange", destination, source, key, {}, actor.owner, True),
+        )  # fmt: skip
+
+    # Transactions and confirms.
+
+    def tell_begin(self, actor: Actor) -> Answer:
+        """tx.select."""
+        return self.ask(actor, "tx.select")
+
+    def tell_commit(self, actor: Actor, branch: int) -> Answer:
+        """tx.commit."""
+        return self.ask(actor, "tx.commit")
+
+    def check_committed(self, actor: Actor, answer: Answer, returned: list[Note]) -> None:
+        """What found no queue, or no consumer, comes back in its order."""
+        told = [each[1:] for each in self.take_returned()]
+        expected = [(each.exchange, each.key, each.body) for each in returned]
+        same(told, [] if self.books[actor.owner].is_stopped else expected, "returns of the commit")
+
+    def tell_roll_back(self, actor: Actor, branch: int) -> Answer:
+        """tx.rollback."""
+        return self.ask(actor, "tx.rollback")
+
+    def select_confirms(self, actor: Actor) -> None:
+        """confirm.select."""
+        answer = self.ask(actor, "confirm.select")
+        self.books[actor.owner].confirms = True
+        self.judge(actor, "confirms", answer, lambda: None)
+
+
+__all__ = ["ClassicStage"]

@@ -1,0 +1,106 @@
+"""What the agreement of whole front ends with the naive model has brought to light: each a case of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio.amqp_0_10 import (
+    BYTE,
+    MESSAGE,
+    NONE,
+    NOT_ACQUIRED,
+    DeliveryProperties,
+    ExchangeDeclare,
+    Message,
+    MessageCancel,
+    MessageFlow,
+    MessageSubscribe,
+    QueueDeclare,
+    QueueDelete,
+)
+from tests.support import hub_classic
+from tests.support.hub_0_10 import World
+
+
+def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken() -> None:
+    world = World()
+    peer = world.connect()
+    looking, taking = peer.session(b"looking"), peer.session(b"taking")
+    peer.queue(looking, "q")
+    peer.call(looking, MessageSubscribe("q", "seen", 0, NOT_ACQUIRED))
+    peer.call(looking, MessageFlow("seen", MESSAGE, 10))
+    peer.call(looking, MessageFlow("seen", BYTE, 50))
+    peer.put(looking, "q", b"large" * 20, b"small")
+    assert peer.bodies(looking, "seen") == []
+    peer.subscribe(taking, "q", "taken", credit=1)
+    assert peer.bodies(taking, "taken") == [b"large" * 20]
+    assert peer.bodies(looking, "seen") == [b"small"]
+
+
+@pytest.mark.rule("0-10/exchange.declare/alt-double-failure")
+def test_what_was_rejected_is_rerouted_once() -> None:
+    """The queue's alternate exchange is the primary one: its own isn't asked, whether the message is routed there or
+    not."""
+    world = World()
+    peer = world.connect()
+    session = peer.session()
+    peer.call(session, ExchangeDeclare("secondary", "fanout"))
+    peer.call(session, ExchangeDeclare("primary", "direct", "secondary"))
+    peer.queue(session, "spare", ("secondary", ""))
+    peer.call(session, QueueDeclare("q", "primary"))
+    peer.put(session, "q", b"rejected", b"orphaned")
+    peer.subscribe(session, "q", credit=1)
+    (got,) = peer.got(session)
+    peer.call(session, MessageCancel("d"))
+    peer.result(session.reject(got.command_id, sync=True))
+    peer.call(session, QueueDelete("q"))
+    assert peer.drain(session, "spare") == []
+
+
+@pytest.mark.rule("0-10/message.delivery-properties/exchange-set")
+@pytest.mark.parametrize("awaits", [False, True], ids=["matches nothing", "isn't awaited"])
+def test_what_went_to_the_alternate_exchange_was_published_to_its_own(awaits: bool) -> None:
+    """Also to consumers of other versions, who are told by their method and not by the header."""
+    world = World()
+    peer = world.connect()
+    session = peer.session()
+    peer.call(session, ExchangeDeclare("own", "fanout", "amq.fanout"))
+    peer.queue(session, "spare", ("amq.fanout", ""))
+    if awaits:
+        peer.queue(session, "q", ("own", ""))
+    properties = DeliveryProperties(immediate=awaits)
+    peer.publish(session, "own", Message(b"m", delivery_properties=properties), accept_mode=NONE)
+    (entry,) = world.hub.model.vhosts["/"].queues["spare"].available()
+    assert entry.message.exchange == "own"
+
+
+@pytest.mark.parametrize("no_acks", [(True, False), (False, True)])
+def test_consumers_take_turns_when_a_channel_takes_content_again(no_acks: tuple[bool, bool]) -> None:
+    """Whether they acknowledge or not: nobody gets all that has come while the flow was stopped."""
+    world = hub_classic.World("0-9-1")
+    channel = world.channel()
+    channel.declare("q")
+    tags = [channel.consume("q", no_ack=each) for each in no_acks]
+    channel.call("channel.flow", active=False)
+    for body in (b"1", b"2", b"3", b"4"):
+        channel.publish(body, "q")
+    assert channel.deliveries() == []
+    channel.call("channel.flow", active=True)
+    assert sorted(each.consumer_tag for each in channel.deliveries()) == sorted(tags * 2)
+
+
+@pytest.mark.rule("0-10/message.release/ordering")
+def test_what_a_lost_connection_released_last_goes_to_others_in_its_order() -> None:
+    """The release is executed when the broker knows already that nothing can be sent there any more."""
+    world = World()
+    peer, other = world.connect(), world.connect()
+    session, second = peer.session(b"kept", timeout=60), other.session(b"other")
+    peer.queue(session, "q")
+    peer.put(session, "q", b"1", b"2")
+    peer.subscribe(session, "q", credit=5)
+    got = peer.got(session)
+    other.subscribe(second, "q", credit=5)
+    session.release(*[each.command_id for each in got])
+    peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
+    peer.cut()
+    assert other.bodies(second) == [b"1", b"2"]
