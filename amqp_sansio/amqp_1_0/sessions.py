@@ -361,7 +361,7 @@ def _flow(connection: Connection, channel: int, frame: Flow) -> None:
     try:
         found, link = connection._joint.flow(1 - side, channel, frame)
     except Violation as violation:
-        if violation.scope is Scope.LINK and known.own.state is _MAPPED:
+        if violation.scope is Scope.LINK and known is not None and known.own.state is _MAPPED:
             # What it says of the session is booked, and the other links go on.
             _window_came(known, before, violation.link)
         raise
