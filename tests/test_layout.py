@@ -255,6 +255,34 @@ def _exported(module: str) -> frozenset[str] | None:
     return frozenset(names) | below
 
 
+def test_no_submodule_takes_the_name_of_what_its_package_offers() -> None:
+    """Importing `package.name` binds `name` in the package, over what stood there, whenever that import happens."""
+    wrong: list[str] = []
+    for path, base in [*((path, ROOT) for path in python_files(CORE)), *adapter_files()]:
+        if path.name != "__init__.py":
+            continue
+        package = module_name(path, base)
+        below = {it.stem for it in path.parent.iterdir() if it.suffix == ".py" or it.is_dir()}
+        # A name taken from the submodule of that name is bound after that import, and no later one binds again.
+        taken = {it.name: it.module for it in imports(path, base) if it.module.startswith(package)}
+        for name in below & set(_offered(path)):
+            if taken.get(name) not in {package, f"{package}.{name}"}:
+                wrong.append(f"{path.relative_to(ROOT)}: {name} is a submodule too")
+    assert not wrong, "\n".join(wrong)
+
+
+def _offered(path: Path) -> list[str]:
+    """What `__all__` of the file lists."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return [
+                str(ast.literal_eval(it))
+                for it in ast.walk(node.value)
+                if isinstance(it, ast.Constant)
+            ]
+    return []
+
+
 def test_no_module_is_longer_than_600_lines() -> None:
     wrong: list[str] = []
     for path in python_files(ROOT):

@@ -12,7 +12,7 @@ from amqp_sansio.capture.gz import MAGIC, Gunzip
 
 from .bulk import BulkReader, Counts
 from .files import CaptureFile, why_not_a_file
-from .problems import ProblemMaker, stop
+from .complaints import ProblemMaker, stop
 from .progress import report
 from .rows import RowMaker
 

@@ -14,7 +14,7 @@ from .arrow import types
 from .files import find_captures
 from .options import FORMAT, Options, parse_options, parse_stream_options
 from .pieces import Piece, check_beginning, read_piece, split, tasks_of
-from .problems import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
+from .complaints import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
 from .segments import ARROW_SCHEMA, segments_schema
 from .stream_source import CaptureStreamReader
 

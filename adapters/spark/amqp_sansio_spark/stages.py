@@ -18,7 +18,7 @@ from .bulk import BulkReader
 from .files import CaptureFile, name_files
 from .options import FORMAT, Options
 from .pieces import Piece, make_rows, read_piece, split, tasks_of, whole
-from .problems import PROBLEMS_SCHEMA, plainly
+from .complaints import PROBLEMS_SCHEMA, plainly
 from .segments import segments_schema
 
 if TYPE_CHECKING:
