@@ -11,8 +11,8 @@ from amqp_sansio.capture import CaptureDamage, NotACapture
 from amqp_sansio.capture.gz import MAGIC, Gunzip
 
 from .bulk import BulkReader, Counts
-from .files import CaptureFile, why_not_a_file
 from .complaints import ProblemMaker, stop
+from .files import CaptureFile, why_not_a_file
 from .progress import report
 from .rows import RowMaker
 

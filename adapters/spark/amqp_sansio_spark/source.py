@@ -11,10 +11,10 @@ from uuid import uuid4
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from .arrow import types
+from .complaints import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
 from .files import find_captures
 from .options import FORMAT, Options, parse_options, parse_stream_options
 from .pieces import Piece, check_beginning, read_piece, split, tasks_of
-from .complaints import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
 from .segments import ARROW_SCHEMA, segments_schema
 from .stream_source import CaptureStreamReader
 

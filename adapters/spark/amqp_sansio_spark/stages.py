@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from .arrow import content
 from .bulk import BulkReader
+from .complaints import PROBLEMS_SCHEMA, plainly
 from .files import CaptureFile, name_files
 from .options import FORMAT, Options
 from .pieces import Piece, make_rows, read_piece, split, tasks_of, whole
-from .complaints import PROBLEMS_SCHEMA, plainly
 from .segments import segments_schema
 
 if TYPE_CHECKING:
