@@ -23,6 +23,7 @@ from .capture import (
     StreamGap,
     sort_key,
 )
+from .capture.tcp import DEFAULT_GRACE_NS
 from .errors import LocalProtocolError
 from .events import NEED_DATA
 from .lifecycle import Lifecycle
@@ -47,7 +48,9 @@ class FlowReplay:
     Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `tables` names those whose rows are
     wanted (None: all); rows of others aren't made, and cost next to nothing. `body` is what the events' fields
     say of bodies: "none", their "size", or also their octets ("base64"). With `secrets` the fields show the responses
-    of the login, which else are only counted. Picklable at any point.
+    of the login, which else are only counted. `skew_ns` is by how much the clocks of the files differ at most, where
+    they have different packets of a connection (nanoseconds): octets are given up as missing so much later. Picklable
+    at any point.
 
     >>> from amqp_sansio.capture import Segment
     >>> syn = Segment(1_000, "a.pcap", 0, "10.0.0.1", 40000, "10.0.0.2", 5672, 100, 0, 2, 0, b"")
@@ -76,7 +79,10 @@ class FlowReplay:
         body: str = "size",
         secrets: bool = False,
         limits: Limits | None = None,
+        skew_ns: int = 0,
     ) -> None:
+        if skew_ns < 0:
+            raise ValueError(f"skew_ns is at least 0, not {skew_ns}")
         if body not in BODIES:
             raise ValueError(f"body must be one of {', '.join(BODIES)}, not {body!r}")
         for name in tables or ():
@@ -88,7 +94,7 @@ class FlowReplay:
         self._body = body
         self._secrets = secrets
         self._limits = limits or Limits()
-        self._reassembler = Reassembler()
+        self._reassembler = Reassembler(grace_ns=DEFAULT_GRACE_NS + skew_ns)
         self._connections: dict[str, _Connection] = {}
 
     def push(self, segment: Segment) -> list[Row]:
@@ -149,6 +155,7 @@ def replay_segments(
     body: str = "size",
     secrets: bool = False,
     limits: Limits | None = None,
+    skew_ns: int = 0,
 ) -> Iterator[Row]:
     """The rows of whole captures: segments of any number of flows and files, in any order.
 
@@ -171,7 +178,9 @@ def replay_segments(
         if replay is None or replay.flow != flow:
             if replay is not None:
                 yield from replay.finish()
-            replay = FlowReplay(flow, tables=tables, body=body, secrets=secrets, limits=limits)
+            replay = FlowReplay(
+                flow, tables=tables, body=body, secrets=secrets, limits=limits, skew_ns=skew_ns
+            )
         yield from replay.push(segment)
     if replay is not None:
         yield from replay.finish()

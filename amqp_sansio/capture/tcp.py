@@ -14,7 +14,7 @@ DEFAULT_LIMIT: Final = 16 * 1024 * 1024
 DEFAULT_GRACE_NS: Final = 1_000_000_000
 DEFAULT_PATIENCE_NS: Final = 300_000_000_000
 
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 _HALF: Final = 1 << 31
 _MASK: Final = (1 << 32) - 1
 _WINDOW: Final = 1 << 30
@@ -80,7 +80,7 @@ class Reassembler:
         self._patience_ns = patience_ns
         self._now = -NEVER
         self._started = 0  # connections before the present one
-        self._previous: tuple[int, int] | None = None  # the bases of the one before
+        self._previous: tuple[tuple[int, int], ...] = ()  # where the one before had octets, by side
         self._connection: Connection | None = None
 
     def __getstate__(self) -> tuple[object, ...]:
@@ -149,6 +149,8 @@ class Reassembler:
             return items
         offset = _offset(this, other, segment)
         if size and _is_foreign(this, offset):
+            if self._is_of_previous(this is connection.second, segment):
+                return items
             connection = self._begin(connection, segment, items)
             this, other = connection.sides(segment)
             this.base, offset, need = segment.seq, 0, 0
@@ -250,6 +252,13 @@ class Reassembler:
                 return None  # a late retransmission
         return self._begin(connection, segment, items)
 
+    def _is_of_previous(self, side: int, segment: Segment) -> bool:
+        """Whether the connection before this one had octets where the segment's are: it was captured twice."""
+        if not self._previous:
+            return False
+        base, top = self._previous[side]
+        return base >= 0 and ((segment.seq - base) & _MASK) + segment.wire_len <= top
+
     def _begin(self, old: Connection | None, segment: Segment, items: list[Item]) -> Connection:
         """Begin a connection with this segment; it takes the place of `old`."""
         if old is not None:
@@ -266,7 +275,7 @@ class Reassembler:
         connection.end(how, items)
         if connection.started:
             self._started += 1
-            self._previous = (connection.first.base, connection.second.base)
+            self._previous = tuple([(it.base, it.top) for it in (connection.first, connection.second)])
 
     def _greeted(
         self,
@@ -280,14 +289,16 @@ class Reassembler:
         base = (segment.seq + 1) & _MASK
         answer = bool(segment.flags & ACK)
         if connection.ended:
-            if this.syn and this.base == base and connection.how != "rst":
+            # After a refusal the same number is another attempt; else the packet was captured twice.
+            refused = connection.how == "rst" and not (this.top or other.top or other.syn)
+            if this.syn and this.base == base and not refused:
                 return None
             return self._begin(connection, segment, items)
         if this.base == base:
             if not this.syn:  # captured after what came after it
                 this.exact = this.syn = True
             return connection
-        if self._previous is not None and base in self._previous:
+        if base in [start for start, _ in self._previous]:
             return None
         if not answer and not connection.started:
             return self._begin(connection, segment, items)

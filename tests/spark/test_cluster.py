@@ -1,4 +1,4 @@
-"""The same rows on a cluster of processes, with workers that are killed in the middle."""
+"""The same rows on a cluster of processes, with workers and executors that are killed in the middle."""
 
 from __future__ import annotations
 
@@ -6,42 +6,36 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.generate import generate
 from tests.support.captures import named
+from tests.support.later import much_later
 from tests.support.tables import digest, local_rows, segments_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 NAMES = ("o091_pika_confirms.pcap", "o091_aiopika_channels_interleaved.pcap")
+VERSIONS = ("0-8", "0-9-1", "0-10", "1.0")
 
-PROGRAM = """
-import json, os, shutil, sys
+CLUSTER = """
+import json, os, shutil, signal, sys
 from collections.abc import Iterator
 from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
-import amqp_sansio_spark.worker as worker
-from amqp_sansio_spark import register, replay
-from tests.support.tables import digest, spark_rows
 
 folder, *captures = sys.argv[1:]
 
 
-def deadly(task, marker):
-    # A copy by value goes to the workers: they can't import this program.
-    def run(batches):
-        for number, batch in enumerate(task(batches)):
-            if number == 1:
-                try:
-                    os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-                except FileExistsError:
-                    pass
-                else:
-                    os._exit(9)
-            yield batch
-
-    return run
+def once(marker):
+    # Whether this is the first call of all processes.
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
 
 
 spark = (
@@ -60,39 +54,130 @@ spark = (
     .config("spark.sql.execution.arrow.maxRecordsPerBatch", "20")
     .getOrCreate()
 )
+
+
+def leave():
+    home = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
+    spark.stop()
+    # Executors of a local cluster work below Spark's own folder, wherever else they are told to.
+    shutil.rmtree(home, ignore_errors=True)
+    if home.parent.is_dir() and not any(home.parent.iterdir()):
+        home.parent.rmdir()
+"""
+
+BATCH = """
+import amqp_sansio_spark.worker as worker
+from amqp_sansio_spark import register, replay
+from tests.support.tables import digest, spark_rows
+
+
+def deadly(task, marker):
+    # A copy by value goes to the workers: they can't import this program.
+    def run(batches):
+        for number, batch in enumerate(task(batches)):
+            if number == 1 and once(marker):
+                os._exit(9)
+            yield batch
+
+    return run
+
+
 register(spark)
 segments = spark.read.format("amqp-capture").option("maxBytesPerBatch", "4k").load(captures)
 # Workers die while they read, and while they replay.
 whole = worker.ReplayTask
 worker.OUT_ROWS = 20
-worker.ReplayTask = lambda tables, body: deadly(whole(tables, body), folder + "/replaying")
+worker.ReplayTask = lambda *arguments: deadly(whole(*arguments), folder + "/replaying")
 reading = deadly(lambda batches: batches, folder + "/reading")
 tables = replay(segments.mapInArrow(reading, segments.schema), 2).cache()
 found = digest(spark_rows(tables))
-home = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
-spark.stop()
-# Executors of a local cluster work below Spark's own folder, wherever else they are told to.
-shutil.rmtree(home, ignore_errors=True)
-if home.parent.is_dir() and not any(home.parent.iterdir()):
-    home.parent.rmdir()
+leave()
 print(json.dumps({"digest": found, "killed": sorted(p.name for p in Path(folder).glob("re*ing"))}))
 """
 
+STREAM = """
+from amqp_sansio.tables import COLUMNS
+from amqp_sansio_spark import register, replay_stream, stream_worker
+from tests.support.tables import collect, digest, normal
 
-def test_workers_that_are_killed_change_no_row(
-    spark_environment: dict[str, str], tmp_path: Path
-) -> None:
-    paths = [named(name) for name in NAMES]
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), *map(str, paths)],
-        env=spark_environment,
-        cwd=tmp_path,
+provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
+spark.conf.set("spark.sql.shuffle.partitions", "2")
+whole = stream_worker.StreamTask
+
+
+def executor():
+    # Above a worker are the daemon that forked it, and the JVM.
+    pid = os.getpid()
+    while Path(f"/proc/{pid}/comm").read_text().strip() != "java":
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid
+
+
+class Deadly(whole):
+    # Of each batch some flows are done when the worker, or the whole executor, is gone.
+    calls = 0
+
+    def handleInputRows(self, key, rows, timerValues):
+        Deadly.calls += 1
+        if Deadly.calls == 3 and once(folder + "/worker"):
+            os._exit(9)
+        if Deadly.calls == 7 and once(folder + "/executor"):
+            os.kill(executor(), signal.SIGKILL)
+        yield from whole.handleInputRows(self, key, rows, timerValues)
+
+
+stream_worker.StreamTask = Deadly
+register(spark)
+segments = spark.readStream.format("amqp-capture").option("maxFilesPerTrigger", 1).load(captures[0])
+stream = replay_stream(segments)
+stream.write(folder + "/out", checkpoint=folder + "/state", available_now=True).awaitTermination()
+found = {}
+for table, columns in COLUMNS.items():
+    frame = spark.read.parquet(f"{folder}/out/{table}")
+    found[table] = normal(table, collect(frame.select(*[name for name, _ in columns])))
+leave()
+killed = [name for name in ("executor", "worker") if Path(folder, name).exists()]
+print(json.dumps({"digest": digest(found), "killed": killed}))
+"""
+
+
+def run(program: str, environment: dict[str, str], folder: Path, captures: list[Path]) -> dict[str, Any]:
+    """What the program says when it is done."""
+    (folder / "scratch").mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-c", CLUSTER + program, str(folder / "scratch"), *map(str, captures)],
+        env=environment,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
-    assert run.returncode == 0, run.stderr[-4000:]
-    found = json.loads(run.stdout.splitlines()[-1])
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    said: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return said
+
+
+def test_workers_that_are_killed_change_no_row(
+    spark_environment: dict[str, str], tmp_path: Path
+) -> None:
+    made = generate(tmp_path / "made", 200_000, versions=VERSIONS, sizes=(500,), messages=10, files=2, faults=0.5)
+    paths = [*(named(name) for name in NAMES), *made]
+    found = run(BATCH, spark_environment, tmp_path, paths)
     assert found["killed"] == ["reading", "replaying"]
     assert found["digest"] == digest(local_rows(segments_of(paths)))
+
+
+def test_a_stream_whose_workers_and_executors_are_killed(
+    spark_environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "captures"
+    paths = generate(folder, 300_000, versions=VERSIONS, sizes=(500,), messages=10, files=3, faults=0.5)
+    expected = local_rows(segments_of(paths))
+    last = paths[-1].read_bytes()
+    for number in (1, 2):
+        (folder / f"zz{number}.pcap").write_bytes(much_later(last, number))
+    found = run(STREAM, spark_environment, tmp_path, [folder])
+    assert found["killed"] == ["executor", "worker"]
+    assert found["digest"] == digest(expected)

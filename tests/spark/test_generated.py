@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from amqp_sansio.tables import COLUMNS
-from benchmarks.generate import Half, generate
+from benchmarks.generate import generate
+from tests.support.later import much_later
 from tests.support.tables import Rows, collect, digest, local_rows, normal, segments_of, spark_rows
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-SECOND = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +87,8 @@ def test_a_stream_of_the_files(spark: SparkSession, traffic: Path, expected: Row
         for path in sorted(traffic.iterdir())[2:]:
             (folder / path.name).write_bytes(path.read_bytes())
         for number in (1, 2):
-            (folder / f"zz{number}.pcap").write_bytes(much_later(traffic, number))
+            last = sorted(traffic.iterdir())[-1].read_bytes()
+            (folder / f"zz{number}.pcap").write_bytes(much_later(last, number))
         run()
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "4")
@@ -98,12 +98,3 @@ def test_a_stream_of_the_files(spark: SparkSession, traffic: Path, expected: Row
         frame = spark.read.parquet(str(tmp_path / "out" / table))
         found[table] = normal(table, collect(frame.select(*[name for name, _ in columns])))
     assert found == expected
-
-
-def much_later(traffic: Path, number: int) -> bytes:
-    """A capture of one packet, hours behind all others, so that what is open is given up."""
-    last = sorted(traffic.iterdir())[-1].read_bytes()
-    seconds = struct.unpack_from("<I", last, 24)[0] + 3 * 3600 + number
-    one, other = Half(1, 1, 2, 2, number), Half(2, 2, 1, 1, 1)
-    packet = one.packet(other, 16, b"", seconds * SECOND)
-    return last[:24] + struct.pack("<IIII", seconds, 0, len(packet.octets), len(packet.octets)) + packet.octets

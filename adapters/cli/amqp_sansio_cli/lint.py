@@ -14,12 +14,12 @@ from .rows import LocalRows
 Row = Mapping[str, object]
 
 
-def lint_command(given: Sequence[str], *, fail_on: str) -> int:
+def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0) -> int:
     """Print what is wrong; 1 when something is as severe as `fail_on`. Raises CommandError."""
     connections: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
-    rows = LocalRows(given, ("violations",))
+    rows = LocalRows(given, ("violations",), clock_skew=clock_skew)
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
         if table == "connections":

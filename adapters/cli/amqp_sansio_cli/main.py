@@ -213,6 +213,14 @@ def _frames(text: str) -> int:
     return value
 
 
+def _skew(text: str) -> float:
+    """Seconds between clocks."""
+    value = float(text)
+    if not 0 <= value <= 31_622_400:
+        raise ValueError
+    return value
+
+
 def _seconds(text: str) -> float:
     """Seconds between heartbeats."""
     value = float(text)
@@ -224,6 +232,13 @@ def _seconds(text: str) -> float:
 def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="a capture, a folder, a pattern, or - for stdin"
+    )
+    parser.add_argument(
+        "--clock-skew",
+        metavar="SECONDS",
+        type=_skew,
+        default=0.0,
+        help="by how much the clocks of captures that share connections differ at most (default: 0)",
     )
 
 
@@ -240,11 +255,14 @@ def _run(arguments: argparse.Namespace) -> int:
                 body=arguments.body,
                 engine=arguments.engine,
                 output=arguments.output,
+                clock_skew=arguments.clock_skew,
             )
         case "lint":
             from .lint import lint_command
 
-            return lint_command(arguments.files, fail_on=arguments.fail_on)
+            return lint_command(
+                arguments.files, fail_on=arguments.fail_on, clock_skew=arguments.clock_skew
+            )
         case "report":
             from .report import report_command
 
@@ -254,6 +272,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 connections=arguments.connection,
                 frames=arguments.frames,
                 engine=arguments.engine,
+                clock_skew=arguments.clock_skew,
             )
         case "record":
             from .record import parse_address, record

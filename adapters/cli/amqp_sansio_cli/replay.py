@@ -22,6 +22,7 @@ def replay_command(
     body: BodyMode,
     engine: str,
     output: Path | None,
+    clock_skew: float = 0.0,
 ) -> int:
     """Replay the captures; returns the exit status. Raises CommandError."""
     if engine == "spark":
@@ -31,11 +32,13 @@ def replay_command(
             raise CommandError("--format is for rows; --engine spark writes Parquet")
         if "-" in given:
             raise CommandError("--engine spark reads files, not standard input")
-        return _replay_in_spark(given, table=table, body=body, output=output)
+        return _replay_in_spark(
+            given, table=table, body=body, output=output, clock_skew=clock_skew
+        )
     if output is not None:
         raise CommandError("--output wants --engine spark")
     table = table or "events"
-    rows = LocalRows(given, (table,), body)
+    rows = LocalRows(given, (table,), body, clock_skew)
     make = table_lines if form == "table" else json_lines
     write_lines(make(table, (row for name, row in rows if name == table)))
     if not rows.found:
@@ -44,7 +47,7 @@ def replay_command(
 
 
 def _replay_in_spark(
-    given: Sequence[str], *, table: str | None, body: BodyMode, output: Path
+    given: Sequence[str], *, table: str | None, body: BodyMode, output: Path, clock_skew: float
 ) -> int:
     files = find_inputs(given)
     check_captures(files)
@@ -52,7 +55,9 @@ def _replay_in_spark(
         raise CommandError(f"{output}: exists and isn't an empty folder")
     from .spark import write_tables
 
-    counts, found = write_tables([file.path for file in files], table, body, output)
+    counts, found = write_tables(
+        [file.path for file in files], table, body, output, clock_skew=clock_skew
+    )
     for name, count in counts.items():
         print(f"amqp-sansio: {count:,} rows in {output / name}", file=sys.stderr)
     if not found:

@@ -21,6 +21,7 @@ def report_command(
     connections: Sequence[str],
     frames: int | None,
     engine: str,
+    clock_skew: float = 0.0,
 ) -> int:
     """Write the report on the captures; returns the exit status. Raises CommandError."""
     if engine == "spark" and "-" in given:
@@ -36,9 +37,16 @@ def report_command(
             check_captures(files)
             from .spark import make_report
 
-            report: Report = make_report([file.path for file in files], bounds, connections)
+            report: Report = make_report(
+                [file.path for file in files], bounds, connections, clock_skew=clock_skew
+            )
         else:
-            report = report_segments(read_inputs(files, Progress()), bounds, wanted=connections)
+            report = report_segments(
+                read_inputs(files, Progress()),
+                bounds,
+                wanted=connections,
+                skew_ns=round(clock_skew * 1e9),
+            )
     except ValueError as error:
         raise CommandError(str(error)) from None
     try:

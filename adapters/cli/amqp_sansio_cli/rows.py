@@ -22,16 +22,26 @@ class LocalRows:
     file can't be read, before the first row.
     """
 
-    def __init__(self, given: Sequence[str], tables: Sequence[str], body: str = "size") -> None:
+    def __init__(
+        self,
+        given: Sequence[str],
+        tables: Sequence[str],
+        body: str = "size",
+        clock_skew: float = 0.0,
+    ) -> None:
         self.found = False
         self._tables = {*tables, "connections"}
         self._files = find_inputs(given)
         self._body = body
+        self._skew_ns = round(clock_skew * 1e9)
 
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []
         segments = list(read_inputs(self._files, Progress()))
-        for table, row in replay_segments(segments, tables=self._tables, body=self._body):
+        replayed = replay_segments(
+            segments, tables=self._tables, body=self._body, skew_ns=self._skew_ns
+        )
+        for table, row in replayed:
             if not self.found:
                 if table in ("connections", "violations") and row[_CONNECTION] is not None:
                     held.append((table, row))

@@ -34,7 +34,12 @@ _INSTALL = "pip install 'amqp-sansio[spark]'"
 
 
 def write_tables(
-    paths: Sequence[str], table: str | None, body: BodyMode, output: Path
+    paths: Sequence[str],
+    table: str | None,
+    body: BodyMode,
+    output: Path,
+    *,
+    clock_skew: float = 0.0,
 ) -> tuple[dict[str, int], bool]:
     """Write tables (None: all four) as Parquet below `output`.
 
@@ -44,7 +49,7 @@ def write_tables(
     with local_session("replay", {}) as spark:
         amqp_sansio_spark.register(spark)
         segments = spark.read.format("amqp-capture").load(list(paths))
-        tables = amqp_sansio_spark.replay(segments, body=body).cache()
+        tables = amqp_sansio_spark.replay(segments, body=body, clock_skew=clock_skew).cache()
         found = bool(tables.connections.where("protocol is not null").head(1))
         counts: dict[str, int] = {}
         for name in [table] if table else list(COLUMNS):
@@ -57,7 +62,9 @@ def write_tables(
         return counts, found
 
 
-def make_report(paths: Sequence[str], bounds: Bounds, connections: Sequence[str]) -> Report:
+def make_report(
+    paths: Sequence[str], bounds: Bounds, connections: Sequence[str], *, clock_skew: float = 0.0
+) -> Report:
     """The report on captures, gathered in a local session.
 
     Raises CommandError when Spark can't run here or the run fails, ValueError for ids that no connection has.
@@ -65,7 +72,8 @@ def make_report(paths: Sequence[str], bounds: Bounds, connections: Sequence[str]
     with local_session("report", {}) as spark:
         amqp_sansio_spark.register(spark)
         segments = spark.read.format("amqp-capture").load(list(paths))
-        return amqp_sansio_spark.report(segments, bounds=bounds, connections=connections)
+        tables = amqp_sansio_spark.replay(segments, clock_skew=clock_skew)
+        return amqp_sansio_spark.report(tables, bounds=bounds, connections=connections)
 
 
 @contextmanager

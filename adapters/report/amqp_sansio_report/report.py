@@ -68,8 +68,12 @@ def gather_segments(
     bounds: Bounds | None = None,
     *,
     wanted: Sequence[str] = (),
+    skew_ns: int = 0,
 ) -> Gather:
-    """What a report says of segments of any number of flows and files, in any order; all are in memory at once."""
+    """What a report says of segments of any number of flows and files, in any order; all are in memory at once.
+
+    `skew_ns` is as for `amqp_sansio.tables.FlowReplay`.
+    """
     gather = Gather(bounds, wanted=wanted)
     sortable: list[Segment] = []
     for segment in segments:
@@ -79,15 +83,17 @@ def gather_segments(
             sortable.append(segment)
     sortable.sort(key=sort_key)
     joins = Joins(gather.bounds.joined)
-    gather_flows(sortable, gather, joins)
+    gather_flows(sortable, gather, joins, skew_ns=skew_ns)
     joins.finish(gather)
     return gather
 
 
-def gather_flows(segments: Iterable[Segment], gather: Gather, joins: Joins | None = None) -> None:
+def gather_flows(
+    segments: Iterable[Segment], gather: Gather, joins: Joins | None = None, *, skew_ns: int = 0
+) -> None:
     """Add segments that come in the order of `capture.sort_key`; their rows also go to `joins`."""
     for flow, some in groupby(segments, key=_flow):
-        replay = FlowReplay(flow)
+        replay = FlowReplay(flow, skew_ns=skew_ns)
         for segment in some:
             gather.segment(segment)
             rows = replay.push(segment)
@@ -152,18 +158,20 @@ def report_segments(
     bounds: Bounds | None = None,
     *,
     wanted: Sequence[str] = (),
+    skew_ns: int = 0,
 ) -> Report:
     """The report of segments of any number of flows and files, in any order; all are in memory at once.
 
-    `wanted` are the beginnings of the ids of the connections to draw. Raises ValueError as `choose` does.
+    `wanted` are the beginnings of the ids of the connections to draw; `skew_ns` is as for
+    `amqp_sansio.tables.FlowReplay`. Raises ValueError as `choose` does.
     """
     held = list(segments)
-    gather = gather_segments(held, bounds, wanted=wanted)
+    gather = gather_segments(held, bounds, wanted=wanted, skew_ns=skew_ns)
     chosen, flows = choose(gather)
     some = sorted(
         (one for one in held if isinstance(one, Segment) and one.flow in flows), key=sort_key
     )
-    return Report(gather, diagrams(some, chosen, gather.bounds))
+    return Report(gather, diagrams(some, chosen, gather.bounds, skew_ns=skew_ns))
 
 
 def _the_one(start: str, found: Sequence[Connection]) -> Connection:

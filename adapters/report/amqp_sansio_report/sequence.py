@@ -20,6 +20,7 @@ from amqp_sansio.capture import (
     StreamData,
     StreamGap,
 )
+from amqp_sansio.capture.tcp import DEFAULT_GRACE_NS
 from amqp_sansio.observer import Identified, Observer
 from amqp_sansio.tables import COLUMNS, FlowReplay
 
@@ -146,9 +147,12 @@ class Diagram:
 
 
 def diagrams(
-    segments: Iterable[Segment], connections: Sequence[str], bounds: Bounds
+    segments: Iterable[Segment], connections: Sequence[str], bounds: Bounds, *, skew_ns: int = 0
 ) -> list[Diagram]:
-    """Diagrams of those connections; `segments` are those of their flows, in the order of `capture.sort_key`."""
+    """Diagrams of those connections; `segments` are those of their flows, in the order of `capture.sort_key`.
+
+    `skew_ns` is as for `amqp_sansio.tables.FlowReplay`.
+    """
     wanted = set(connections)
     found: dict[str, Diagram] = {}
     flow: _Flow | None = None
@@ -156,7 +160,7 @@ def diagrams(
         if flow is None or flow.name != segment.flow:
             if flow is not None:
                 flow.finish()
-            flow = _Flow(segment.flow, wanted, bounds, found)
+            flow = _Flow(segment.flow, wanted, bounds, found, skew_ns)
         flow.push(segment)
     if flow is not None:
         flow.finish()
@@ -347,14 +351,20 @@ class _Flow:
     """Replays the segments of one flow, and keeps the units and octets of some of its connections."""
 
     def __init__(
-        self, name: str, wanted: set[str], bounds: Bounds, found: dict[str, Diagram]
+        self,
+        name: str,
+        wanted: set[str],
+        bounds: Bounds,
+        found: dict[str, Diagram],
+        skew_ns: int,
     ) -> None:
         self.name = name
         self._wanted = wanted
         self._bounds = bounds
         self._found = found
-        self._replay = FlowReplay(name, tables=("events", "violations", "connections"))
-        self._reassembler = Reassembler()
+        tables = ("events", "violations", "connections")
+        self._replay = FlowReplay(name, tables=tables, skew_ns=skew_ns)
+        self._reassembler = Reassembler(grace_ns=DEFAULT_GRACE_NS + skew_ns)
         self._open: dict[str, _Watched] = {}
 
     def push(self, segment: Segment) -> None:

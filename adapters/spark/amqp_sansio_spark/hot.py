@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from amqp_sansio.capture import NotACapture, Segment, read_segments
 
 from .files import CaptureFile, find_captures, read_octets
-from .tables import BodyMode, Replay, default_partitions, replay, tables_schema
+from .tables import BodyMode, Replay, default_partitions, replay, skew_of, tables_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +31,7 @@ class Plan(NamedTuple):
     files: tuple[tuple[int, CaptureFile, int], ...]
     options: Options
     body: str
+    skew_ns: int = 0
     window: int = WINDOW
 
 
@@ -41,13 +42,14 @@ def replay_files(
     hot_octets: int = 4 << 30,
     partitions: int | None = None,
     body: BodyMode = "size",
+    clock_skew: float = 0.0,
     **options: str | int | bool,
 ) -> Replay:
     """Replay what is in captures, of any shape: the rows of `replay(segments_of(spark, path, **options))`.
 
     Flows of more than `hot_octets` octets, which a first pass over the captures counts, are replayed by
     `replay_hot`, without a shuffle; all others as `replay` does. That pass runs at once, everything else when a table
-    is used. Captures that only Spark can open have no hot flows.
+    is used. Captures that only Spark can open have no hot flows. `body` and `clock_skew` are as for `replay`.
 
     Raises ValueError for a wrong argument or option, FileNotFoundError where nothing is found.
     """
@@ -58,12 +60,12 @@ def replay_files(
     segments = segments_of(spark, path, **options)
     flows = _hot_flows(spark, path, hot_octets, options)
     if not flows:
-        return replay(segments, partitions, body=body)
+        return replay(segments, partitions, body=body, clock_skew=clock_skew)
     from pyspark.sql import functions as f
 
     cold = segments.where(f.col("flow").isNull() | ~f.col("flow").isin(*flows))
-    plans = _plans(path, flows, options, body)
-    return HotReplay(spark, cold, plans, partitions or default_partitions(cold), body)
+    plans = _plans(path, flows, options, body, skew_of(clock_skew))
+    return HotReplay(spark, cold, plans, partitions or default_partitions(cold), body, skew_of(clock_skew))
 
 
 def replay_hot(
@@ -72,6 +74,7 @@ def replay_hot(
     flow: str | Sequence[str],
     *,
     body: BodyMode = "size",
+    clock_skew: float = 0.0,
     **options: str | int | bool,
 ) -> Replay:
     """Replay one flow (all connections of one 4-tuple), or several, without a shuffle, in memory that no size changes.
@@ -88,7 +91,7 @@ def replay_hot(
     from .reading import segments_of
 
     flows = [flow] if isinstance(flow, str) else list(flow)
-    plans = _plans(path, flows, options, body)
+    plans = _plans(path, flows, options, body, skew_of(clock_skew))
     nothing = segments_of(spark, path, **options).where("false")
     return HotReplay(spark, nothing, plans, 1, body)
 
@@ -97,9 +100,15 @@ class HotReplay(Replay):
     """The tables of some flows by tasks of their own, and of the others by sorted segments."""
 
     def __init__(
-        self, spark: SparkSession, cold: DataFrame, plans: Sequence[Plan], partitions: int, body: str
+        self,
+        spark: SparkSession,
+        cold: DataFrame,
+        plans: Sequence[Plan],
+        partitions: int,
+        body: str,
+        skew_ns: int = 0,
     ) -> None:
-        super().__init__(cold, partitions, body)
+        super().__init__(cold, partitions, body, skew_ns)
         self._spark = spark
         self._plans = plans
 
@@ -134,11 +143,15 @@ def _hot_flows(
 
 
 def _plans(
-    path: str | Sequence[str], flows: Sequence[str], options: dict[str, str | int | bool], body: str
+    path: str | Sequence[str],
+    flows: Sequence[str],
+    options: dict[str, str | int | bool],
+    body: str,
+    skew_ns: int,
 ) -> list[Plan]:
     checked = _checked(options)
     files = tuple([(_first_ns(file), file, _size(file.path)) for file in _files(path, options)])
-    return [Plan(flow, files, checked, body) for flow in flows]
+    return [Plan(flow, files, checked, body, skew_ns) for flow in flows]
 
 
 def _files(path: str | Sequence[str], options: dict[str, str | int | bool]) -> list[CaptureFile]:

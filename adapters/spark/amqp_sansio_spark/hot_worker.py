@@ -38,7 +38,7 @@ class HotTask:
             numbers: list[int] = batch.to_pydict()["id"]
             for number in numbers:
                 plan: Plan = pickle.loads(self.plans[number])
-                yield from ReplayTask(self.tables, plan.body).run(plan.flow, in_order(plan))
+                yield from ReplayTask(self.tables, plan.body, plan.skew_ns).run(plan.flow, in_order(plan))
 
 
 def in_order(plan: Plan) -> Iterator[Segment]:

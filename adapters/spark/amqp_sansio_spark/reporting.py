@@ -57,12 +57,12 @@ def report(
     tables = of if isinstance(of, Replay) else replay(of, default_partitions(of))
     bounds = bounds or Bounds()
     empty = Gather(bounds, wanted=connections)
-    gather = _merged(tables.sorted_segments, _GatherTask(empty), empty)
+    gather = _merged(tables.sorted_segments, _GatherTask(empty, tables.skew_ns), empty)
     if join and gather.messages:
         steps = histories(tables.messages, tables.events).where("what = 'deliver'").select(*_STEPS)
         gather.merge(_merged(steps, _StepsTask(Gather(bounds)), Gather(bounds)))
     chosen, flows = choose(gather)
-    return Report(gather, _diagrams(tables.sorted_segments, chosen, flows, bounds))
+    return Report(gather, _diagrams(tables, chosen, flows, bounds))
 
 
 def _merged(rows: DataFrame, task: _GatherTask | _StepsTask, into: Gather) -> Gather:
@@ -74,15 +74,15 @@ def _merged(rows: DataFrame, task: _GatherTask | _StepsTask, into: Gather) -> Ga
 
 
 def _diagrams(
-    segments: DataFrame, chosen: Sequence[str], flows: Iterable[str], bounds: Bounds
+    tables: Replay, chosen: Sequence[str], flows: Iterable[str], bounds: Bounds
 ) -> list[Diagram]:
     from pyspark.sql import functions as f
 
     if not chosen:
         return []
-    some = segments.where(f.col("flow").isin(*sorted(flows)))
+    some = tables.sorted_segments.where(f.col("flow").isin(*sorted(flows)))
     found: dict[str, Diagram] = {}
-    for row in some.mapInArrow(_DiagramTask(tuple(chosen), bounds), _PICKLED).toLocalIterator():
+    for row in some.mapInArrow(_DiagramTask(tuple(chosen), bounds, tables.skew_ns), _PICKLED).toLocalIterator():
         drawn: list[Diagram] = pickle.loads(row.pickled)
         found.update({diagram.connection: diagram for diagram in drawn})
     return [found[connection] for connection in chosen if connection in found]
@@ -91,8 +91,9 @@ def _diagrams(
 class _GatherTask:
     """For `mapInArrow`: sorted segments to one pickled `Gather`."""
 
-    def __init__(self, empty: Gather) -> None:
+    def __init__(self, empty: Gather, skew_ns: int) -> None:
         self._empty = pickle.dumps(empty)
+        self._skew_ns = skew_ns
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gather: Gather = pickle.loads(self._empty)
@@ -104,7 +105,7 @@ class _GatherTask:
                     if flow_replay is not None:
                         _add(flow_replay.finish(), current, gather)
                     current = flow
-                    flow_replay = None if flow is None else FlowReplay(flow)
+                    flow_replay = None if flow is None else FlowReplay(flow, skew_ns=self._skew_ns)
                 for row in run:
                     if isinstance(row, CaptureDamage):
                         gather.add(*damage_row(row))
@@ -133,9 +134,10 @@ class _StepsTask:
 class _DiagramTask:
     """For `mapInArrow`: sorted segments to pickled sequence diagrams."""
 
-    def __init__(self, chosen: tuple[str, ...], bounds: Bounds) -> None:
+    def __init__(self, chosen: tuple[str, ...], bounds: Bounds, skew_ns: int) -> None:
         self.chosen = chosen
         self.bounds = bounds
+        self.skew_ns = skew_ns
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         def segments() -> Iterator[Segment]:
@@ -143,7 +145,7 @@ class _DiagramTask:
                 for _, run in from_batch(batch, IN_OCTETS):
                     yield from (row for row in run if isinstance(row, Segment))
 
-        yield _pickled(diagrams(segments(), self.chosen, self.bounds))
+        yield _pickled(diagrams(segments(), self.chosen, self.bounds, skew_ns=self.skew_ns))
 
 
 def _add(rows: Iterable[tuple[str, tuple[object, ...]]], flow: str | None, gather: Gather) -> None:

@@ -36,9 +36,12 @@ _MICROSECOND: Final = 1000
 class StreamTask(StatefulProcessor):
     """Replays each flow batch by batch; kept are its pickled `FlowReplay` and the place of its last segment."""
 
-    def __init__(self, tables: tuple[str, ...], body: str, idle_seconds: int) -> None:
+    def __init__(
+        self, tables: tuple[str, ...], body: str, idle_seconds: int, skew_ns: int = 0
+    ) -> None:
         self.tables = tables
         self.body = body
+        self.skew_ns = skew_ns
         self.idle_ms = idle_seconds * 1000
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -86,7 +89,7 @@ class StreamTask(StatefulProcessor):
     def load(self, flow: str) -> tuple[FlowReplay, tuple[Any, ...] | None]:
         """A flow's replay and the place of its last segment. Raises LocalProtocolError for another release's state."""
         if not self._state.exists():
-            return FlowReplay(flow, tables=self.tables, body=self.body), None
+            return FlowReplay(flow, tables=self.tables, body=self.body, skew_ns=self.skew_ns), None
         schema, last_ns, file, packet, pickled = self._state.get()
         try:
             if schema != SCHEMA:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from amqp_sansio.tables import COLUMNS
 
-from .tables import BodyMode, columns_of, required, tables_schema
+from .tables import BodyMode, columns_of, required, skew_of, tables_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,11 @@ _PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 
 
 def replay_stream(
-    segments: DataFrame, *, idle_seconds: int = 3600, body: BodyMode = "size"
+    segments: DataFrame,
+    *,
+    idle_seconds: int = 3600,
+    body: BodyMode = "size",
+    clock_skew: float = 0.0,
 ) -> StreamReplay:
     """Replay the connections in a stream of segments that `readStream.format("amqp-capture")` reads.
 
@@ -31,7 +35,8 @@ def replay_stream(
 
     A flow of which nothing came for `idle_seconds` of the captures' own time is given up: what is open comes out, as at
     the end of a capture, and its state is dropped. What is later by so much isn't looked at; Spark counts it
-    (`numRowsDroppedByWatermark`). `body` is as for `replay`.
+    (`numRowsDroppedByWatermark`). `body` and `clock_skew` are as for `replay`;
+    what a flow began with counts for as long as its state is kept.
 
     Raises ValueError for a wrong argument, for columns that are missing, for segments that are no stream, and for
     another state store.
@@ -46,7 +51,7 @@ def replay_stream(
     provider = segments.sparkSession.conf.get(_PROVIDER, "")
     if provider != _ROCKSDB:
         raise ValueError(f"set {_PROVIDER} to {_ROCKSDB}: the state of connections needs it")
-    return StreamReplay(segments, idle_seconds, body)
+    return StreamReplay(segments, idle_seconds, body, skew_of(clock_skew))
 
 
 class StreamReplay:
@@ -58,10 +63,11 @@ class StreamReplay:
     >>> query = replay_stream(segments).write("tables/", checkpoint="state/").start()  # doctest: +SKIP
     """
 
-    def __init__(self, segments: DataFrame, idle_seconds: int, body: str) -> None:
+    def __init__(self, segments: DataFrame, idle_seconds: int, body: str, skew_ns: int = 0) -> None:
         self._segments = segments
         self._idle_seconds = idle_seconds
         self._body = body
+        self._skew_ns = skew_ns
 
     @property
     def connections(self) -> DataFrame:
@@ -107,7 +113,7 @@ class StreamReplay:
             .withWatermark("at", f"{self._idle_seconds} seconds")
             .select(*INPUT, "at")
         )
-        task = StreamTask(tables, self._body, self._idle_seconds)
+        task = StreamTask(tables, self._body, self._idle_seconds, self._skew_ns)
         return rows.groupBy("flow").transformWithState(
             statefulProcessor=task,
             outputStructType=tables_schema(tables),

@@ -22,16 +22,23 @@ _INPUT = (
 )
 _ORDER = ("flow", "ts_ns", "file", "packet")
 _PARTITIONS_PER_CORE = 4
+_YEAR = 366 * 86400
 
 
 def replay(
-    segments: DataFrame, partitions: int | None = None, *, body: BodyMode = "size"
+    segments: DataFrame,
+    partitions: int | None = None,
+    *,
+    body: BodyMode = "size",
+    clock_skew: float = 0.0,
 ) -> Replay:
     """Replay the connections in `segments`, a DataFrame that `amqp-capture` read, or rows of it.
 
     Segments of one flow go to one task, in the order of their time; `partitions` is the number of
     tasks (default: four for each core). The rows are the same for every number. `body` says what
     `fields` of an event tells of a message's body: nothing, its size, or the octets in base64.
+    `clock_skew` is by how much the clocks of captures that have different packets of a connection differ at most
+    (seconds): octets are given up as missing so much later.
 
     Nothing is computed before a table is used. Raises ValueError for a wrong argument or columns
     that are missing.
@@ -41,7 +48,7 @@ def replay(
     if body not in get_args(BodyMode):
         raise ValueError(f"body is none, size or base64, not {body!r}")
     required(segments)
-    return Replay(segments, partitions or default_partitions(segments), body)
+    return Replay(segments, partitions or default_partitions(segments), body, skew_of(clock_skew))
 
 
 class Replay:
@@ -51,11 +58,12 @@ class Replay:
     >>> tables.messages.where("outcome is null").show()  # doctest: +SKIP
     """
 
-    def __init__(self, segments: DataFrame, partitions: int, body: str) -> None:
+    def __init__(self, segments: DataFrame, partitions: int, body: str, skew_ns: int = 0) -> None:
         self._sorted = (
             segments.select(*_INPUT).repartition(partitions, "flow").sortWithinPartitions(*_ORDER)
         )
         self._body = body
+        self.skew_ns = skew_ns
         self._cached: DataFrame | None = None
 
     @property
@@ -115,7 +123,7 @@ class Replay:
     def _run(self, tables: tuple[str, ...]) -> DataFrame:
         from .worker import ReplayTask
 
-        return self._sorted.mapInArrow(ReplayTask(tables, self._body), tables_schema(tables))
+        return self._sorted.mapInArrow(ReplayTask(tables, self._body, self.skew_ns), tables_schema(tables))
 
 
 def spark_schema(columns: tuple[tuple[str, str], ...], separator: str = " ") -> str:
@@ -137,6 +145,13 @@ def required(segments: DataFrame) -> None:
     missing = [name for name in _INPUT if name not in segments.columns]
     if missing:
         raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
+
+
+def skew_of(seconds: float) -> int:
+    """The nanoseconds of an argument `clock_skew`. Raises ValueError for less than none and more than a year."""
+    if not 0 <= seconds <= _YEAR:
+        raise ValueError(f"clock_skew is from 0 to {_YEAR} seconds, not {seconds}")
+    return round(seconds * 1e9)
 
 
 def columns_of(table: str, prefix: str) -> list[Column]:

@@ -33,9 +33,10 @@ class ReplayTask:
     doesn't matter which worker runs it, nor how often.
     """
 
-    def __init__(self, tables: tuple[str, ...], body: str) -> None:
+    def __init__(self, tables: tuple[str, ...], body: str, skew_ns: int = 0) -> None:
         self.tables = tables
         self.body = body
+        self.skew_ns = skew_ns
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Replay one partition."""
@@ -72,7 +73,7 @@ class ReplayTask:
         yield from out.flush()
 
     def _flow(self, flow: str) -> FlowReplay:
-        return FlowReplay(flow, tables=self.tables, body=self.body)
+        return FlowReplay(flow, tables=self.tables, body=self.body, skew_ns=self.skew_ns)
 
 
 class _Output:
