@@ -22,7 +22,8 @@ SYN, RST, PSH, ACK = 2, 4, 8, 16
 def moved(segment: Segment, ns: int, file: str) -> Segment:
     """The segment as a clock that is ahead by `ns` stamps it, in another file."""
     values: dict[str, Any] = {name: getattr(segment, name) for name in Segment.__match_args__}
-    return Segment(**{**values, "ts_ns": segment.ts_ns + ns, "file": file})
+    values.update(ts_ns=segment.ts_ns + ns, file=file)
+    return Segment(**values)
 
 
 def segments_of(path: Path) -> list[Segment]:
