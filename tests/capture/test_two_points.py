@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.capture import ConnectionStart, Segment, StreamData, read_segments, reassemble, sort_key
+from amqp_sansio.capture import (
+    ConnectionStart,
+    Segment,
+    StreamData,
+    read_segments,
+    reassemble,
+    sort_key,
+)
 from amqp_sansio.tables import COLUMNS, FlowReplay, replay_segments
 from tests.support.captures import everywhere
 
