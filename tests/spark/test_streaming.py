@@ -180,6 +180,17 @@ def test_wrong_arguments(session: SparkSession, tmp_path: Path, wrong: dict[str,
         replay_stream(stream)
 
 
+def test_what_a_notebook_shows(session: SparkSession, tmp_path: Path) -> None:
+    from amqp_sansio_spark import replay_stream
+
+    put(session, tmp_path, [captured()[:3]])
+    schema = session.read.parquet(str(tmp_path / "in")).schema
+    stream = session.readStream.schema(schema).parquet(str(tmp_path / "in"))
+    shown = replay_stream(stream, idle_seconds=7200)._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "7,200 seconds" in shown
+    assert all([f"<code>.{name}</code>" in shown for name in COLUMNS])
+
+
 class Kept:
     """Spark's value state, as far as reading goes."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import NamedTuple
 
 
@@ -10,6 +11,10 @@ class Query(NamedTuple):
 
     question: str
     sql: str
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the question, and the SQL to copy."""
+        return f"<p><b>{escape(self.question)}</b></p><pre>{escape(self.sql.strip())}</pre>"
 
 
 QUERIES: dict[str, Query] = {

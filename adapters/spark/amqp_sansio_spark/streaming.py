@@ -99,6 +99,16 @@ class StreamReplay:
         writer = rows.writeStream.foreachBatch(_batch_writer(path)).option("checkpointLocation", checkpoint)
         return (writer.trigger(availableNow=True) if available_now else writer).start()
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it: what it is and what to do with it; nothing is started for that."""
+        tables = ", ".join([f"<code>.{name}</code>" for name in COLUMNS])
+        return (
+            "<p><b>A replay of connections that are still being captured</b>, not started. Streaming DataFrames, each with "
+            f"a state of its own: {tables}.<br>All four at the cost of one: "
+            "<code>.write(path, checkpoint=...)</code>. A flow that is silent for "
+            f"{self._idle_seconds:,} seconds of the captures' time is given up.</p>"
+        )
+
     def _table(self, table: str) -> DataFrame:
         return self._run((table,)).select(*columns_of(table, ""))
 
