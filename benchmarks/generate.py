@@ -261,7 +261,8 @@ def _faulty(packets: Iterable[Packet], fault: str | None, rng: random.Random) ->
     yield from every
 
 
-def _octets(text: str) -> int:
+def octets_of(text: str) -> int:
+    """Octets, from a number that may end in k, m or g."""
     unit = _UNITS.get(text[-1:].lower(), 1)
     return int(text.rstrip("kmgKMG")) * unit
 
@@ -270,7 +271,7 @@ def main() -> int:
     """The command; the exit status."""
     parser = argparse.ArgumentParser(description="Writes captures of any size.")
     parser.add_argument("--output", type=Path, required=True, help="a folder")
-    parser.add_argument("--size", type=_octets, default=1 << 30, help="octets in all; k, m, g (default 1g)")
+    parser.add_argument("--size", type=octets_of, default=1 << 30, help="octets in all; k, m, g (default 1g)")
     parser.add_argument("--version", action="append", choices=list(VERSIONS), help="several times (default 0-9-1, 1.0)")
     parser.add_argument("--message", action="append", type=int, help="octets, several times (default 128, 4096)")
     parser.add_argument("--messages", type=int, default=500, help="of a connection (default 500)")

@@ -103,8 +103,8 @@ class StreamReplay:
         """What a notebook shows of it: what it is and what to do with it; nothing is started for that."""
         tables = ", ".join([f"<code>.{name}</code>" for name in COLUMNS])
         return (
-            "<p><b>A replay of connections that are still being captured</b>, not started. Streaming DataFrames, each with "
-            f"a state of its own: {tables}.<br>All four at the cost of one: "
+            "<p><b>A replay of connections that are still being captured</b>, not started. Streaming DataFrames, "
+            f"each with a state of its own: {tables}.<br>All four at the cost of one: "
             "<code>.write(path, checkpoint=...)</code>. A flow that is silent for "
             f"{self._idle_seconds:,} seconds of the captures' time is given up.</p>"
         )
