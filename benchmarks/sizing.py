@@ -40,7 +40,7 @@ def main() -> int:
     from benchmarks.spark_bench import PARTITIONS, cpu_of_tree, read, run, session
 
     parser = argparse.ArgumentParser(description="Measures what captures cost in Spark.")
-    parser.add_argument("--size", type=octets_of, default=256 << 20, help="octets of each shape; k, m, g (default 256m)")
+    parser.add_argument("--size", type=octets_of, default=256 << 20, help="of each shape; k, m, g (default 256m)")
     size: int = parser.parse_args().size
 
     from amqp_sansio_spark import histories, replay
@@ -72,7 +72,8 @@ def main() -> int:
             traffic = generate(Path(folder) / "traffic", size, versions=(version,), sizes=(octets,), files=4)[0].parent
             total = sum(path.stat().st_size for path in traffic.iterdir())
             rows = counts(spark, traffic)
-            print(f"\n{version}, {octets} octets: " + ", ".join(f"{n / total * GB:,.0f} {what}/GB" for what, n in rows.items()))
+            amounts = [f"{amount / total * GB:,.0f} {what}/GB" for what, amount in rows.items()]
+            print(f"\n{version}, {octets} octets: {', '.join(amounts)}")
             for name, job in jobs.items():
                 job(warm)
                 cost = measured(lambda job=job, path=traffic: job(path), cpu_of_tree)  # type: ignore[misc]

@@ -21,9 +21,9 @@ def test_spark(
     here = code.replace("captures/*.pcapng", f"{carried_captures}/o091_pika_*.pcapng")
     namespace = {"__name__": "readme"}
     exec(compile(here, "README.md", "exec"), namespace)
-    assert "routing_key" in capsys.readouterr().out
+    assert "consumer_tag" in capsys.readouterr().out
     (further,) = [text for text in blocks if "histories(" in text]
     exec(compile(further, "README.md", "exec"), namespace)
     shown = capsys.readouterr().out
     assert "p99_ms" in shown
-    assert "oldest" in shown
+    assert "p50_ms" in shown

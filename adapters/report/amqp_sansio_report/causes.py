@@ -30,6 +30,12 @@ _TITLES: Final[Mapping[str, str]] = {
 }
 
 
+_USUAL: Final[Mapping[str, str]] = {
+    "transport": "a program that ended, crashed or was killed without closing; or something between the two, a proxy or "
+    "a firewall, that cut the connection",
+}
+
+
 def _method_names() -> dict[tuple[int, int], str]:
     """The names of the methods of 0-9-1 and 0-8 by class and method; of those that differ, 0-9-1's."""
     return {
@@ -72,6 +78,11 @@ def cause_of(
     if closed_by == "server" and code in (403, 530) and hint:
         return "refused"
     return f"{closed_by}-error"
+
+
+def usual(cause: str) -> str:
+    """What mostly is behind one of `records.CAUSES`, where the traffic says no more; empty where nothing can be said."""
+    return _USUAL.get(cause, "")
 
 
 def cause_title(cause: str) -> str:
@@ -125,4 +136,4 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-__all__ = ["CLOSES", "FAULTS", "Fault", "cause_of", "cause_title", "fault"]
+__all__ = ["CLOSES", "FAULTS", "Fault", "cause_of", "cause_title", "fault", "usual"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .causes import CLOSES
+from .causes import CLOSES, usual
 from .charts import LATENCY_TITLES
 from .scales import clock, count, duration, share
 
@@ -70,7 +70,7 @@ def _ends(gather: Gather) -> Iterator[Finding]:
             more = " ".join(
                 part for part in (code if not why.startswith(code) else "", why) if part
             )
-            more = f"{more} — {hint}" if more and hint else more or hint
+            more = f"{more} — {hint}" if more and hint else more or hint or usual(cause)
             alike = [one for one in alike if (one.text, one.hint) == (why, hint)]
         example = alike[0] if alike else None
         yield Finding(

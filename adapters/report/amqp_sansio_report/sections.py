@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from .causes import CLOSES, cause_title
+from .causes import CLOSES, cause_title, usual
 from .cells import amounts, cut_note, part_note, share_bar, table
 from .charts import LATENCY_TITLES, QUANTILES, Chart
 from .findings import plural
@@ -187,7 +187,7 @@ class Sections:
                 " ".join(
                     part for part in (code if not text.startswith(code) else "", text) if part
                 ),
-                hint,
+                hint or usual(cause),
                 count(times),
             )
             for (cause, _, code, text, hint), times, _ in gather.ends.ranks(30)

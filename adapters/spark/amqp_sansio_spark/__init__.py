@@ -31,9 +31,13 @@ def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str =
     The views are `amqp_connections`, `amqp_events`, `amqp_messages`, `amqp_violations`, `amqp_histories`,
     `amqp_topology`, `amqp_rpc` and `amqp_unacked`, or begin with another `prefix`; they replace those of these names.
     docs/queries.md has what people ask of them. They are lazy: call `tables.cache()` first if there will be several
-    queries. Raises ValueError for a prefix that can't begin a name.
+    queries. Raises ValueError for a prefix that can't begin a name; warns where workers on this machine run a Python
+    that doesn't have these packages.
     """
+    from .interpreter import check_workers
     from .source import CaptureSource
+
+    check_workers(spark)
 
     spark.dataSource.register(CaptureSource)
     if tables is not None:
