@@ -291,9 +291,12 @@ class DeliveryProperties(Struct):
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
-        found.discard_unroutable = flags & 0x100 != 0
-        found.immediate = flags & 0x200 != 0
-        found.redelivered = flags & 0x400 != 0
+        if flags & 0x700:
+            found.discard_unroutable = flags & 0x100 != 0
+            found.immediate = flags & 0x200 != 0
+            found.redelivered = flags & 0x400 != 0
+        else:
+            found.discard_unroutable = found.immediate = found.redelivered = False
         if flags & 0x800:
             found.priority = data[pos]
             pos += 1
@@ -395,8 +398,11 @@ class FragmentProperties(Struct):
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
-        found.first = flags & 0x100 != 0
-        found.last = flags & 0x200 != 0
+        if flags & 0x300:
+            found.first = flags & 0x100 != 0
+            found.last = flags & 0x200 != 0
+        else:
+            found.first = found.last = False
         if flags & 0x400:
             found.fragment_size = _read_Q(data, pos)[0]
             pos += 8
@@ -1028,8 +1034,11 @@ class ExchangeQueryResult(Struct):
             pos = stop
         else:
             found.type = None
-        found.durable = flags & 0x200 != 0
-        found.not_found = flags & 0x400 != 0
+        if flags & 0x600:
+            found.durable = flags & 0x200 != 0
+            found.not_found = flags & 0x400 != 0
+        else:
+            found.durable = found.not_found = False
         if flags & 0x800:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -1111,11 +1120,14 @@ class ExchangeBoundResult(Struct):
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
-        found.exchange_not_found = flags & 0x100 != 0
-        found.queue_not_found = flags & 0x200 != 0
-        found.queue_not_matched = flags & 0x400 != 0
-        found.key_not_matched = flags & 0x800 != 0
-        found.args_not_matched = flags & 0x1000 != 0
+        if flags & 0x1F00:
+            found.exchange_not_found = flags & 0x100 != 0
+            found.queue_not_found = flags & 0x200 != 0
+            found.queue_not_matched = flags & 0x400 != 0
+            found.key_not_matched = flags & 0x800 != 0
+            found.args_not_matched = flags & 0x1000 != 0
+        else:
+            found.exchange_not_found = found.queue_not_found = found.queue_not_matched = found.key_not_matched = found.args_not_matched = False
         return found, pos
 
 
@@ -1242,9 +1254,12 @@ class QueueQueryResult(Struct):
             pos = stop
         else:
             found.alternate_exchange = None
-        found.durable = flags & 0x400 != 0
-        found.exclusive = flags & 0x800 != 0
-        found.auto_delete = flags & 0x1000 != 0
+        if flags & 0x1C00:
+            found.durable = flags & 0x400 != 0
+            found.exclusive = flags & 0x800 != 0
+            found.auto_delete = flags & 0x1000 != 0
+        else:
+            found.durable = found.exclusive = found.auto_delete = False
         if flags & 0x2000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -2888,9 +2903,12 @@ class SessionFlush(Control):
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
-        found.expected = flags & 0x100 != 0
-        found.confirmed = flags & 0x200 != 0
-        found.completed = flags & 0x400 != 0
+        if flags & 0x700:
+            found.expected = flags & 0x100 != 0
+            found.confirmed = flags & 0x200 != 0
+            found.completed = flags & 0x400 != 0
+        else:
+            found.expected = found.confirmed = found.completed = False
         return found, pos
 
 
@@ -4076,8 +4094,11 @@ class DtxStart(Command[XaResult]):
             found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
-        found.join = flags & 0x200 != 0
-        found.resume = flags & 0x400 != 0
+        if flags & 0x600:
+            found.join = flags & 0x200 != 0
+            found.resume = flags & 0x400 != 0
+        else:
+            found.join = found.resume = False
         return found, pos
 
 
@@ -4137,8 +4158,11 @@ class DtxEnd(Command[XaResult]):
             found.xid, pos = read_xid(data, pos, end)
         else:
             found.xid = None
-        found.fail = flags & 0x200 != 0
-        found.suspend = flags & 0x400 != 0
+        if flags & 0x600:
+            found.fail = flags & 0x200 != 0
+            found.suspend = flags & 0x400 != 0
+        else:
+            found.fail = found.suspend = False
         return found, pos
 
 
@@ -4578,9 +4602,12 @@ class ExchangeDeclare(Command[None]):
             pos = stop
         else:
             found.alternate_exchange = None
-        found.passive = flags & 0x800 != 0
-        found.durable = flags & 0x1000 != 0
-        found.auto_delete = flags & 0x2000 != 0
+        if flags & 0x3800:
+            found.passive = flags & 0x800 != 0
+            found.durable = flags & 0x1000 != 0
+            found.auto_delete = flags & 0x2000 != 0
+        else:
+            found.passive = found.durable = found.auto_delete = False
         if flags & 0x4000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -5081,10 +5108,13 @@ class QueueDeclare(Command[None]):
             pos = stop
         else:
             found.alternate_exchange = None
-        found.passive = flags & 0x400 != 0
-        found.durable = flags & 0x800 != 0
-        found.exclusive = flags & 0x1000 != 0
-        found.auto_delete = flags & 0x2000 != 0
+        if flags & 0x3C00:
+            found.passive = flags & 0x400 != 0
+            found.durable = flags & 0x800 != 0
+            found.exclusive = flags & 0x1000 != 0
+            found.auto_delete = flags & 0x2000 != 0
+        else:
+            found.passive = found.durable = found.exclusive = found.auto_delete = False
         if flags & 0x4000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -5153,8 +5183,11 @@ class QueueDelete(Command[None]):
             pos = stop
         else:
             found.queue = None
-        found.if_unused = flags & 0x200 != 0
-        found.if_empty = flags & 0x400 != 0
+        if flags & 0x600:
+            found.if_unused = flags & 0x200 != 0
+            found.if_empty = flags & 0x400 != 0
+        else:
+            found.if_unused = found.if_empty = False
         return found, pos
 
 
@@ -5441,10 +5474,13 @@ class FileConsume(Command[None]):
             pos = stop
         else:
             found.consumer_tag = None
-        found.no_local = flags & 0x400 != 0
-        found.no_ack = flags & 0x800 != 0
-        found.exclusive = flags & 0x1000 != 0
-        found.nowait = flags & 0x2000 != 0
+        if flags & 0x3C00:
+            found.no_local = flags & 0x400 != 0
+            found.no_ack = flags & 0x800 != 0
+            found.exclusive = flags & 0x1000 != 0
+            found.nowait = flags & 0x2000 != 0
+        else:
+            found.no_local = found.no_ack = found.exclusive = found.nowait = False
         if flags & 0x4000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -5763,8 +5799,11 @@ class FilePublish(Command[None]):
             pos = stop
         else:
             found.routing_key = None
-        found.mandatory = flags & 0x400 != 0
-        found.immediate = flags & 0x800 != 0
+        if flags & 0xC00:
+            found.mandatory = flags & 0x400 != 0
+            found.immediate = flags & 0x800 != 0
+        else:
+            found.mandatory = found.immediate = False
         if flags & 0x1000:
             stop = pos + 1 + data[pos]
             found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
@@ -6301,9 +6340,12 @@ class StreamConsume(Command[None]):
             pos = stop
         else:
             found.consumer_tag = None
-        found.no_local = flags & 0x400 != 0
-        found.exclusive = flags & 0x800 != 0
-        found.nowait = flags & 0x1000 != 0
+        if flags & 0x1C00:
+            found.no_local = flags & 0x400 != 0
+            found.exclusive = flags & 0x800 != 0
+            found.nowait = flags & 0x1000 != 0
+        else:
+            found.no_local = found.exclusive = found.nowait = False
         if flags & 0x2000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -6489,8 +6531,11 @@ class StreamPublish(Command[None]):
             pos = stop
         else:
             found.routing_key = None
-        found.mandatory = flags & 0x400 != 0
-        found.immediate = flags & 0x800 != 0
+        if flags & 0xC00:
+            found.mandatory = flags & 0x400 != 0
+            found.immediate = flags & 0x800 != 0
+        else:
+            found.mandatory = found.immediate = False
         return found, pos
 
 

@@ -37,15 +37,18 @@ def read_uuid(data: bytes, pos: int) -> tuple[UUID, int]:
         raise fault("a uuid is cut off", pos)
     # As UUID(bytes=octets), which takes four times as long to find out that there are sixteen.
     found = _new(_UUID)
-    _set(found, "int", int.from_bytes(octets, "big"))
-    _set(found, "is_safe", _UNKNOWN)
+    _set_int(found, _from_bytes(octets, "big"))
+    _set_is_safe(found, _UNKNOWN)
     return found, pos + 16
 
 
 _UUID: Final = uuid.UUID
 _UNKNOWN: Final = uuid.SafeUUID.unknown
 _new = object.__new__
-_set = object.__setattr__
+_from_bytes = int.from_bytes
+# A UUID refuses assignment; its slots don't.
+_set_int: Final = vars(_UUID)["int"].__set__
+_set_is_safe: Final = vars(_UUID)["is_safe"].__set__
 
 
 def read_array(data: bytes, pos: int) -> tuple[list[Any], int]:

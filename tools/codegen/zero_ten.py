@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from hashlib import sha256
+from itertools import groupby
 from keyword import iskeyword
 from pathlib import Path
 from typing import NamedTuple
@@ -460,11 +461,28 @@ def _unpacking(record: Record) -> list[str]:
     if record.pack:
         form = {1: "B", 2: "H", 4: "I"}[record.pack]
         lines += [f"        flags = _read_{form}(data, pos)[0]", f"        pos += {record.pack}"]
-    for field in record.fields:
-        if field.kind == "bit":
-            flag = _flag(field, record.pack)
-            lines.append(f"        found.{field.name} = flags & 0x{flag:X} != 0")
-            continue
+    for bits, group in groupby(record.fields, key=lambda field: field.kind == "bit"):
+        lines += _read_bits(list(group), record.pack) if bits else _read_fields(list(group), record)
+    return [*lines, "        return found, pos"]
+
+
+def _read_bits(fields: list[Field], pack: int) -> list[str]:
+    """Bits that follow each other: mostly none is set, which one test tells of all."""
+    read = [f"found.{field.name} = flags & 0x{_flag(field, pack):X} != 0" for field in fields]
+    if len(fields) == 1:
+        return [f"        {read[0]}"]
+    every = sum([_flag(field, pack) for field in fields])
+    return [
+        f"        if flags & 0x{every:X}:",
+        *[f"            {line}" for line in read],
+        "        else:",
+        f"            {' = '.join([f'found.{field.name}' for field in fields])} = False",
+    ]
+
+
+def _read_fields(fields: list[Field], record: Record) -> list[str]:
+    lines: list[str] = []
+    for field in fields:
         indent = ""
         if record.pack:
             lines.append(f"        if flags & 0x{_flag(field, record.pack):X}:")
@@ -472,7 +490,7 @@ def _unpacking(record: Record) -> list[str]:
         lines += [f"        {indent}{line}" for line in _read_field(field)]
         if record.pack:
             lines += ["        else:", f"            found.{field.name} = None"]
-    return [*lines, "        return found, pos"]
+    return lines
 
 
 def _read_field(field: Field) -> list[str]:

@@ -31,8 +31,8 @@ _TITLES: Final[Mapping[str, str]] = {
 
 
 _USUAL: Final[Mapping[str, str]] = {
-    "transport": "a program that ended, crashed or was killed without closing; or something between the two, a proxy or "
-    "a firewall, that cut the connection",
+    "transport": "a program that ended, crashed or was killed without closing; or something between the two, a proxy "
+    "or a firewall, that cut the connection",
 }
 
 
@@ -81,7 +81,7 @@ def cause_of(
 
 
 def usual(cause: str) -> str:
-    """What mostly is behind one of `records.CAUSES`, where the traffic says no more; empty where nothing can be said."""
+    """What mostly is behind one of `records.CAUSES`, where the traffic says no more; empty where that differs."""
     return _USUAL.get(cause, "")
 
 

@@ -33,8 +33,8 @@ def check_workers(spark: SparkSession) -> None:
     if found is None or _same_place(found) or _can_import(found):
         return
     warnings.warn(
-        f"Spark's workers run {given} ({found}), which can't import amqp_sansio_spark; activate the environment, or set "
-        f"PYSPARK_PYTHON={sys.executable} before the session starts",
+        f"Spark's workers run {given} ({found}), which can't import amqp_sansio_spark; activate the environment, "
+        f"or set PYSPARK_PYTHON={sys.executable} before the session starts",
         RuntimeWarning,
         stacklevel=3,
     )
