@@ -296,7 +296,9 @@ class DeliveryProperties(Struct):
             found.immediate = flags & 0x200 != 0
             found.redelivered = flags & 0x400 != 0
         else:
-            found.discard_unroutable = found.immediate = found.redelivered = False
+            found.discard_unroutable = False
+            found.immediate = False
+            found.redelivered = False
         if flags & 0x800:
             found.priority = data[pos]
             pos += 1
@@ -402,7 +404,8 @@ class FragmentProperties(Struct):
             found.first = flags & 0x100 != 0
             found.last = flags & 0x200 != 0
         else:
-            found.first = found.last = False
+            found.first = False
+            found.last = False
         if flags & 0x400:
             found.fragment_size = _read_Q(data, pos)[0]
             pos += 8
@@ -1038,7 +1041,8 @@ class ExchangeQueryResult(Struct):
             found.durable = flags & 0x200 != 0
             found.not_found = flags & 0x400 != 0
         else:
-            found.durable = found.not_found = False
+            found.durable = False
+            found.not_found = False
         if flags & 0x800:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -1127,7 +1131,11 @@ class ExchangeBoundResult(Struct):
             found.key_not_matched = flags & 0x800 != 0
             found.args_not_matched = flags & 0x1000 != 0
         else:
-            found.exchange_not_found = found.queue_not_found = found.queue_not_matched = found.key_not_matched = found.args_not_matched = False
+            found.exchange_not_found = False
+            found.queue_not_found = False
+            found.queue_not_matched = False
+            found.key_not_matched = False
+            found.args_not_matched = False
         return found, pos
 
 
@@ -1259,7 +1267,9 @@ class QueueQueryResult(Struct):
             found.exclusive = flags & 0x800 != 0
             found.auto_delete = flags & 0x1000 != 0
         else:
-            found.durable = found.exclusive = found.auto_delete = False
+            found.durable = False
+            found.exclusive = False
+            found.auto_delete = False
         if flags & 0x2000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -2908,7 +2918,9 @@ class SessionFlush(Control):
             found.confirmed = flags & 0x200 != 0
             found.completed = flags & 0x400 != 0
         else:
-            found.expected = found.confirmed = found.completed = False
+            found.expected = False
+            found.confirmed = False
+            found.completed = False
         return found, pos
 
 
@@ -4098,7 +4110,8 @@ class DtxStart(Command[XaResult]):
             found.join = flags & 0x200 != 0
             found.resume = flags & 0x400 != 0
         else:
-            found.join = found.resume = False
+            found.join = False
+            found.resume = False
         return found, pos
 
 
@@ -4162,7 +4175,8 @@ class DtxEnd(Command[XaResult]):
             found.fail = flags & 0x200 != 0
             found.suspend = flags & 0x400 != 0
         else:
-            found.fail = found.suspend = False
+            found.fail = False
+            found.suspend = False
         return found, pos
 
 
@@ -4607,7 +4621,9 @@ class ExchangeDeclare(Command[None]):
             found.durable = flags & 0x1000 != 0
             found.auto_delete = flags & 0x2000 != 0
         else:
-            found.passive = found.durable = found.auto_delete = False
+            found.passive = False
+            found.durable = False
+            found.auto_delete = False
         if flags & 0x4000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -5114,7 +5130,10 @@ class QueueDeclare(Command[None]):
             found.exclusive = flags & 0x1000 != 0
             found.auto_delete = flags & 0x2000 != 0
         else:
-            found.passive = found.durable = found.exclusive = found.auto_delete = False
+            found.passive = False
+            found.durable = False
+            found.exclusive = False
+            found.auto_delete = False
         if flags & 0x4000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -5187,7 +5206,8 @@ class QueueDelete(Command[None]):
             found.if_unused = flags & 0x200 != 0
             found.if_empty = flags & 0x400 != 0
         else:
-            found.if_unused = found.if_empty = False
+            found.if_unused = False
+            found.if_empty = False
         return found, pos
 
 
@@ -5480,7 +5500,10 @@ class FileConsume(Command[None]):
             found.exclusive = flags & 0x1000 != 0
             found.nowait = flags & 0x2000 != 0
         else:
-            found.no_local = found.no_ack = found.exclusive = found.nowait = False
+            found.no_local = False
+            found.no_ack = False
+            found.exclusive = False
+            found.nowait = False
         if flags & 0x4000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -5803,7 +5826,8 @@ class FilePublish(Command[None]):
             found.mandatory = flags & 0x400 != 0
             found.immediate = flags & 0x800 != 0
         else:
-            found.mandatory = found.immediate = False
+            found.mandatory = False
+            found.immediate = False
         if flags & 0x1000:
             stop = pos + 1 + data[pos]
             found.identifier = data[pos + 1 : stop].decode("utf-8", "surrogateescape")
@@ -6345,7 +6369,9 @@ class StreamConsume(Command[None]):
             found.exclusive = flags & 0x800 != 0
             found.nowait = flags & 0x1000 != 0
         else:
-            found.no_local = found.exclusive = found.nowait = False
+            found.no_local = False
+            found.exclusive = False
+            found.nowait = False
         if flags & 0x2000:
             stop = pos + 4 + _read_I(data, pos)[0]
             found.arguments = _map(data[pos + 4 : stop])
@@ -6535,7 +6561,8 @@ class StreamPublish(Command[None]):
             found.mandatory = flags & 0x400 != 0
             found.immediate = flags & 0x800 != 0
         else:
-            found.mandatory = found.immediate = False
+            found.mandatory = False
+            found.immediate = False
         return found, pos
 
 

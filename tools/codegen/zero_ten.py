@@ -462,7 +462,8 @@ def _unpacking(record: Record) -> list[str]:
         form = {1: "B", 2: "H", 4: "I"}[record.pack]
         lines += [f"        flags = _read_{form}(data, pos)[0]", f"        pos += {record.pack}"]
     for bits, group in groupby(record.fields, key=lambda field: field.kind == "bit"):
-        lines += _read_bits(list(group), record.pack) if bits else _read_fields(list(group), record)
+        run = list(group)
+        lines += _read_bits(run, record.pack) if bits else _read_fields(run, record)
     return [*lines, "        return found, pos"]
 
 
@@ -476,7 +477,7 @@ def _read_bits(fields: list[Field], pack: int) -> list[str]:
         f"        if flags & 0x{every:X}:",
         *[f"            {line}" for line in read],
         "        else:",
-        f"            {' = '.join([f'found.{field.name}' for field in fields])} = False",
+        *[f"            found.{field.name} = False" for field in fields],
     ]
 
 
