@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import pickle
 import threading
 from collections import deque
@@ -21,6 +22,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Request,
 )
 from amqp_sansio_sync import Channel, Connection, ConsumerEnded, connect, feed
+from amqp_sansio_sync.transport import Transport
 from tests.support.sync_server import WAIT, Item, Server, Session, is_method, running, wait_until
 
 
@@ -78,6 +80,55 @@ def test_each_settlement_reaches_the_server(server: Server, channel: Channel) ->
     assert three.body == b"2"
     names = ["basic.ack", "basic.reject", "basic.ack", "basic.reject", "basic.ack"]
     assert settlements(server) == names
+
+
+def test_settlements_go_together_while_more_deliveries_wait(
+    server: Server, channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One write for each would be most of what a consumer costs."""
+    fill(server, 500)
+    writes: list[int] = []
+    whole = Transport.write
+
+    def counting(transport: Transport, octets: bytes | memoryview) -> int:
+        writes.append(len(octets))
+        return whole(transport, octets)
+
+    with channel.consume("jobs", prefetch=500, timeout=WAIT) as deliveries:
+        taken = [next(deliveries)]
+        channel.call(QueueDeclare("other"))  # its answer comes behind the deliveries
+        assert len(deliveries._items) == 499  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(Transport, "write", counting)
+        for delivery in itertools.islice(deliveries, 499):
+            taken[-1].accept()
+            taken.append(delivery)
+        taken[-1].accept()
+        wait_until(lambda: len(settlements(server)) == 500)
+    assert len(writes) < 250
+
+
+@pytest.mark.parametrize("another_waits", [False, True])
+def test_a_settlement_is_told_though_the_application_stops(
+    server: Server, channel: Channel, another_waits: bool
+) -> None:
+    fill(server, 3)
+    server.queues["nothing"] = deque()
+    other = channel.consume("nothing", timeout=None)
+    waiting = threading.Thread(target=lambda: next(other, None), daemon=True)
+    if another_waits:
+        waiting.start()
+    deliveries = channel.consume("jobs", prefetch=3, timeout=WAIT)
+    one = next(deliveries)
+    channel.call(QueueDeclare("other"))  # its answer comes behind the deliveries
+    assert len(deliveries._items) == 2  # pyright: ignore[reportPrivateUsage]
+    one.accept()
+    # Two are there already, and nobody calls anything any more.
+    wait_until(lambda: settlements(server) == ["basic.ack"])
+    deliveries.close()
+    other.close()
+    if another_waits:
+        waiting.join(WAIT)
+        assert not waiting.is_alive()
 
 
 def test_the_prefetch_bounds_what_is_under_way(server: Server, channel: Channel) -> None:

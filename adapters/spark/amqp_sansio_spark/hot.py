@@ -31,8 +31,8 @@ class Plan(NamedTuple):
     files: tuple[tuple[int, CaptureFile, int], ...]
     options: Options
     body: str
-    skew_ns: int = 0
     window: int = WINDOW
+    skew_ns: int = 0
 
 
 def replay_files(
@@ -151,7 +151,7 @@ def _plans(
 ) -> list[Plan]:
     checked = _checked(options)
     files = tuple([(_first_ns(file), file, _size(file.path)) for file in _files(path, options)])
-    return [Plan(flow, files, checked, body, skew_ns) for flow in flows]
+    return [Plan(flow, files, checked, body, skew_ns=skew_ns) for flow in flows]
 
 
 def _files(path: str | Sequence[str], options: dict[str, str | int | bool]) -> list[CaptureFile]:

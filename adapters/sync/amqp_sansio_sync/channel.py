@@ -365,9 +365,9 @@ class Channel:
 
     # For the other parts of the adapter.
 
-    def settle(self, command: Callable[..., None], *arguments: Any) -> None:
-        """Settle deliveries; what the socket doesn't take at once goes out later."""
-        self.wire.post(self._batches > 0, command, *arguments)
+    def settle(self, more: bool, command: Callable[..., None], *arguments: Any) -> None:
+        """Settle deliveries; with `more`, that is when others wait, it may go out together with their settlements."""
+        self.wire.post(self._batches > 0, command, *arguments, soon=more)
 
     def finish(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +24,21 @@ if TYPE_CHECKING:
 class Delivery:
     """A message from a consumer or from `channel.get`.
 
-    Settle it once, in any thread, unless it was taken with `no_ack`. Settling raises LocalProtocolError for
-    what is settled, EndpointClosed when the channel is gone. `message_count` is how many more the queue holds,
-    known for `get` only.
+    Settle it once, in any thread, unless it was taken with `no_ack`. The server is told at once, or, while others of
+    its consumer wait to be taken, within a few milliseconds and together with what follows. Settling raises
+    LocalProtocolError for what is settled, EndpointClosed when the channel is gone. `message_count` is how many more
+    the queue holds, known for `get` only.
     """
 
     __slots__ = (
-        *("_channel", "_source", "body", "consumer_tag", "delivery_tag", "exchange"),
+        *("_channel", "_source", "_waiting", "body", "consumer_tag", "delivery_tag", "exchange"),
         *("message_count", "redelivered", "routing_key"),
     )
 
-    def __init__(self, channel: Channel, source: Delivered) -> None:
+    def __init__(self, channel: Channel, source: Delivered, waiting: Sized = ()) -> None:
         self._channel = channel
         self._source: Any = source
+        self._waiting = waiting
         self.body = source.body
         self.consumer_tag = source.consumer_tag
         self.delivery_tag = source.delivery_tag
@@ -51,6 +54,7 @@ class Delivery:
         method = message.method
         self._channel = channel
         self._source = message
+        self._waiting = ()
         self.body = message.body
         self.consumer_tag = ""
         self.delivery_tag = method.delivery_tag
@@ -69,17 +73,17 @@ class Delivery:
     def accept(self, *, multiple: bool = False) -> None:
         """Say that it was dealt with; with `multiple` so were all before it on the channel (basic.ack)."""
         channel = self._channel
-        channel.settle(channel.core.accept, self.delivery_tag, multiple)
+        channel.settle(bool(self._waiting), channel.core.accept, self.delivery_tag, multiple)
 
     def reject(self) -> None:
         """Refuse it for good: it is dropped, or sent where the queue's dead letters go (basic.reject)."""
         channel = self._channel
-        channel.settle(channel.core.reject, self.delivery_tag)
+        channel.settle(bool(self._waiting), channel.core.reject, self.delivery_tag)
 
     def release(self) -> None:
         """Give it back to its queue, to be delivered again (basic.reject with requeue)."""
         channel = self._channel
-        channel.settle(channel.core.release, self.delivery_tag)
+        channel.settle(bool(self._waiting), channel.core.release, self.delivery_tag)
 
     def __repr__(self) -> str:
         return (
@@ -178,8 +182,9 @@ class Consumer:
         feed = self._feed
         if not feed.counted:
             with suppress(IndexError):
-                return Delivery(self._channel, self._items.popleft())
-        return Delivery(self._channel, feed.take(self.timeout, f"a delivery from {feed.queue!r}"))
+                return Delivery(self._channel, self._items.popleft(), self._items)
+        item = feed.take(self.timeout, f"a delivery from {feed.queue!r}")
+        return Delivery(self._channel, item, self._items)
 
     def cancel(self, timeout: float | None = None) -> None:
         """Tell the server to send no more, and wait for its answer. Deliveries that have come are still iterated."""

@@ -46,6 +46,8 @@ IDLE: Final = 5.0
 
 BATCH: Final = 65_536
 """Octets that are held back before they are sent anyway."""
+SOON: Final = 0.002
+"""Seconds for which settlements are held back, when the next delivery is already there."""
 
 
 class Timed(Protocol):
@@ -77,12 +79,14 @@ class Wire(Generic[_C]):
     `full` counts the feeds in which too much waits to be taken: the keeper reads on then only into the engine's
     own buffer, until TCP stops the server. `chores` are done by the keeper; anybody may append one, also
     without the lock. `unseen` has the failures that no caller has learnt, that of the connection at 0.
+    `put_off_at` is since when something waits that is to be sent soon, 0 for nothing.
     `interval` says in how many seconds the keeper has to look at the latest, 0 where nothing hangs on it.
     """
 
     __slots__ = (
         *("__weakref__", "_changed", "_dispatch", "_waiters", "busy", "chores", "core", "ended"),
-        *("failure", "full", "interval", "keeper", "lock", "look_at", "transport", "unseen", "unsent"),
+        *("failure", "full", "interval", "keeper", "lock", "look_at", "put_off_at", "transport"),
+        *("unseen", "unsent"),
     )
 
     def __init__(
@@ -102,6 +106,7 @@ class Wire(Generic[_C]):
         self.ended = False
         self.full = 0
         self.look_at = 0.0
+        self.put_off_at = 0.0
         self.unsent: bytes | memoryview = b""
         self.failure: EndpointClosed | None = None
         self.unseen: dict[object, EndpointClosed] = {}
@@ -128,10 +133,13 @@ class Wire(Generic[_C]):
             self.release()
         return result
 
-    def post(self, held: bool, command: Callable[..., _T], *arguments: Any) -> _T:
+    def post(
+        self, held: bool, command: Callable[..., _T], *arguments: Any, soon: bool = False
+    ) -> _T:
         """Do one command of the engine; what the socket doesn't take at once goes out later.
 
-        With `held` what it queued is sent when BATCH octets have come together, or something else is sent.
+        With `held` what it queued is sent when BATCH octets have come together, or something else is sent; with `soon`
+        also when the caller's next command is SOON seconds later, or the keeper, who is told, comes to it.
         """
         with self.lock:
             self.claim()
@@ -139,6 +147,8 @@ class Wire(Generic[_C]):
                 now = monotonic()
                 self.look(now)
                 result = command(*arguments)
+                if soon and not held:
+                    held = self._put_off(now)
                 if not held or self.core.send_backlog > BATCH:
                     self.write(now)
             except CALLER_ERRORS as error:
@@ -272,6 +282,7 @@ class Wire(Generic[_C]):
 
     def write(self, now: float) -> None:
         """Give the socket what the engine has to send; what it doesn't take is in `unsent`."""
+        self.put_off_at = 0.0
         octets = self.unsent
         while octets or (octets := self.core.data_to_send(now)):
             try:
@@ -289,6 +300,14 @@ class Wire(Generic[_C]):
             self._changed = True
 
     # Inside.
+
+    def _put_off(self, now: float) -> bool:
+        """Whether what is queued may wait for more of its kind."""
+        if not self.put_off_at:
+            self.put_off_at = now
+            self.keeper.ring()
+            return True
+        return now - self.put_off_at < SOON
 
     def _take(self) -> bool:
         next_event, dispatch = self.core.next_event, self._dispatch
@@ -365,8 +384,9 @@ class Wire(Generic[_C]):
             try:
                 self.claim()
                 now = monotonic()
-                if self.chores:
-                    self._do_chores()
+                chores = bool(self.chores)
+                self._do_chores()
+                if chores or self.put_off_at:
                     self.write(now)
                 if self._waiters.reader is None:
                     self._waiters.appoint()
