@@ -52,7 +52,7 @@ class Headers:
     def delivery_properties(self) -> DeliveryProperties | None:
         """Of the delivery: routing key, exchange, priority, time to live."""
         for struct in self._found or self.structs:
-            if isinstance(struct, DeliveryProperties):
+            if type(struct) is DeliveryProperties:
                 return struct
         return None
 
@@ -60,7 +60,7 @@ class Headers:
     def message_properties(self) -> MessageProperties | None:
         """Of the message: its id, content type, application headers."""
         for struct in self._found or self.structs:
-            if isinstance(struct, MessageProperties):
+            if type(struct) is MessageProperties:
                 return struct
         return None
 

@@ -124,6 +124,8 @@ def test_a_settlement_is_told_though_the_application_stops(
     one.accept()
     # Two are there already, and nobody calls anything any more.
     wait_until(lambda: settlements(server) == ["basic.ack"])
+    # The keeper's haste is over soon.
+    wait_until(lambda: not channel.wire.hurried)
     deliveries.close()
     other.close()
     if another_waits:

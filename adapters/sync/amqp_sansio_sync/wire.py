@@ -48,6 +48,8 @@ BATCH: Final = 65_536
 """Octets that are held back before they are sent anyway."""
 SOON: Final = 0.002
 """Seconds for which settlements are held back, when the next delivery is already there."""
+HURRY: Final = 0.01
+"""Seconds between two looks of the keeper while settlements are held back."""
 
 
 class Timed(Protocol):
@@ -85,7 +87,7 @@ class Wire(Generic[_C]):
 
     __slots__ = (
         *("__weakref__", "_changed", "_dispatch", "_waiters", "busy", "chores", "core", "ended"),
-        *("failure", "full", "interval", "keeper", "lock", "look_at", "put_off_at", "transport"),
+        *("failure", "full", "hurried", "interval", "keeper", "lock", "look_at", "put_off_at", "transport"),
         *("unseen", "unsent"),
     )
 
@@ -107,6 +109,7 @@ class Wire(Generic[_C]):
         self.full = 0
         self.look_at = 0.0
         self.put_off_at = 0.0
+        self.hurried = False
         self.unsent: bytes | memoryview = b""
         self.failure: EndpointClosed | None = None
         self.unseen: dict[object, EndpointClosed] = {}
@@ -305,7 +308,9 @@ class Wire(Generic[_C]):
         """Whether what is queued may wait for more of its kind."""
         if not self.put_off_at:
             self.put_off_at = now
-            self.keeper.ring()
+            if not self.hurried:
+                self.keeper.ring()
+            self.hurried = True
             return True
         return now - self.put_off_at < SOON
 
@@ -386,7 +391,9 @@ class Wire(Generic[_C]):
                 now = monotonic()
                 chores = bool(self.chores)
                 self._do_chores()
-                if chores or self.put_off_at:
+                # What is put off from now on needn't ring: that would wake this thread for every few messages.
+                self.hurried = self.put_off_at > 0.0
+                if chores or self.hurried:
                     self.write(now)
                 if self._waiters.reader is None:
                     self._waiters.appoint()
@@ -404,6 +411,8 @@ class Wire(Generic[_C]):
             due = self.core.next_deadline
             pause = IDLE if due is None else max(0.0, due - now)
             pause = min(pause, IDLE, self.interval() or IDLE)
+            if self.hurried:
+                pause = min(pause, HURRY)
         if stuck:
             # If that fails the connection has ended, and every caller gets the reason.
             with suppress(EndpointClosed):
