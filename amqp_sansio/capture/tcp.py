@@ -115,6 +115,10 @@ class Reassembler:
             if connection is not None and connection.due_ns <= self._now:
                 self._expire(connection, items)
         flags = segment.flags
+        if self._previous and connection is not None and not flags & SYN:
+            this, _ = connection.sides(segment)
+            if self._repeats(this, this is connection.second, segment):
+                return items
         if connection is None or connection.ended or flags & (SYN | RST):
             connection = self._select(connection, segment, items)
             if connection is None:
@@ -149,8 +153,6 @@ class Reassembler:
             return items
         offset = _offset(this, other, segment)
         if size and _is_foreign(this, offset):
-            if self._is_of_previous(this is connection.second, segment):
-                return items
             connection = self._begin(connection, segment, items)
             this, other = connection.sides(segment)
             this.base, offset, need = segment.seq, 0, 0
@@ -252,12 +254,17 @@ class Reassembler:
                 return None  # a late retransmission
         return self._begin(connection, segment, items)
 
-    def _is_of_previous(self, side: int, segment: Segment) -> bool:
-        """Whether the connection before this one had octets where the segment's are: it was captured twice."""
-        if not self._previous:
-            return False
+    def _is_base_of_previous(self, base: int) -> bool:
+        return base in [start for start, _ in self._previous]
+
+    def _repeats(self, this: Direction, side: int, segment: Segment) -> bool:
+        """Whether the segment is one of the connection before, captured once more, at a point whose clock is behind."""
         base, top = self._previous[side]
-        return base >= 0 and ((segment.seq - base) & _MASK) + segment.wire_len <= top
+        # With the FIN, which has a number too.
+        if base < 0 or ((segment.seq - base) & _MASK) + segment.wire_len > top + 1:
+            return False
+        # The one before a keep-alive's is this connection's, and so is what may be on its way.
+        return this.base < 0 or not -1 <= this.place(segment.seq) <= max(this.top, this.pos) + _FAR
 
     def _begin(self, old: Connection | None, segment: Segment, items: list[Item]) -> Connection:
         """Begin a connection with this segment; it takes the place of `old`."""
@@ -291,14 +298,15 @@ class Reassembler:
         if connection.ended:
             # After a refusal the same number is another attempt; else the packet was captured twice.
             refused = connection.how == "rst" and not (this.top or other.top or other.syn)
-            if this.syn and this.base == base and not refused:
+            again = this.syn and this.base == base
+            if (again and not refused) or (not again and self._is_base_of_previous(base)):
                 return None
             return self._begin(connection, segment, items)
         if this.base == base:
             if not this.syn:  # captured after what came after it
                 this.exact = this.syn = True
             return connection
-        if base in [start for start, _ in self._previous]:
+        if self._is_base_of_previous(base):
             return None
         if not answer and not connection.started:
             return self._begin(connection, segment, items)

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from amqp_sansio.capture import (
+    ConnectionEnd,
     ConnectionStart,
+    Item,
     Segment,
     StreamData,
     read_segments,
@@ -23,7 +25,7 @@ from tests.support.captures import everywhere
 MS = 1_000_000
 SECOND = 1000 * MS
 SKEWS = (0, MS, 700 * MS, 3 * SECOND, 7 * 3600 * SECOND)
-SYN, RST, PSH, ACK = 2, 4, 8, 16
+FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 
 def moved(segment: Segment, ns: int, file: str) -> Segment:
@@ -87,24 +89,43 @@ def segment(at: int, sender: str, seq: int, ack: int, flags: int, data: bytes = 
     return Segment(at, file, at, src, sport, dst, dport, seq, ack, flags, len(data), data)
 
 
-def connection(at: int, seq: int) -> list[Segment]:
-    """A whole connection in which the client sends a kilobyte, and that ends with a reset."""
+def connection(at: int, client: int, server: int, ends: int) -> list[Segment]:
+    """A whole connection in which the client sends a kilobyte, from these numbers on, and both end with those flags."""
     return [
-        segment(at, "c", seq, 0, SYN),
-        segment(at + 1, "s", 70_000 + seq, seq + 1, SYN | ACK),
-        *[segment(at + 2 + n, "c", seq + 1 + n * 100, 70_001 + seq, ACK | PSH, b"%100d" % n) for n in range(10)],
-        segment(at + 20, "s", 70_001 + seq, seq + 1001, RST | ACK),
+        segment(at, "c", client, 0, SYN),
+        segment(at + 1, "s", server, client + 1, SYN | ACK),
+        *[segment(at + 2 + n, "c", client + 1 + n * 100, server + 1, ACK | PSH, b"%100d" % n) for n in range(10)],
+        segment(at + 20, "s", server + 1, client + 1001, ends | ACK, b"" if ends == RST else b"bye"),
+        *([] if ends == RST else [segment(at + 21, "c", client + 1001, server + 5, ends | ACK)]),
     ]
 
 
+@pytest.mark.parametrize("near", [20_000, 15_000_000, 900_000_000, 3_000_000_000])
+@pytest.mark.parametrize("ends", [RST, FIN])
 @pytest.mark.parametrize("skew", [5, 30, 50, 3 * SECOND])
-def test_what_a_slow_clock_repeats_of_the_connection_before(skew: int) -> None:
-    segments = [*connection(0, 5_000_000), *connection(2 * SECOND, 900_000_000)]
+def test_what_a_slow_clock_repeats_of_the_connection_before(skew: int, ends: int, near: int) -> None:
+    """The numbers of a 4-tuple that is used again begin not far behind those before (RFC 6528), or anywhere."""
+    one, other = 5_000_000, 70_000_000
+    segments = [
+        *connection(0, one, other, ends),
+        *connection(2 * SECOND, one + near, other + near, ends),
+        segment(40 * SECOND, "c", 1, 0, SYN),
+    ]
     both = sorted([*segments, *(moved(each, skew, "b") for each in segments)], key=sort_key)
-    items = list(reassemble(both))
-    assert len([each for each in items if isinstance(each, ConnectionStart)]) == 2
-    wanted = [each.data for each in reassemble(segments) if isinstance(each, StreamData)]
-    assert [each.data for each in items if isinstance(each, StreamData)] == wanted
+
+    def brief(items: Iterable[Item]) -> list[object]:
+        """What came out of both, without times."""
+        found: list[object] = []
+        for each in items:
+            if isinstance(each, StreamData):
+                found.append((each.sender, each.offset, each.data))
+            elif isinstance(each, ConnectionEnd):
+                found.append((each.how, each.by, each.complete))
+            else:
+                found.append(type(each))
+        return found
+
+    assert brief(reassemble(both)) == brief(reassemble(segments))
 
 
 def test_a_refused_attempt_with_the_same_number_is_another_one() -> None:
