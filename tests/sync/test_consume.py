@@ -5,9 +5,13 @@ from __future__ import annotations
 import copy
 import gc
 import itertools
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from collections import deque
+from pathlib import Path
 from time import sleep
 
 import pytest
@@ -24,6 +28,8 @@ from amqp_sansio.amqp_0_9_1 import (
 from amqp_sansio_sync import Channel, Connection, ConsumerEnded, connect, feed
 from amqp_sansio_sync.transport import Transport
 from tests.support.sync_server import WAIT, Item, Server, Session, is_method, running, wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def fill(server: Server, count: int, size: int = 1) -> None:
@@ -131,6 +137,31 @@ def test_a_settlement_is_told_though_the_application_stops(
     if another_waits:
         waiting.join(WAIT)
         assert not waiting.is_alive()
+
+
+FORGETFUL = """
+import sys
+from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio_sync import connect, keeper, wire
+
+wire.SOON = 60.0                            # nothing but the end tells it
+channel = connect(sys.argv[1]).open_channel()
+deliveries = channel.consume("jobs", prefetch=5)
+one = next(deliveries)
+channel.call(QueueDeclare("other"))         # its answer comes behind the deliveries
+keeper.Keeper.ring = lambda self: None
+one.accept()
+"""
+
+
+def test_a_program_that_closes_nothing_tells_what_was_put_off(server: Server) -> None:
+    fill(server, 5)
+    folders = [ROOT, ROOT / "adapters" / "sync"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder) for folder in folders])}
+    subprocess.run(
+        [sys.executable, "-c", FORGETFUL, server.url], env=environment, timeout=60, check=True
+    )
+    wait_until(lambda: settlements(server) == ["basic.ack"])
 
 
 def test_the_prefetch_bounds_what_is_under_way(server: Server, channel: Channel) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from weakref import finalize
 
 from amqp_sansio import AmqpError, CloseHint, CloseReport, Endpoint, EndpointClosed, Event, Signal
 
@@ -86,7 +87,7 @@ class Wire(Generic[_C]):
     """
 
     __slots__ = (
-        *("__weakref__", "_changed", "_dispatch", "_waiters", "busy", "chores", "core", "ended"),
+        *("__weakref__", "_changed", "_dispatch", "_last_words", "_waiters", "busy", "chores", "core", "ended"),
         *("failure", "full", "hurried", "interval", "keeper", "lock", "look_at", "put_off_at", "transport"),
         *("unseen", "unsent"),
     )
@@ -116,6 +117,7 @@ class Wire(Generic[_C]):
         self._changed = False
         self._dispatch = dispatch
         self._waiters = Waiters()
+        self._last_words = finalize(self, _say, core, transport, self.lock)
 
     # For callers.
 
@@ -363,6 +365,7 @@ class Wire(Generic[_C]):
         if self.ended:
             return
         self.ended = self._changed = True
+        self._last_words.detach()
         self.unsent = b""
         if self._waiters.reader is None:
             self.transport.close()
@@ -434,3 +437,16 @@ class Wire(Generic[_C]):
             if not read:
                 break
         self.write(now)
+
+
+def _say(core: Engine, transport: Transport, lock: threading.Lock) -> None:
+    """Tell what was put off when a connection goes that nobody closed: dropped, or there when the interpreter ends."""
+    # The keeper may be at work, but not for long.
+    if lock.acquire(timeout=1.0):
+        try:
+            # Behind octets that the socket didn't take whole nothing may be sent.
+            if core.send_backlog and not transport.write_wanted:
+                with suppress(OSError):
+                    transport.write(core.data_to_send(monotonic()))
+        finally:
+            lock.release()
