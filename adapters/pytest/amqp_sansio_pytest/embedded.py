@@ -342,6 +342,8 @@ class EmbeddedBroker:
             loop.run_until_complete(self._serve(loop, ready))
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
+            # The names to listen on were looked up in its thread, which close() wouldn't wait for.
+            loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 
     async def _serve(
