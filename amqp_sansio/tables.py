@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _SCHEMA: Final = 1
 _INT64_MAX: Final = (1 << 63) - 1
+_YEAR: Final = 366 * 86_400
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table, and one value for each of its columns."""
@@ -495,8 +496,19 @@ class _Connection:
         )
 
 
+def skew_of(seconds: float) -> int:
+    """The `skew_ns` of so many seconds between two clocks. Raises ValueError for less than none and more than a year.
+
+    >>> skew_of(0.25)
+    250000000
+    """
+    if not 0 <= seconds <= _YEAR:
+        raise ValueError(f"clock_skew is from 0 to {_YEAR} seconds, not {seconds}")
+    return round(seconds * 1e9)
+
+
 def _label(version: Version | None) -> str | None:
     return None if version is None else version.label
 
 
-__all__ = ["BODIES", "COLUMNS", "FlowReplay", "Row", "damage_row", "plain", "replay_segments"]
+__all__ = ["BODIES", "COLUMNS", "FlowReplay", "Row", "damage_row", "plain", "replay_segments", "skew_of"]

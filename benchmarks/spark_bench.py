@@ -119,13 +119,12 @@ def two_cores(folder: str) -> list[Case]:
         min(seconds_of_replay(folder, cores, bound) for _ in range(2))
         for cores, bound in ((1, True), (2, True), (1, False))
     ]
-    unit = "s"
     return [
         {
             "case": "spark two cores vs one",
             "ours": round(both, 1),
             "peer": round(alone, 1),
-            "unit": unit,
+            "unit": "s",
             "ratio": round(alone / both, 2),
             "goal": 1.7,
         },
@@ -133,7 +132,7 @@ def two_cores(folder: str) -> list[Case]:
             "case": "spark local[2] vs local[1], that may use both cores",
             "ours": round(both, 1),
             "peer": round(free, 1),
-            "unit": unit,
+            "unit": "s",
             "ratio": round(free / both, 2),
             "goal": None,
         },

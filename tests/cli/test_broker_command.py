@@ -223,13 +223,14 @@ def test_unless_that_is_wanted(start: Callable[..., Running]) -> None:
         (["--tls-key", "key.pem"], "need --tls-cert"),
         (["--tls-cert", "no-such.pem"], "no-such.pem: no such file"),
         (["--tls-cert", "pyproject.toml"], "isn't a certificate"),
-        (["--heartbeat", "-1"], "--heartbeat"),
+        (["--heartbeat", "-1"], "argument --heartbeat: is from 0 to 65535 seconds, not '-1'"),
+        (["--heartbeat", "often"], "argument --heartbeat: is a number of seconds, not 'often'"),
         (["--record", "no-such-folder/x.pcapng"], "no-such-folder/x.pcapng: no such file"),
         (["--ready-file", "no-such-folder/ready"], "no-such-folder"),
         (["something"], "something"),
     ],
     ids=["no-port", "high-port", "no-name", "no-password", "long-vhost", "key-alone", "no-certificate",
-         "not-a-certificate", "heartbeat", "no-folder", "no-ready-folder", "more"],
+         "not-a-certificate", "heartbeat", "no-heartbeat", "no-folder", "no-ready-folder", "more"],
 )  # fmt: skip
 def test_what_cant_be_used_is_one_line(cli: Run, arguments: list[str], words: str) -> None:
     root = Path(__file__).resolve().parents[2]

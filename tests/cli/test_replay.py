@@ -166,6 +166,20 @@ def test_wrong_usage_is_one_line(cli: Run, arguments: list[str]) -> None:
     one_line(cli(*arguments))
 
 
+@pytest.mark.parametrize(
+    ("skew", "words"),
+    [
+        ("-1", "clock_skew is from 0 to 31622400 seconds, not -1.0"),
+        ("nan", "clock_skew is from 0 to 31622400 seconds, not nan"),
+        ("1e99", "clock_skew is from 0 to 31622400 seconds, not 1e+99"),
+        ("much", "is a number of seconds, not 'much'"),
+    ],
+)
+def test_a_wrong_skew_says_what_is_right(cli: Run, skew: str, words: str) -> None:
+    line = one_line(cli("lint", "--clock-skew", skew, "x"))
+    assert line.startswith(f"amqp-sansio: argument --clock-skew: {words} (see amqp-sansio lint"), line
+
+
 def test_a_capture_without_amqp_has_no_rows(cli: Run, tmp_path: Path) -> None:
     path = tmp_path / "web.pcap"
     path.write_bytes(without_amqp())

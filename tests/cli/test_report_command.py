@@ -95,6 +95,11 @@ def test_wrong_usage_is_one_line(cli: Run, arguments: list[str]) -> None:
     one_line(cli("report", *arguments))
 
 
+def test_a_wrong_number_of_frames_says_what_is_right(cli: Run) -> None:
+    line = one_line(cli("report", "x", "--output", "y.html", "--frames", "many"))
+    assert "argument --frames: is a number from 1 to 100000, not 'many'" in line
+
+
 def test_a_capture_without_amqp_has_a_page_that_says_so(cli: Run, tmp_path: Path) -> None:
     path, page = tmp_path / "web.pcap", tmp_path / "report.html"
     path.write_bytes(without_amqp())

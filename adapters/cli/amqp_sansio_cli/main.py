@@ -207,26 +207,36 @@ class _Parser(argparse.ArgumentParser):
 
 def _frames(text: str) -> int:
     """Units of a sequence diagram."""
-    value = int(text)
-    if not 1 <= value <= 100_000:
-        raise ValueError
-    return value
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+        raise argparse.ArgumentTypeError(f"is a number from 1 to 100000, not {text!r}")
+    return int(text)
 
 
 def _skew(text: str) -> float:
     """Seconds between clocks."""
-    value = float(text)
-    if not 0 <= value <= 31_622_400:
-        raise ValueError
-    return value
+    from amqp_sansio.tables import skew_of
+
+    seconds = _number(text)
+    try:
+        skew_of(seconds)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return seconds
 
 
 def _seconds(text: str) -> float:
     """Seconds between heartbeats."""
-    value = float(text)
-    if not 0 <= value <= 65_535:
-        raise ValueError
-    return value
+    seconds = _number(text)
+    if not 0 <= seconds <= 65_535:
+        raise argparse.ArgumentTypeError(f"is from 0 to 65535 seconds, not {text!r}")
+    return seconds
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"is a number of seconds, not {text!r}") from None
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:

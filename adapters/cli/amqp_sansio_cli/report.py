@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from amqp_sansio.tables import skew_of
 from amqp_sansio_report import Bounds, Report
 from amqp_sansio_report.report import report_segments
 
@@ -45,7 +46,7 @@ def report_command(
                 read_inputs(files, Progress()),
                 bounds,
                 wanted=connections,
-                skew_ns=round(clock_skew * 1e9),
+                skew_ns=skew_of(clock_skew),
             )
     except ValueError as error:
         raise CommandError(str(error)) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from amqp_sansio.tables import COLUMNS, replay_segments
+from amqp_sansio.tables import COLUMNS, replay_segments, skew_of
 
 from .inputs import find_inputs, read_inputs
 from .progress import Progress
@@ -33,7 +33,7 @@ class LocalRows:
         self._tables = {*tables, "connections"}
         self._files = find_inputs(given)
         self._body = body
-        self._skew_ns = round(clock_skew * 1e9)
+        self._skew_ns = skew_of(clock_skew)
 
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from amqp_sansio.capture import NotACapture, Segment, read_segments
+from amqp_sansio.tables import skew_of
 
 from .files import CaptureFile, find_captures, read_octets
-from .tables import BodyMode, Replay, default_partitions, replay, skew_of, tables_schema
+from .tables import BodyMode, Replay, default_partitions, replay, tables_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

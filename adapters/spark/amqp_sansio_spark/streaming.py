@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args
 
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.tables import COLUMNS, skew_of
 
-from .tables import BodyMode, columns_of, required, skew_of, tables_schema
+from .tables import BodyMode, columns_of, required, tables_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable

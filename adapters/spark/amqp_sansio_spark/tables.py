@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from amqp_sansio.tables import COLUMNS
+from amqp_sansio.tables import COLUMNS, skew_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -22,7 +22,6 @@ _INPUT = (
 )
 _ORDER = ("flow", "ts_ns", "file", "packet")
 _PARTITIONS_PER_CORE = 4
-_YEAR = 366 * 86400
 
 
 def replay(
@@ -145,13 +144,6 @@ def required(segments: DataFrame) -> None:
     missing = [name for name in _INPUT if name not in segments.columns]
     if missing:
         raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
-
-
-def skew_of(seconds: float) -> int:
-    """The nanoseconds of an argument `clock_skew`. Raises ValueError for less than none and more than a year."""
-    if not 0 <= seconds <= _YEAR:
-        raise ValueError(f"clock_skew is from 0 to {_YEAR} seconds, not {seconds}")
-    return round(seconds * 1e9)
 
 
 def columns_of(table: str, prefix: str) -> list[Column]:
