@@ -7,14 +7,18 @@ than the whole core may cost.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
 
     from typing_extensions import dataclass_transform
 
 _T = TypeVar("_T")
+_COMPILED: Final[dict[tuple[int, tuple[str, ...]], CodeType]] = {}
+"""The code of `__init__` by number of fields and what is made later, before it has their names."""
 
 
 def _equal(self: Any, other: Any) -> Any:
@@ -38,6 +42,34 @@ def _repr(self: Any) -> str:
 
 def _reduce(self: Any) -> tuple[Any, ...]:
     return self.__class__, tuple([getattr(self, name) for name in self.__match_args__])
+
+
+def _initializer(
+    owner: str, names: list[str], defaults: dict[str, Any], later: dict[str, Callable[[Any], object]]
+) -> FunctionType:
+    """What sets the fields `names`. Compiling one for each record would be a tenth of what importing the core takes: it
+    is compiled for the number of fields, and given their names.
+    """
+    needed = len(names) - len(defaults)
+    for name in names[:needed]:
+        if name in defaults:
+            raise TypeError(f"{owner}: a field without a default follows {name}, which has one")
+    shape = (len(names), tuple(later))
+    code = _COMPILED.get(shape)
+    if code is None:
+        fields = [f"f{index}" for index in range(len(names))]
+        lines = [f" self.{field} = {field}" for field in fields] or [" pass"]
+        lines += [f" self.{name} = _later_{name}(self)" for name in later]
+        found: dict[str, Any] = {}
+        exec(f"def __init__({', '.join(['self', *fields])}):\n" + "\n".join(lines), found)
+        code = _COMPILED[shape] = found["__init__"].__code__
+    named = code.replace(
+        co_varnames=("self", *names),
+        co_names=(*names, *code.co_names[len(names) :]),
+        co_qualname=f"{owner}.__init__",
+    )
+    space: dict[str, Any] = {f"_later_{name}": make for name, make in later.items()}
+    return FunctionType(named, space, "__init__", tuple([defaults[name] for name in names[needed:]]))
 
 
 def _build(cls: type[Any]) -> type[Any]:
@@ -68,16 +100,11 @@ def _build(cls: type[Any]) -> type[Any]:
     body["__record_defaults__"] = defaults
     body["__record_hidden__"] = frozenset(hidden)
     if "__init__" not in body:
-        arguments = [f"{name}=_d[{name!r}]" if name in defaults else name for name in names]
         # Attributes that aren't fields, made of those that are.
         later: dict[str, Callable[[Any], object]] = {}
         for base in cls.__mro__[1:]:
             later.update(base.__dict__.get("__record_later__", {}))
-        lines = [f" self.{name} = {name}" for name in names] or [" pass"]
-        lines += [f" self.{name} = _later_{name}(self)" for name in later]
-        namespace: dict[str, Any] = {"_d": defaults, **{f"_later_{name}": make for name, make in later.items()}}
-        exec(f"def __init__(self, {', '.join(arguments)}):\n" + "\n".join(lines), namespace)
-        body["__init__"] = namespace["__init__"]
+        body["__init__"] = _initializer(cls.__qualname__, names, defaults, later)
     for name, function in (
         ("__eq__", _equal),
         ("__hash__", _hash),
