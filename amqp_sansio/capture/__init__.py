@@ -37,6 +37,7 @@ Traceback (most recent call last):
 amqp_sansio.capture.records.NotACapture: a.zip: begins with 504b, not as pcap or pcapng does
 """
 
+from .clocks import ClockDifference, Clocks, clock_differences
 from .reader import CaptureReader, read_segments
 from .records import (
     CaptureDamage,
@@ -58,6 +59,8 @@ from .writer import PcapngWriter
 __all__ = [
     "CaptureDamage",
     "CaptureReader",
+    "ClockDifference",
+    "Clocks",
     "ConnectionEnd",
     "ConnectionStart",
     "Item",
@@ -68,6 +71,7 @@ __all__ = [
     "StreamDamage",
     "StreamData",
     "StreamGap",
+    "clock_differences",
     "endpoint",
     "flow_key",
     "read_segments",

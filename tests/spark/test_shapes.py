@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from amqp_sansio.capture import PcapngWriter
+from amqp_sansio.capture import PcapngWriter, Segment, clock_differences, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments
 from benchmarks.generate import generate
 from tests.support.tables import Rows, digest, local_rows, normal, segments_of, spark_rows
@@ -51,6 +51,10 @@ def other_point(capture: bytes, seconds: float, wanted: Callable[[bytes], bool] 
 
 def from_broker(packet: bytes) -> bool:
     return packet[SOURCE_PORT : SOURCE_PORT + 2] == BROKER
+
+
+def in_order(paths: list[Path]) -> list[Segment]:
+    return sorted([each for each in segments_of(paths) if isinstance(each, Segment)], key=sort_key)
 
 
 def timeless(rows: Rows) -> dict[str, list[str]]:
@@ -105,6 +109,12 @@ def test_a_file_for_each_direction_and_clocks_that_differ(
     expected = skewed(paths)
     assert timeless(expected) == timeless(local_rows(segments_of([traffic])))
     segments = spark.read.format("amqp-capture").load(str(tmp_path))
+    from amqp_sansio_spark import report
+
+    made = report(replay(segments, 3, clock_skew=SKEW), join=False)
+    assert made.gather.clocks.differences() == clock_differences(in_order(paths))
+    [difference] = made.gather.clocks.differences()
+    assert SKEW * SECOND <= difference.skew_ns < (SKEW + 1) * SECOND
     tables = replay(segments, 3, clock_skew=SKEW).cache()
     assert digest(spark_rows(tables)) == digest(expected)
     tables.unpersist()

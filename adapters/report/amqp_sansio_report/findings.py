@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from amqp_sansio.capture.tcp import DEFAULT_GRACE_NS
 
 from .causes import CLOSES, usual
 from .charts import LATENCY_TITLES
@@ -16,6 +19,8 @@ _SECOND: Final = 1_000_000_000
 _MANY: Final = 0.05
 _FULL: Final = 0.5
 _STRAGGLER: Final = 20
+_APART: Final = 1_000_000
+_CLOCKS: Final = 3
 
 
 class Finding(NamedTuple):
@@ -33,7 +38,7 @@ class Finding(NamedTuple):
 def findings(gather: Gather) -> list[Finding]:
     """What stands out, the worst first."""
     found = [*_ends(gather), *_faults(gather), *_rules(gather), *_holding(gather), *_quiet(gather), *_slow(gather),
-             *_damage(gather)]  # fmt: skip
+             *_clocks(gather), *_damage(gather)]  # fmt: skip
     order = {"error": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda one: order[one.level])
 
@@ -191,6 +196,24 @@ def _slow(gather: Gather) -> Iterator[Finding]:
             "note", f"{LATENCY_TITLES[name]} took up to {duration(most)}; half of them took {duration(middle)} at most",
             "latency", worst.text, worst.connection, worst.seq,
         )  # fmt: skip
+
+
+def _clocks(gather: Gather) -> Iterator[Finding]:
+    apart = [one for one in gather.clocks.differences() if one.skew_ns >= _APART]
+    for one in sorted(apart, key=lambda one: -one.skew_ns)[:_CLOCKS]:
+        bounds = sorted([abs(each) for each in (one.at_least_ns, one.at_most_ns) if each is not None])
+        by = " to ".join(dict.fromkeys([duration(each) for each in bounds])) + " or more" * (len(bounds) < 2)
+        fast = one.other if one.at_least_ns is not None and one.at_least_ns > 0 else one.file
+        lost = gather.gaps and one.skew_ns > DEFAULT_GRACE_NS
+        advice = "times from one to the other are off by that"
+        if lost:
+            advice = f"octets may be missing for that: use --clock-skew {ceil(one.skew_ns / 1e8) / 10:g}"
+        yield Finding(
+            "warning" if lost else "note",
+            f"the clocks of {one.file} and {one.other} differ by {by}",
+            "overview",
+            f"{fast} is ahead; {advice}",
+        )
 
 
 def _damage(gather: Gather) -> Iterator[Finding]:

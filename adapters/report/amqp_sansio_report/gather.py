@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from amqp_sansio.capture import Clocks
 from amqp_sansio.histories import HISTORY_COLUMNS
 from amqp_sansio.tables import COLUMNS
 
@@ -155,6 +156,8 @@ class Gather:
         self.wanted = tuple(wanted)
         self.files: dict[str, FileCount] = {}
         self.files_cut = False
+        self.clocks = Clocks()
+        """By how much the clocks of files differ that have connections in common."""
         self.packets = self.payload = 0
         self.first_ns: int | None = None
         self.last_ns: int | None = None
@@ -203,7 +206,8 @@ class Gather:
         self._accounts: dict[str, Account] = {}
 
     def segment(self, segment: Segment) -> None:
-        """Count a packet."""
+        """Count a packet; those of one flow come behind each other."""
+        self.clocks.segment(segment)
         self._count(segment.file, segment.ts_ns, 1, segment.wire_len)
 
     def add(self, table: str, row: Sequence[Any], flow: str = "") -> None:
@@ -250,6 +254,7 @@ class Gather:
             mine.octets += count.octets
         self.files_cut = self.files_cut or other.files_cut
         self.unjoined = self.unjoined or other.unjoined
+        self.clocks.merge(other.clocks)
         self._cut_files()
         for ts_ns in (other.first_ns, other.last_ns):
             if ts_ns is not None:

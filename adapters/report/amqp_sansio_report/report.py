@@ -100,6 +100,7 @@ def gather_flows(
             if rows:
                 _add(rows, flow, gather, joins)
         _add(replay.finish(), flow, gather, joins)
+    gather.clocks.finish()
 
 
 class Joins:

@@ -114,6 +114,7 @@ class _GatherTask:
                         _add(flow_replay.push(row), flow, gather)
         if flow_replay is not None:
             _add(flow_replay.finish(), current, gather)
+        gather.clocks.finish()
         yield _pickled(gather)
 
 

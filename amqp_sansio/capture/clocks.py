@@ -1,0 +1,167 @@
+"""Clocks: by how much those of several captures differ, told by what can't have been otherwise.
+
+No octet is acknowledged before it was sent (RFC 9293 section 3.4). Where one capture has the octet and another one its
+acknowledgement, the second clock is ahead of the first by the time between them at most; the least of all such times
+counts. Octets that are sent again, and acknowledgements that are, prove nothing and aren't used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from .._record import record
+from .records import ACK, FIN, SYN, CaptureDamage, Segment
+
+HELD: Final = 4096
+"""Numbers that are held of one flow at most: its first ones."""
+PAIRS: Final = 10_000
+"""Pairs of captures at most, those whose names come first."""
+
+_MASK: Final = 0xFFFF_FFFF
+_HALF: Final = 0x8000_0000
+_BEGUN: Final = -1
+"""In place of the last acknowledgement of a side that has sent its SYN only."""
+
+
+@record
+class ClockDifference:
+    """The clock of the capture `other` is ahead of that of `file`, by `at_least_ns` to `at_most_ns` nanoseconds.
+
+    None stands for a bound that nothing says; less than nothing is behind. Where the least is above the most, one of
+    the clocks was moved in between. `proofs` counts the acknowledgements that say so.
+    """
+
+    file: str
+    other: str
+    at_least_ns: int | None
+    at_most_ns: int | None
+    proofs: int
+
+    @property
+    def skew_ns(self) -> int:
+        """What the `clock_skew` of a replay has to be at least, in nanoseconds: 0 where the clocks may agree.
+
+        >>> ClockDifference("a", "b", 2_900, 3_100, 7).skew_ns, ClockDifference("a", "b", -80, 20, 7).skew_ns
+        (3100, 0)
+        """
+        known = [each for each in (self.at_least_ns, self.at_most_ns) if each is not None]
+        ahead = self.at_least_ns is not None and self.at_least_ns > 0
+        behind = self.at_most_ns is not None and self.at_most_ns < 0
+        return max([abs(each) for each in known]) if ahead or behind else 0
+
+
+class Clocks:
+    """What segments say of the clocks of their captures, in bounded memory.
+
+    Push those of one flow behind each other; flows, and the captures within a flow, may come in any order. What is
+    spread over several of them says the same once it's merged. Picklable at any point.
+
+    >>> clocks = Clocks()
+    >>> for ts_ns, file, src, dst, seq, ack, flags in (
+    ...     (5_000, "client.pcap", "10.0.0.1", "10.0.0.2", 99, 0, SYN),
+    ...     (1_200, "server.pcap", "10.0.0.2", "10.0.0.1", 7, 100, SYN | ACK),
+    ...     (5_400, "client.pcap", "10.0.0.1", "10.0.0.2", 100, 8, ACK),
+    ... ):
+    ...     clocks.segment(Segment(ts_ns, file, 0, src, 5, dst, 5, seq, ack, flags, 0, b""))
+    >>> clocks.differences()
+    [ClockDifference(file='client.pcap', other='server.pcap', at_least_ns=-4200, at_most_ns=-3800, proofs=2)]
+    """
+
+    __slots__ = ("_acked", "_acks", "_flow", "_least", "_left", "_sent", "_tops")
+
+    def __init__(self) -> None:
+        self._least: dict[tuple[str, str], tuple[int, int]] = {}
+        self.finish()
+
+    def finish(self) -> None:
+        """Forget the flow whose segments came last."""
+        self._flow: tuple[object, ...] | None = None
+        self._left = HELD
+        # By sender and number: when each capture had the octets that end there, and their acknowledgement.
+        self._sent: dict[tuple[object, int], list[tuple[str, int]]] = {}
+        self._acked: dict[tuple[object, int], list[tuple[str, int]]] = {}
+        # By capture and sender: the end of what was sent, the last acknowledgement.
+        self._tops: dict[tuple[str, object], int] = {}
+        self._acks: dict[tuple[str, object], int] = {}
+
+    def segment(self, segment: Segment) -> None:
+        """Take a segment."""
+        source, target = (segment.src, segment.sport), (segment.dst, segment.dport)
+        flow = (segment.point, source, target) if source <= target else (segment.point, target, source)
+        if flow != self._flow:
+            self.finish()
+            self._flow = flow
+        file, flags, ts_ns = segment.file, segment.flags, segment.ts_ns
+        begins = flags & SYN
+        size = segment.wire_len + (1 if flags & (SYN | FIN) else 0)
+        key = (file, source)
+        if size:
+            top = self._tops.get(key)
+            end = (segment.seq + size) & _MASK
+            if begins or top == segment.seq:
+                self._note(self._sent, (source, end), file, ts_ns)
+                for other, at_ns in self._acked.get((source, end), ()):
+                    self._prove(file, other, at_ns - ts_ns)
+            if begins or top is None or 0 < (end - top) & _MASK < _HALF:
+                self._tops[key] = end
+        if not flags & ACK:
+            if begins:
+                self._acks[key] = _BEGUN
+            return
+        ack, last = segment.ack, self._acks.get(key)
+        if begins or last == _BEGUN or (last is not None and 0 < (ack - last) & _MASK < _HALF):
+            self._note(self._acked, (target, ack), file, ts_ns)
+            for other, at_ns in self._sent.get((target, ack), ()):
+                self._prove(other, file, ts_ns - at_ns)
+        elif last is not None:
+            return
+        self._acks[key] = ack
+
+    def merge(self, other: Clocks) -> None:
+        """Add all that `other` has proven; no flow is in both."""
+        for pair, (least, proofs) in other._least.items():
+            self._prove(*pair, least, proofs)
+
+    def differences(self) -> list[ClockDifference]:
+        """What is known of each two captures that have flows in common, by their names."""
+        found: list[ClockDifference] = []
+        for file, other in sorted({(min(pair), max(pair)) for pair in self._least}):
+            most, one = self._least.get((file, other), (None, 0))
+            least, two = self._least.get((other, file), (None, 0))
+            found.append(ClockDifference(file, other, None if least is None else -least, most, one + two))
+        return found
+
+    def _note(
+        self, into: dict[tuple[object, int], list[tuple[str, int]]], key: tuple[object, int], file: str, ts_ns: int
+    ) -> None:
+        if self._left:
+            self._left -= 1
+            into.setdefault(key, []).append((file, ts_ns))
+
+    def _prove(self, file: str, other: str, ahead_ns: int, proofs: int = 1) -> None:
+        """The clock of `other` is ahead of that of `file` by so much at most."""
+        if file == other:
+            return
+        least, before = self._least.get((file, other), (ahead_ns, 0))
+        self._least[file, other] = min(least, ahead_ns), before + proofs
+        if len(self._least) > PAIRS:
+            del self._least[max(self._least)]
+
+
+def clock_differences(segments: Iterable[Segment | CaptureDamage]) -> list[ClockDifference]:
+    """By how much the clocks of captures differ that have connections in common; segments of a flow come together.
+
+    In the order of `sort_key` they do. What is no segment is skipped.
+
+    >>> clock_differences([])
+    []
+    """
+    clocks = Clocks()
+    for each in segments:
+        if isinstance(each, Segment):
+            clocks.segment(each)
+    return clocks.differences()
+
+
+__all__ = ["ClockDifference", "Clocks", "clock_differences"]
