@@ -43,8 +43,9 @@ def spark(
     for key, value in {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        # The tests are over before better code is compiled.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # The tests are over before better code is compiled. Of that first kind there are 48 MB at most unless more are
+        # asked for, and a JVM that has used them up dies: so many queries run in this one.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",

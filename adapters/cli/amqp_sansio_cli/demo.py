@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from amqp_sansio_spark import Replay
 
 _EVENTS = 12
-# So little data is over before better code is compiled.
-_SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+# So little data is over before better code is compiled; the room for it would be small without the second option.
+_SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"}
 _OF_EACH_KIND = 2
 
 
