@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from amqp_sansio.capture import Segment, read_segments
 from amqp_sansio.tables import COLUMNS
 from tests.support.captures import named
+from tests.support.later import restamped
 from tests.support.packets import ACK, ethernet, ipv4, pcap, tcp
 from tests.support.tables import local_rows, segments_of
 
@@ -256,3 +258,18 @@ def test_version_and_help(cli: Run) -> None:
     assert cli("--version").stdout.startswith("amqp-sansio 0.")
     assert "replay" in cli("--help").stdout
     assert "--fail-on" in cli("lint", "--help").stdout
+
+
+def test_lint_says_when_clocks_are_to_blame(cli: Run, tmp_path: Path) -> None:
+    capture = named("o091_pika_nack_reject_requeue.pcap").read_bytes()
+    segments = [row for row in read_segments(capture) if isinstance(row, Segment)]
+    asked = {row.packet for row in segments if row.src == segments[0].src and row.sport == segments[0].sport}
+    (tmp_path / "a.pcap").write_bytes(restamped(capture, 0, lambda at, _: at in asked))
+    (tmp_path / "b.pcap").write_bytes(restamped(capture, 5, lambda at, _: at not in asked))
+    done = cli("lint", tmp_path)
+    assert done.stderr.splitlines()[-1] == (
+        "amqp-sansio: the clocks of a.pcap and b.pcap differ by 5 s: use --clock-skew 5.1"
+    )
+    assert "capture/late-segment" in done.stdout
+    done = cli("lint", "--clock-skew", "5.1", tmp_path)
+    assert (done.stdout, done.stderr) == ("", "amqp-sansio: 0 errors, 0 warnings in 1 connection\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import pytest
 from amqp_sansio.capture import PcapngWriter, Segment, clock_differences, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments
 from benchmarks.generate import generate
+from tests.support.later import restamped
 from tests.support.tables import Rows, digest, local_rows, normal, segments_of, spark_rows
 
 if TYPE_CHECKING:
@@ -36,20 +36,7 @@ def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def other_point(capture: bytes, seconds: float, wanted: Callable[[bytes], bool] = lambda packet: True) -> bytes:
-    """The capture as another clock stamps it, of those packets."""
-    out, pos = [capture[:24]], 24
-    while pos < len(capture):
-        at, nanos, size, _ = struct.unpack_from("<IIII", capture, pos)
-        packet = capture[pos + 16 : pos + 16 + size]
-        pos += 16 + size
-        if wanted(packet):
-            at, nanos = divmod(at * SECOND + nanos + round(seconds * SECOND), SECOND)
-            out.append(struct.pack("<IIII", at, nanos, size, size) + packet)
-    return b"".join(out)
-
-
-def from_broker(packet: bytes) -> bool:
+def from_broker(_: int, packet: bytes) -> bool:
     return packet[SOURCE_PORT : SOURCE_PORT + 2] == BROKER
 
 
@@ -84,7 +71,7 @@ def test_two_points_whose_clocks_differ(spark: SparkSession, traffic: Path, tmp_
     capture = traffic.read_bytes()
     paths = [tmp_path / "at-client.pcap", tmp_path / "at-broker.pcap"]
     paths[0].write_bytes(capture)
-    paths[1].write_bytes(other_point(capture, SKEW))
+    paths[1].write_bytes(restamped(capture, SKEW))
     expected = local_rows(segments_of(paths))
     assert timeless(expected) == timeless(local_rows(segments_of([traffic])))
     segments = spark.read.format("amqp-capture").load(str(tmp_path))
@@ -104,8 +91,8 @@ def test_a_file_for_each_direction_and_clocks_that_differ(
     register(spark)
     capture = traffic.read_bytes()
     paths = [tmp_path / "up.pcap", tmp_path / "down.pcap"]
-    paths[0].write_bytes(other_point(capture, SKEW, lambda packet: not from_broker(packet)))
-    paths[1].write_bytes(other_point(capture, 0, from_broker))
+    paths[0].write_bytes(restamped(capture, SKEW, lambda at, packet: not from_broker(at, packet)))
+    paths[1].write_bytes(restamped(capture, 0, from_broker))
     expected = skewed(paths)
     assert timeless(expected) == timeless(local_rows(segments_of([traffic])))
     segments = spark.read.format("amqp-capture").load(str(tmp_path))

@@ -19,6 +19,7 @@ def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0)
     connections: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()
+    rules: Counter[object] = Counter()
     rows = LocalRows(given, ("violations",), clock_skew=clock_skew)
     for table, values in rows:
         row = dict(zip((name for name, _ in COLUMNS[table]), values, strict=True))
@@ -27,6 +28,7 @@ def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0)
         elif table == "violations":
             violations.setdefault(row["connection"], []).append(row)
             severities[str(row["severity"])] += 1
+            rules[row["rule"]] += 1
     write_lines(_lines(connections, violations))
     if not rows.found:
         print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
@@ -34,6 +36,9 @@ def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0)
         found = ", ".join(_count(severities[kind], kind) for kind in ("error", "warning"))
         total = _count(len(connections), "connection")
         print(f"amqp-sansio: {found} in {total}", file=sys.stderr)
+        if rules["capture/late-segment"]:
+            for sentence in rows.advice():
+                print(f"amqp-sansio: {sentence}", file=sys.stderr)
     return int(severities["error"] > 0 or (fail_on == "warning" and severities.total() > 0))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from amqp_sansio.capture import CaptureDamage, Segment, clock_differences, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments, skew_of
 
 from .inputs import find_inputs, read_inputs
 from .progress import Progress
 
 _CONNECTION = 0
+_ADVICE = 3
 _PROTOCOL = [name for name, _ in COLUMNS["connections"]].index("protocol")
 
 
@@ -30,6 +32,7 @@ class LocalRows:
         clock_skew: float = 0.0,
     ) -> None:
         self.found = False
+        self._segments: list[Segment | CaptureDamage] = []
         self._tables = {*tables, "connections"}
         self._files = find_inputs(given)
         self._body = body
@@ -37,7 +40,7 @@ class LocalRows:
 
     def __iter__(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         held: list[tuple[str, tuple[object, ...]]] = []
-        segments = list(read_inputs(self._files, Progress()))
+        self._segments = segments = list(read_inputs(self._files, Progress()))
         replayed = replay_segments(
             segments, tables=self._tables, body=self._body, skew_ns=self._skew_ns
         )
@@ -55,3 +58,11 @@ class LocalRows:
                     if table == "connections":
                         continue
             yield table, row
+
+    def advice(self) -> list[str]:
+        """Sentences for rows that say of segments that they came too late: whose clocks differ."""
+        from amqp_sansio_report.findings import apart, remedy
+
+        segments = sorted([each for each in self._segments if isinstance(each, Segment)], key=sort_key)
+        differences = [each for each in clock_differences(segments) if each.skew_ns > self._skew_ns]
+        return [f"{apart(each)}: {remedy(each)}" for each in differences[:_ADVICE]]

@@ -13,6 +13,8 @@ from .charts import LATENCY_TITLES
 from .scales import clock, count, duration, share
 
 if TYPE_CHECKING:
+    from amqp_sansio.capture import ClockDifference
+
     from .gather import Gather
 
 _SECOND: Final = 1_000_000_000
@@ -50,6 +52,18 @@ def plural(amount: int, one: str, many: str = "") -> str:
     ('1 connection', '2 replies')
     """
     return f"{count(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def apart(clocks: ClockDifference) -> str:
+    """By how much two clocks differ, as a sentence."""
+    bounds = sorted([abs(each) for each in (clocks.at_least_ns, clocks.at_most_ns) if each is not None])
+    by = " to ".join(dict.fromkeys([duration(each) for each in bounds])) + " or more" * (len(bounds) < 2)
+    return f"the clocks of {clocks.file} and {clocks.other} differ by {by}"
+
+
+def remedy(clocks: ClockDifference) -> str:
+    """What has nothing given up for that."""
+    return f"use --clock-skew {ceil(clocks.skew_ns / 1e8) / 10:g}"
 
 
 def _ends(gather: Gather) -> Iterator[Finding]:
@@ -199,18 +213,16 @@ def _slow(gather: Gather) -> Iterator[Finding]:
 
 
 def _clocks(gather: Gather) -> Iterator[Finding]:
-    apart = [one for one in gather.clocks.differences() if one.skew_ns >= _APART]
-    for one in sorted(apart, key=lambda one: -one.skew_ns)[:_CLOCKS]:
-        bounds = sorted([abs(each) for each in (one.at_least_ns, one.at_most_ns) if each is not None])
-        by = " to ".join(dict.fromkeys([duration(each) for each in bounds])) + " or more" * (len(bounds) < 2)
+    found = [one for one in gather.clocks.differences() if one.skew_ns >= _APART]
+    for one in sorted(found, key=lambda one: -one.skew_ns)[:_CLOCKS]:
         fast = one.other if one.at_least_ns is not None and one.at_least_ns > 0 else one.file
         lost = gather.gaps and one.skew_ns > DEFAULT_GRACE_NS
         advice = "times from one to the other are off by that"
         if lost:
-            advice = f"octets may be missing for that: use --clock-skew {ceil(one.skew_ns / 1e8) / 10:g}"
+            advice = f"octets may be missing for that: {remedy(one)}"
         yield Finding(
             "warning" if lost else "note",
-            f"the clocks of {one.file} and {one.other} differ by {by}",
+            apart(one),
             "overview",
             f"{fast} is ahead; {advice}",
         )
@@ -238,4 +250,4 @@ def _damage(gather: Gather) -> Iterator[Finding]:
         )
 
 
-__all__ = ["Finding", "findings", "plural"]
+__all__ = ["Finding", "apart", "findings", "plural", "remedy"]
