@@ -29,7 +29,7 @@ from .field_types import (
     read_uuid,
     read_xid,
 )
-from .records import COMMANDS, CONTROLS, STRUCTS, Command, Control, Struct
+from .records import COMMANDS, CONTROLS, STRUCTS, UNPACKERS, Command, Control, Struct
 from .values import Datetime, Map
 
 if TYPE_CHECKING:
@@ -6871,6 +6871,10 @@ COMMANDS.update({
     0x0A06: StreamPublish,
     0x0A07: StreamReturn,
     0x0A08: StreamDeliver,
+})
+UNPACKERS.update({
+    code: (kind._unpack, kind)  # pyright: ignore[reportPrivateUsage]
+    for code, kind in STRUCTS.items()
 })
 
 __all__ = [

@@ -16,7 +16,7 @@ from ._types import encode_struct32, fault
 from .values import Struct32
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Self
 
 _R_co = TypeVar("_R_co", covariant=True)
@@ -253,13 +253,14 @@ def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, 
                 rule="0-10/wire/header-any-order",
             )
         codes.append(code)
-        kind = STRUCTS.get(code)
+        known = UNPACKERS.get(code)
         pos += 6
-        if kind is None:
+        if known is None:
             found.append(Struct32(code, data[pos:stop]))
         else:
+            unpack, kind = known
             try:
-                struct, at = kind._unpack(data, pos, stop)
+                struct, at = unpack(data, pos, stop)
             except (StructError, IndexError, CodecError):
                 struct, at = kind.decode(data, pos, stop), stop  # says what's wrong
             if at != stop:
@@ -293,6 +294,9 @@ STRUCTS: Final[dict[int, type[Struct]]] = {}
 CONTROLS: Final[dict[int, type[Control]]] = {}
 COMMANDS: Final[dict[int, type[Command[Any]]]] = {}
 """The records by their codes; the generated module, which needs the bases here, adds all of them when it's imported."""
+
+UNPACKERS: Final[dict[int, tuple[Callable[[bytes, int, int], tuple[Struct, int]], type[Struct]]]] = {}
+"""The straight-line code that reads a struct, by code: bound once, not for every message."""
 
 
 def _rebuild(kind: type[Struct], values: tuple[Any, ...], wire: bytes | None) -> Struct:

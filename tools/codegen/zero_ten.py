@@ -266,7 +266,7 @@ def _module(records: list[Record], digest: str) -> str:
             for name in _HELPERS
         ],
         ")",
-        "from .records import COMMANDS, CONTROLS, STRUCTS, Command, Control, Struct",
+        "from .records import COMMANDS, CONTROLS, STRUCTS, UNPACKERS, Command, Control, Struct",
         "from .values import Datetime, Map",
         "",
         "if TYPE_CHECKING:",
@@ -294,6 +294,12 @@ def _module(records: list[Record], digest: str) -> str:
             if record.base == base and record.code
         ]
         lines.append("})")
+    lines += [
+        "UNPACKERS.update({",
+        "    code: (kind._unpack, kind)  # pyright: ignore[reportPrivateUsage]",
+        "    for code, kind in STRUCTS.items()",
+        "})",
+    ]
     names = [
         "COMMANDS",
         "CONTROLS",
