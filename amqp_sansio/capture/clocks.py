@@ -99,7 +99,7 @@ class Clocks:
         if size:
             top = self._tops.get(key)
             end = (segment.seq + size) & _MASK
-            if begins or top == segment.seq:
+            if top == segment.seq or (begins and top != end):
                 self._note(self._sent, (source, end), file, ts_ns)
                 for other, at_ns in self._acked.get((source, end), ()):
                     self._prove(file, other, at_ns - ts_ns)

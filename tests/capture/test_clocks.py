@@ -92,6 +92,17 @@ def test_what_is_sent_again_proves_nothing() -> None:
     assert clock_differences([*early, *late, *again]) == [ClockDifference("a", "b", None, SECOND, 1)]
 
 
+def test_a_beginning_that_is_sent_again_proves_nothing() -> None:
+    """The answer to the first SYN crossed the second one."""
+    begin = [
+        segment(0, "c", 500, 0, SYN, file="a"),
+        segment(SECOND, "c", 500, 0, SYN, file="a"),
+        segment(SECOND - MS, "s", 900, 501, SYN | ACK, file="b"),
+        segment(SECOND + MS, "c", 501, 901, ACK, file="a"),
+    ]
+    assert clock_differences(begin) == [ClockDifference("a", "b", -2 * MS, SECOND - MS, 2)]
+
+
 def test_numbers_that_begin_anew() -> None:
     near_the_end = 0xFFFF_FFF0
     [found] = clock_differences(apart(connection(0, near_the_end, near_the_end + 3, ACK), -5 * SECOND))

@@ -65,4 +65,5 @@ class LocalRows:
 
         segments = sorted([each for each in self._segments if isinstance(each, Segment)], key=sort_key)
         differences = [each for each in clock_differences(segments) if each.skew_ns > self._skew_ns]
-        return [f"{apart(each)}: {remedy(each)}" for each in differences[:_ADVICE]]
+        worst = sorted(differences, key=lambda each: -each.skew_ns)[:_ADVICE]
+        return [f"{apart(each)}: {remedy(each)}" for each in worst]
