@@ -8,7 +8,7 @@ from amqp_sansio.capture import Segment
 from amqp_sansio_report import gather_segments
 from amqp_sansio_report.findings import Finding, findings
 from tests.capture.test_clocks import apart
-from tests.capture.test_two_points import ACK, MS, SECOND, SYN, segment, segments_of
+from tests.capture.test_two_points import ACK, MS, SECOND, SYN, moved, segment, segments_of
 from tests.support.captures import named
 
 
@@ -56,3 +56,18 @@ def test_slow_answers_leave_a_range_and_one_answer_a_bound() -> None:
 def test_clocks_that_agree_are_no_finding() -> None:
     assert of_clocks(0) == []
     assert of_clocks(20_000) == []
+
+
+@pytest.mark.parametrize("name", ["o091_librabbitmq_c_tools.pcap", "o091_concurrent_4_clients.pcap"])
+def test_publishes_on_one_host_find_their_deliveries_on_another(name: str) -> None:
+    """Where the publisher's clock is ahead, a message seems to be delivered before it's published."""
+    segments = segments_of(named(name))
+    wanted = gather_segments(segments).latencies["path"].count
+    untold: list[int] = []
+    for ahead in {each.flow for each in segments}:
+        hosts = [
+            moved(each, 5 * SECOND, "a") if each.flow == ahead else moved(each, 0, "b") for each in segments
+        ]
+        untold.append(gather_segments(hosts).latencies["path"].count)
+        assert gather_segments(hosts, skew_ns=6 * SECOND).latencies["path"].count == wanted, ahead
+    assert min(untold) < wanted

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from amqp_sansio.capture import PcapngWriter, Segment, clock_differences, sort_key
+from amqp_sansio.capture import PcapngWriter, Segment, clock_differences, read_segments, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments
 from benchmarks.generate import generate
+from tests.support.captures import named
 from tests.support.later import restamped
 from tests.support.tables import Rows, digest, local_rows, normal, segments_of, spark_rows
 
@@ -146,3 +148,30 @@ def test_ten_thousand_short_connections(spark: SparkSession, tmp_path: Path) -> 
     assert tables.connections.count() == MANY
     assert digest(spark_rows(tables)) == digest(expected)
     tables.unpersist()
+
+
+def among(packets: set[int]) -> Callable[[int, bytes], bool]:
+    return lambda at, _: at in packets
+
+
+def test_a_publisher_whose_clock_is_ahead(spark: SparkSession, tmp_path: Path) -> None:
+    """Its messages are delivered, as it seems, before they are published; views and report join them all the same."""
+    from amqp_sansio_spark import register, replay, report
+
+    capture = named("o091_librabbitmq_c_tools.pcap").read_bytes()
+    segments = [each for each in read_segments(capture) if isinstance(each, Segment)]
+    joined: list[tuple[int, int]] = []
+    for ahead in sorted({each.flow for each in segments})[2:4]:
+        of_it = {each.packet for each in segments if each.flow == ahead}
+        folder = tmp_path / str(len(joined))
+        folder.mkdir()
+        rest = {each.packet for each in segments} - of_it
+        (folder / "a.pcap").write_bytes(restamped(capture, 5, among(of_it)))
+        (folder / "b.pcap").write_bytes(restamped(capture, 0, among(rest)))
+        register(spark)
+        tables = replay(spark.read.format("amqp-capture").load(str(folder)), 2, clock_skew=6.0).cache()
+        register(spark, tables, prefix="ahead_")
+        [row] = spark.sql("select count(since_publish_ns) from ahead_histories where what = 'deliver'").collect()
+        joined.append((row[0], report(tables).gather.latencies["path"].count))
+        tables.unpersist()
+    assert joined == [(2, 2), (2, 2)]

@@ -84,7 +84,7 @@ def gather_segments(
     sortable.sort(key=sort_key)
     joins = Joins(gather.bounds.joined)
     gather_flows(sortable, gather, joins, skew_ns=skew_ns)
-    joins.finish(gather)
+    joins.finish(gather, skew_ns)
     return gather
 
 
@@ -121,12 +121,12 @@ class Joins:
         ):
             self._rows.append((table, row))
 
-    def finish(self, gather: Gather) -> None:
+    def finish(self, gather: Gather, skew_ns: int = 0) -> None:
         """Add the histories, or that there are too many messages for them."""
         if self._left < 0:
             gather.unjoined = True
             return
-        for step in steps_of(self._rows):
+        for step in steps_of(self._rows, skew_ns=skew_ns):
             gather.add("histories", step)
 
 

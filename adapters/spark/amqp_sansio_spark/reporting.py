@@ -59,7 +59,8 @@ def report(
     empty = Gather(bounds, wanted=connections)
     gather = _merged(tables.sorted_segments, _GatherTask(empty, tables.skew_ns), empty)
     if join and gather.messages:
-        steps = histories(tables.messages, tables.events).where("what = 'deliver'").select(*_STEPS)
+        joined = histories(tables.messages, tables.events, skew_ns=tables.skew_ns)
+        steps = joined.where("what = 'deliver'").select(*_STEPS)
         gather.merge(_merged(steps, _StepsTask(Gather(bounds)), Gather(bounds)))
     chosen, flows = choose(gather)
     return Report(gather, _diagrams(tables, chosen, flows, bounds))

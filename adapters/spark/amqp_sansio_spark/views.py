@@ -43,7 +43,7 @@ def create_views(spark: SparkSession, tables: Replay, prefix: str = PREFIX) -> l
         "events": events,
         "messages": messages,
         "violations": tables.violations,
-        "histories": histories(messages, events),
+        "histories": histories(messages, events, skew_ns=tables.skew_ns),
         "topology": topology(events),
         "rpc": rpc(messages),
         "unacked": unacked(messages, _END_OF_TIME).drop("held_ns"),
