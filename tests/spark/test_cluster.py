@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -20,10 +21,9 @@ NAMES = ("o091_pika_confirms.pcap", "o091_aiopika_channels_interleaved.pcap")
 VERSIONS = ("0-8", "0-9-1", "0-10", "1.0")
 
 CLUSTER = """
-import json, os, shutil, signal, sys
+import json, os, signal, sys
 from collections.abc import Iterator
 from pathlib import Path
-import pyspark
 from pyspark.sql import SparkSession
 
 folder, *captures = sys.argv[1:]
@@ -54,15 +54,6 @@ spark = (
     .config("spark.sql.execution.arrow.maxRecordsPerBatch", "20")
     .getOrCreate()
 )
-
-
-def leave():
-    home = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
-    spark.stop()
-    # Executors of a local cluster work below Spark's own folder, wherever else they are told to.
-    shutil.rmtree(home, ignore_errors=True)
-    if home.parent.is_dir() and not any(home.parent.iterdir()):
-        home.parent.rmdir()
 """
 
 BATCH = """
@@ -91,7 +82,7 @@ worker.ReplayTask = lambda *arguments: deadly(whole(*arguments), folder + "/repl
 reading = deadly(lambda batches: batches, folder + "/reading")
 tables = replay(segments.mapInArrow(reading, segments.schema), 2).cache()
 found = digest(spark_rows(tables))
-leave()
+spark.stop()
 print(json.dumps({"digest": found, "killed": sorted(p.name for p in Path(folder).glob("re*ing"))}))
 """
 
@@ -136,7 +127,7 @@ found = {}
 for table, columns in COLUMNS.items():
     frame = spark.read.parquet(f"{folder}/out/{table}")
     found[table] = normal(table, collect(frame.select(*[name for name, _ in columns])))
-leave()
+spark.stop()
 killed = [name for name in ("executor", "worker") if Path(folder, name).exists()]
 print(json.dumps({"digest": digest(found), "killed": killed}))
 """
@@ -145,9 +136,17 @@ print(json.dumps({"digest": digest(found), "killed": killed}))
 def run(program: str, environment: dict[str, str], folder: Path, captures: list[Path]) -> dict[str, Any]:
     """What the program says when it is done."""
     (folder / "scratch").mkdir()
+    # Executors of a local cluster work below Spark's home, wherever else they are told to: that is one of their own.
+    home = folder / "home"
+    home.mkdir()
+    pyspark = importlib.util.find_spec("pyspark")
+    assert pyspark is not None and pyspark.origin is not None
+    for part in Path(pyspark.origin).parent.iterdir():
+        if part.name != "work":
+            (home / part.name).symlink_to(part)
     ended = subprocess.run(
         [sys.executable, "-c", CLUSTER + program, str(folder / "scratch"), *map(str, captures)],
-        env=environment,
+        env={**environment, "SPARK_HOME": str(home)},
         cwd=folder,
         capture_output=True,
         text=True,
