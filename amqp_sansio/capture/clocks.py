@@ -8,15 +8,19 @@ counts. Octets that are sent again, and acknowledgements that are, prove nothing
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from .._record import record
 from .records import ACK, FIN, SYN, CaptureDamage, Segment
 
 HELD: Final = 4096
-"""Numbers that are held of one flow at most: its first ones."""
+"""Segments, and numbers, that are held of one flow at most: its first ones."""
 PAIRS: Final = 10_000
 """Pairs of captures at most, those whose names come first."""
+
+_End: TypeAlias = tuple[str, int]
+_Seen: TypeAlias = tuple[str, _End, _End, int, int, int, int, int]
+"""Of a segment: capture, sender, receiver, time, sequence number, octets, acknowledgement, flags."""
 
 _MASK: Final = 0xFFFF_FFFF
 _HALF: Final = 0x8000_0000
@@ -68,7 +72,7 @@ class Clocks:
     [ClockDifference(file='client.pcap', other='server.pcap', at_least_ns=-4200, at_most_ns=-3800, proofs=2)]
     """
 
-    __slots__ = ("_acked", "_acks", "_flow", "_least", "_left", "_sent", "_tops")
+    __slots__ = ("_acked", "_acks", "_ends", "_file", "_first", "_least", "_left", "_sent", "_tops")
 
     def __init__(self) -> None:
         self._least: dict[tuple[str, str], tuple[int, int]] = {}
@@ -76,30 +80,50 @@ class Clocks:
 
     def finish(self) -> None:
         """Forget the flow whose segments came last."""
-        self._flow: tuple[object, ...] | None = None
+        self._ends: tuple[_End, _End, str] | None = None
+        # Nothing is worth comparing before a second capture has segments of the flow; few flows have one.
+        self._file = ""
+        self._first: list[_Seen] | None = []
         self._left = HELD
         # By sender and number: when each capture had the octets that end there, and their acknowledgement.
-        self._sent: dict[tuple[object, int], list[tuple[str, int]]] = {}
-        self._acked: dict[tuple[object, int], list[tuple[str, int]]] = {}
+        self._sent: dict[tuple[_End, int], list[tuple[str, int]]] = {}
+        self._acked: dict[tuple[_End, int], list[tuple[str, int]]] = {}
         # By capture and sender: the end of what was sent, the last acknowledgement.
-        self._tops: dict[tuple[str, object], int] = {}
-        self._acks: dict[tuple[str, object], int] = {}
+        self._tops: dict[tuple[str, _End], int] = {}
+        self._acks: dict[tuple[str, _End], int] = {}
 
     def segment(self, segment: Segment) -> None:
         """Take a segment."""
-        source, target = (segment.src, segment.sport), (segment.dst, segment.dport)
-        flow = (segment.point, source, target) if source <= target else (segment.point, target, source)
-        if flow != self._flow:
+        source, target, point = (segment.src, segment.sport), (segment.dst, segment.dport), segment.point
+        if self._ends not in ((source, target, point), (target, source, point)):
             self.finish()
-            self._flow = flow
-        file, flags, ts_ns = segment.file, segment.flags, segment.ts_ns
+            self._ends = source, target, point
+            self._file = segment.file
+        seen = (
+            segment.file, source, target, segment.ts_ns, segment.seq, segment.wire_len, segment.ack, segment.flags
+        )  # fmt: skip
+        first = self._first
+        if first is None:
+            self._compare(*seen)
+        elif segment.file == self._file:
+            if len(first) < HELD:
+                first.append(seen)
+        else:
+            self._first = None
+            for each in first:
+                self._compare(*each)
+            self._compare(*seen)
+
+    def _compare(
+        self, file: str, source: _End, target: _End, ts_ns: int, seq: int, wire_len: int, ack: int, flags: int
+    ) -> None:
         begins = flags & SYN
-        size = segment.wire_len + (1 if flags & (SYN | FIN) else 0)
+        size = wire_len + (1 if flags & (SYN | FIN) else 0)
         key = (file, source)
         if size:
             top = self._tops.get(key)
-            end = (segment.seq + size) & _MASK
-            if top == segment.seq or (begins and top != end):
+            end = (seq + size) & _MASK
+            if top == seq or (begins and top != end):
                 self._note(self._sent, (source, end), file, ts_ns)
                 for other, at_ns in self._acked.get((source, end), ()):
                     self._prove(file, other, at_ns - ts_ns)
@@ -109,7 +133,7 @@ class Clocks:
             if begins:
                 self._acks[key] = _BEGUN
             return
-        ack, last = segment.ack, self._acks.get(key)
+        last = self._acks.get(key)
         if begins or last == _BEGUN or (last is not None and 0 < (ack - last) & _MASK < _HALF):
             self._note(self._acked, (target, ack), file, ts_ns)
             for other, at_ns in self._sent.get((target, ack), ()):
@@ -133,7 +157,7 @@ class Clocks:
         return found
 
     def _note(
-        self, into: dict[tuple[object, int], list[tuple[str, int]]], key: tuple[object, int], file: str, ts_ns: int
+        self, into: dict[tuple[_End, int], list[tuple[str, int]]], key: tuple[_End, int], file: str, ts_ns: int
     ) -> None:
         if self._left:
             self._left -= 1
