@@ -10,33 +10,18 @@ from typing import Any
 import pytest
 
 from amqp_sansio.capture import ClockDifference, Clocks, Segment, clock_differences, sort_key
-from tests.capture.test_two_points import (
-    ACK,
+from amqp_sansio.capture.records import ACK, PSH, SYN
+from tests.support.captures import everywhere
+from tests.support.two_points import (
     MS,
-    PSH,
     SECOND,
     SKEWS,
-    SYN,
+    apart,
     connection,
     moved,
     segment,
     segments_of,
 )
-from tests.support.captures import everywhere
-
-
-def apart(segments: list[Segment], skew: int) -> list[Segment]:
-    """A capture for each direction; the clock of "b" is ahead by `skew`."""
-    first: dict[str, tuple[str, int]] = {}
-    for each in segments:
-        first.setdefault(each.flow, (each.src, each.sport))
-    return sorted(
-        [
-            moved(each, 0, "a") if first[each.flow] == (each.src, each.sport) else moved(each, skew, "b")
-            for each in segments
-        ],
-        key=sort_key,
-    )
 
 
 def on_point(segment: Segment, point: str) -> Segment:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,30 +14,13 @@ from amqp_sansio.capture import (
     Item,
     Segment,
     StreamData,
-    read_segments,
     reassemble,
     sort_key,
 )
+from amqp_sansio.capture.records import ACK, FIN, RST, SYN
 from amqp_sansio.tables import COLUMNS, FlowReplay, replay_segments
 from tests.support.captures import everywhere
-
-MS = 1_000_000
-SECOND = 1000 * MS
-SKEWS = (0, MS, 700 * MS, 3 * SECOND, 7 * 3600 * SECOND)
-FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
-
-
-def moved(segment: Segment, ns: int, file: str) -> Segment:
-    """The segment as a clock that is ahead by `ns` stamps it, in another file."""
-    values: dict[str, Any] = {name: getattr(segment, name) for name in Segment.__match_args__}
-    values.update(ts_ns=segment.ts_ns + ns, file=file)
-    return Segment(**values)
-
-
-def segments_of(path: Path) -> list[Segment]:
-    """What a capture has."""
-    return [each for each in read_segments(path.read_bytes(), file="a") if isinstance(each, Segment)]
-
+from tests.support.two_points import SECOND, SKEWS, apart, connection, moved, segment, segments_of
 
 ORDER = ("seq", "settled_seq", "ended_by")
 """Columns that say which of two things was first that don't depend on each other."""
@@ -71,33 +53,8 @@ def test_a_file_for_each_direction(path: Path) -> None:
     wanted = rows(segments, 0, ORDER)
     if any('"capture/' in row for row in wanted):
         pytest.skip("where octets are missing, the order of the two directions is a matter of time")
-    first: dict[str, tuple[str, int]] = {}
-    for each in segments:
-        first.setdefault(each.flow, (each.src, each.sport))
     for skew in (*SKEWS, *(-skew for skew in SKEWS)):
-        apart = [
-            moved(each, skew, "a") if first[each.flow] == (each.src, each.sport) else moved(each, 0, "b")
-            for each in segments
-        ]
-        assert rows(apart, abs(skew), ORDER) == wanted, skew
-
-
-def segment(at: int, sender: str, seq: int, ack: int, flags: int, data: bytes = b"", file: str = "a") -> Segment:
-    """One packet between 10.0.0.1:40000 (c) and 10.0.0.2:5672 (s)."""
-    ends = [("10.0.0.1", 40000), ("10.0.0.2", 5672)]
-    (src, sport), (dst, dport) = ends if sender == "c" else reversed(ends)
-    return Segment(at, file, at, src, sport, dst, dport, seq, ack, flags, len(data), data)
-
-
-def connection(at: int, client: int, server: int, ends: int) -> list[Segment]:
-    """A whole connection in which the client sends a kilobyte, from these numbers on, and both end with those flags."""
-    return [
-        segment(at, "c", client, 0, SYN),
-        segment(at + 1, "s", server, client + 1, SYN | ACK),
-        *[segment(at + 2 + n, "c", client + 1 + n * 100, server + 1, ACK | PSH, b"%100d" % n) for n in range(10)],
-        segment(at + 20, "s", server + 1, client + 1001, ends | ACK, b"" if ends == RST else b"bye"),
-        *([] if ends == RST else [segment(at + 21, "c", client + 1001, server + 5, ends | ACK)]),
-    ]
+        assert rows(apart(segments, skew), abs(skew), ORDER) == wanted, skew
 
 
 @pytest.mark.parametrize("near", [20_000, 15_000_000, 900_000_000, 3_000_000_000])

@@ -36,6 +36,7 @@ RUNNERS: dict[str, Runner] = {
     "amqplib_suite": run_amqplib,
 }
 KINDS = tuple(RUNNERS)
+_HERE = Path(__file__).parent
 
 _used = pytest.StashKey[list[str]]()
 _skipped = pytest.StashKey[list[str]]()
@@ -53,13 +54,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     # A run that deselects them all may do without the clients that they import. Whoever names them learns of it.
-    named = any("interop" in argument for argument in config.args)
+    folder = config.invocation_params.dir
+    named = any((folder / argument.partition("::")[0]).is_relative_to(_HERE) for argument in config.args)
     return True if "not interop" in config.option.markexpr and not named else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
+        if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.interop)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio.capture import Segment
+from amqp_sansio.capture.records import ACK, SYN
 from amqp_sansio_report import gather_segments
 from amqp_sansio_report.findings import Finding, findings
-from tests.capture.test_clocks import apart
-from tests.capture.test_two_points import ACK, MS, SECOND, SYN, moved, segment, segments_of
 from tests.support.captures import named
+from tests.support.two_points import MS, SECOND, apart, moved, segment, segments_of
 
 
 def halves(skew: int) -> list[Segment]:

@@ -11,7 +11,6 @@ from .inputs import find_inputs, read_inputs
 from .progress import Progress
 
 _CONNECTION = 0
-_ADVICE = 3
 _PROTOCOL = [name for name, _ in COLUMNS["connections"]].index("protocol")
 
 
@@ -61,9 +60,8 @@ class LocalRows:
 
     def advice(self) -> list[str]:
         """Sentences for rows that say of segments that they came too late: whose clocks differ."""
-        from amqp_sansio_report.findings import apart, remedy
+        from amqp_sansio_report.findings import apart, remedy, worst
 
         segments = sorted([each for each in self._segments if isinstance(each, Segment)], key=sort_key)
         differences = [each for each in clock_differences(segments) if each.skew_ns > self._skew_ns]
-        worst = sorted(differences, key=lambda each: -each.skew_ns)[:_ADVICE]
-        return [f"{apart(each)}: {remedy(each)}" for each in worst]
+        return [f"{apart(each)}: {remedy(each)}" for each in worst(differences)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -52,6 +52,11 @@ def plural(amount: int, one: str, many: str = "") -> str:
     ('1 connection', '2 replies')
     """
     return f"{count(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def worst(differences: Iterable[ClockDifference]) -> list[ClockDifference]:
+    """Those that are worth a sentence: the few largest."""
+    return sorted(differences, key=lambda one: -one.skew_ns)[:_CLOCKS]
 
 
 def apart(clocks: ClockDifference) -> str:
@@ -213,8 +218,7 @@ def _slow(gather: Gather) -> Iterator[Finding]:
 
 
 def _clocks(gather: Gather) -> Iterator[Finding]:
-    found = [one for one in gather.clocks.differences() if one.skew_ns >= _APART]
-    for one in sorted(found, key=lambda one: -one.skew_ns)[:_CLOCKS]:
+    for one in worst([one for one in gather.clocks.differences() if one.skew_ns >= _APART]):
         fast = one.other if one.at_least_ns is not None and one.at_least_ns > 0 else one.file
         lost = gather.gaps and one.skew_ns > DEFAULT_GRACE_NS
         advice = "times from one to the other are off by that"
@@ -250,4 +254,4 @@ def _damage(gather: Gather) -> Iterator[Finding]:
         )
 
 
-__all__ = ["Finding", "apart", "findings", "plural", "remedy"]
+__all__ = ["Finding", "apart", "findings", "plural", "remedy", "worst"]
