@@ -1,7 +1,7 @@
 # What a person types. Every target sets up what it needs by itself, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test lint interop conformance conformance-check codegen-check bench clean help
+.PHONY: demo test lint interop conformance conformance-check codegen-check bench bench-check clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules anew in each costs more than all else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -40,6 +40,9 @@ codegen-check: $(VENV)/.stamp  ## Generated code is what the generator writes
 
 bench: .venv-bench/.stamp  ## Compares speed with other libraries
 	.venv-bench/bin/python benchmarks/run.py
+
+bench-check: .venv-bench/.stamp  ## Compares the ratios with the committed ones; BENCH names parts
+	.venv-bench/bin/python benchmarks/run.py --check $(BENCH)
 
 clean:  ## Removes what make and the tools wrote
 	rm -rf $(VENV) .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,8 @@
 """`make bench`: every comparison in one run, printed and written to benchmarks/results.json.
 
 Arguments name the parts to run (codec, one_zero, zero_ten, footprint, observer, asyncio, sync, broker, spark); none
-means all.
+means all. With `--check` (`make bench-check`) nothing is written: the ratios of this run are compared with the
+committed ones, and the exit status is 1 when one has fallen by more than 5 % in each of three tries.
 """
 
 from __future__ import annotations
@@ -10,31 +11,69 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.measure import Case
 
 ROOT = Path(__file__).resolve().parent.parent
+LEAST = 0.95
+"""A ratio may fall to this much of the committed one: two runs of the same code differ by a few per cent."""
+TRIES = 3
 PARTS = ("codec", "one_zero", "zero_ten", "footprint", "observer", "asyncio", "sync", "broker", "spark")
 
 
 def main(wanted: list[str]) -> int:
     """Run the parts and write what they measured; results of parts that weren't run are kept."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks.measure import Case, show
+    from benchmarks.measure import show
 
+    if wanted and wanted[0] == "--check":
+        return check(wanted[1:])
     unknown = [name for name in wanted if name not in PARTS]
     if unknown:
         print(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}", file=sys.stderr)
         return 2
     path = ROOT / "benchmarks" / "results.json"
     kept: list[Case] = json.loads(path.read_text()) if path.exists() and wanted else []
-    measured: list[Case] = []
-    for part in wanted or PARTS:
-        print(f"... {part}", file=sys.stderr, flush=True)
-        measured += importlib.import_module(f"benchmarks.{part}_bench").cases()
+    measured = [case for part in wanted or PARTS for case in run_part(part)]
     names = {case["case"] for case in measured}
     results = [case for case in kept if case["case"] not in names] + measured
     path.write_text(json.dumps(results, indent=1) + "\n")
     print(show(results))
     return 0
+
+
+def run_part(part: str) -> list[Case]:
+    """The cases of one part, measured now."""
+    print(f"... {part}", file=sys.stderr, flush=True)
+    cases: list[Case] = importlib.import_module(f"benchmarks.{part}_bench").cases()
+    return cases
+
+
+def check(wanted: list[str]) -> int:
+    """Compare the ratios of the parts with the committed ones; measure a part anew when one has fallen."""
+    from benchmarks.measure import show
+
+    committed: list[Case] = json.loads((ROOT / "benchmarks" / "results.json").read_text())
+    # Cases whose unit names a goal compare with a constant, so that their ratio is a figure of this machine.
+    before = {case["case"]: case["ratio"] for case in committed if "goal" not in case["unit"]}
+    fallen: list[str] = []
+    for part in wanted or PARTS:
+        best: dict[str, Case] = {}
+        for _ in range(TRIES):
+            for case in run_part(part):
+                known = best.get(case["case"])
+                if known is None or case["ratio"] > known["ratio"]:
+                    best[case["case"]] = case
+            late = [name for name in best if best[name]["ratio"] < LEAST * before.get(name, 0.0)]
+            if not late:
+                break
+        print(show(list(best.values())))
+        fallen += [f"{name}: {best[name]['ratio']:g}, was {before[name]:g}" for name in late]
+    for line in fallen:
+        print(f"fallen: {line}", file=sys.stderr)
+    return 1 if fallen else 0
 
 
 if __name__ == "__main__":

@@ -176,8 +176,8 @@ def page() -> str:
         "Written by `python -m tools.docs.states` from the tables in the code; a test compares the two.",
         "",
         "`C` marks what the client sends, `S` what the server sends: a client, a server and an observer step the same "
-        "row of the same table. What has no arrow is a violation. Guards that no table can say are listed at the "
-        "head of the module that has the table.",
+        "row of the same table; the observer of 0-10 steps only some of them. What has no arrow is a violation. "
+        "Guards that no table can say are listed at the head of the module that has the table.",
         "",
         "## 0-8 and 0-9-1",
         "",

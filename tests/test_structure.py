@@ -1,0 +1,341 @@
+"""Budgets of the tree's structure: foreign private accesses, import circles, checker switches, double rules, shortcuts.
+
+Each budget is the figure of today. A test fails when the figure rises, and also when it falls, so that the budget
+follows it down.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import importlib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.test_layout import (
+    ADAPTERS,
+    CORE,
+    GENERATED,
+    ROOT,
+    adapter_files,
+    imports,
+    module_name,
+    python_files,
+)
+
+FOREIGN_PRIVATE: Final = {"amqp_sansio": 1002, "adapters": 6}
+"""Accesses to private attributes of other objects that the module itself doesn't define."""
+CHECKER_SWITCHES: Final = 46
+"""Modules with a comment that switches a checker off for all of them."""
+IMPORT_CIRCLES: Final = {"all": 25, "run time": 7}
+"""Groups of modules that import each other, with and without the imports for type checkers."""
+OBSERVER_ONLY: Final[dict[str, frozenset[str]]] = {
+    "0-8": frozenset(),
+    "0-9-1": frozenset(),
+    "0-10": frozenset(
+        {
+            "connection.start-ok/locale-offered",
+            "connection.tune/no-heartbeat-min",
+            "connection.tune/permitted-range",
+            "dtx.end/suspend",
+            "dtx.select/required",
+            "message.set-flow-mode/byte-accounting",
+            "message.subscribe/zero-credit",
+            "session.expected/only-on-flush",
+            "session.request-timeout/granted",
+            "session/exactly-once",
+            "wire/struct-code",
+            "wire/struct-size-includes",
+        }
+    ),
+    "1.0": frozenset({"security/sasl/outcome", "transport/version/data-match"}),
+}
+"""Rules that only the observer names. Every rule belongs to the model, which endpoints and observers share."""
+
+ENGINES: Final = {"0-8": "_classic", "0-9-1": "_classic", "0-10": "amqp_0_10", "1.0": "amqp_1_0"}
+OBSERVING: Final = ("observing", "fast_observing", "history")
+"""How the names of the observer's modules begin."""
+
+
+def test_private_state_of_other_objects() -> None:
+    found = Counter(
+        {
+            "amqp_sansio": sum(map(_foreign_accesses, python_files(CORE))),
+            "adapters": sum(map(_foreign_accesses, python_files(ADAPTERS))),
+        }
+    )
+    assert found == FOREIGN_PRIVATE, "give what another module needs a method; lower the budget when it falls"
+
+
+def _foreign_accesses(path: Path) -> int:
+    """Uses of `object._name`, with an object other than self or cls, of names that the module doesn't define."""
+    tree = _tree(path)
+    defined = set(_defined_names(tree))
+    return sum(
+        isinstance(node, ast.Attribute)
+        and _is_private(node.attr)
+        and node.attr not in defined
+        and not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
+        for node in ast.walk(tree)
+    )
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def _defined_names(tree: ast.Module) -> Iterator[str]:
+    """Functions, classes, fields of classes, slots, and attributes that a method sets on itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        if isinstance(node, ast.ClassDef):
+            for line in node.body:
+                if isinstance(line, ast.AnnAssign):
+                    yield ast.unparse(line.target)
+                elif isinstance(line, ast.Assign):
+                    yield from map(ast.unparse, line.targets)
+                    if ast.unparse(line.targets[0]) == "__slots__":
+                        yield from _texts(line.value)
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in {"self", "cls"}
+        ):
+            yield node.attr
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value
+
+
+def test_modules_that_switch_a_checker_off() -> None:
+    found = [
+        path
+        for path in [*python_files(CORE), *python_files(ADAPTERS)]
+        if not _is_generated(path)
+        and any(
+            line.startswith(("# pyright:", "# mypy:", "# ruff: noqa"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+        )
+    ]
+    assert len(found) == CHECKER_SWITCHES, "\n".join(str(path.relative_to(ROOT)) for path in found)
+
+
+def _is_generated(path: Path) -> bool:
+    head = path.read_text(encoding="utf-8").splitlines()[:5]
+    return any(GENERATED.search(line) for line in head)
+
+
+@pytest.mark.parametrize("kind", list(IMPORT_CIRCLES))
+def test_modules_that_import_each_other(kind: str) -> None:
+    graph = _import_graph(kind == "all")
+    circles = [sorted(group) for group in _strongly_connected(graph) if len(group) > 1]
+    assert len(circles) == IMPORT_CIRCLES[kind], "\n".join(map(str, circles))
+
+
+def _import_graph(for_checkers: bool) -> dict[str, set[str]]:
+    files = {module_name(path, ROOT): (path, ROOT) for path in python_files(CORE)}
+    files |= {module_name(path, base): (path, base) for path, base in adapter_files()}
+    graph: dict[str, set[str]] = {}
+    for name, (path, base) in files.items():
+        left_out = set[str]() if for_checkers else set(_imports_for_checkers(path))
+        graph[name] = set[str]()
+        for found in imports(path, base):
+            if found.place in left_out:
+                continue
+            inner = f"{found.module}.{found.name}"
+            target = inner if inner in files else found.module
+            if target in files and target != name:
+                graph[name].add(target)
+    return graph
+
+
+def _imports_for_checkers(path: Path) -> Iterator[str]:
+    """The places of imports below `if TYPE_CHECKING`."""
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for line in node.body:
+                for inner in ast.walk(line):
+                    if isinstance(inner, (ast.Import, ast.ImportFrom)):
+                        yield f"{path.relative_to(ROOT)}:{inner.lineno}"
+
+
+def _strongly_connected(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Groups of nodes that reach each other (Kosaraju's two passes)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in sorted(graph):
+        _visit(graph, start, seen, order)
+    backwards: dict[str, set[str]] = {name: set() for name in graph}
+    for name, targets in graph.items():
+        for target in targets:
+            backwards[target].add(name)
+    groups: list[set[str]] = []
+    seen.clear()
+    for start in reversed(order):
+        group: list[str] = []
+        _visit(backwards, start, seen, group)
+        if group:
+            groups.append(set(group))
+    return groups
+
+
+def _visit(graph: dict[str, set[str]], start: str, seen: set[str], order: list[str]) -> None:
+    """Append the nodes that are reached from `start` to `order`, each behind those that it reaches."""
+    if start in seen:
+        return
+    seen.add(start)
+    stack = [(start, iter(sorted(graph[start])))]
+    while stack:
+        name, targets = stack[-1]
+        following = next((it for it in targets if it not in seen), None)
+        if following is None:
+            order.append(name)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(sorted(graph[following]))))
+
+
+@pytest.mark.parametrize("version", list(ENGINES))
+def test_the_observer_names_only_rules_of_the_model(version: str) -> None:
+    observer: set[str] = set()
+    model: set[str] = set()
+    for path in sorted((CORE / ENGINES[version]).rglob("*.py")):
+        named = observer if path.stem.startswith(OBSERVING) else model
+        named.update(_rules_named(path, version))
+    assert model, f"no rule of {version} was found in {ENGINES[version]}"
+    assert observer - model == OBSERVER_ONLY[version]
+
+
+def _rules_named(path: Path, version: str) -> Iterator[str]:
+    known = _rule_ids(version)
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.removeprefix(f"{version}/")
+            if f"{version}/{name}" in known:
+                yield name
+
+
+@cache
+def _rule_ids(version: str) -> frozenset[str]:
+    with (ROOT / "docs" / "rules" / f"rules-{version}.csv").open(encoding="utf-8") as file:
+        return frozenset(row["id"] for row in csv.DictReader(file))
+
+
+SET_LATER: Final = {
+    "Message": {"_bare"},
+    "_UUID": {"int", "is_safe"},
+}
+"""Slots that are filled in another way: `_bare` when it is first asked for, those of a UUID past its own refusal."""
+
+
+def test_what_a_shortcut_sets_by_hand_are_the_slots_of_the_class() -> None:
+    wrong: list[str] = []
+    made = 0
+    for path in python_files(CORE):
+        module = importlib.import_module(module_name(path, ROOT))
+        for function in ast.walk(_tree(path)):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            for name, class_name in _objects_made(function):
+                if class_name.startswith("_Unread"):
+                    continue  # Properties over their octets; the first access reads them all.
+                made += 1
+                slots = _slots_of(getattr(module, class_name))
+                given = _attributes_set(function, name) | SET_LATER.get(class_name, set())
+                if given != slots:
+                    wrong.append(
+                        f"{path.relative_to(ROOT)}: {function.name} makes {class_name}"
+                        f" without {sorted(slots - given)}, with {sorted(given - slots)}"
+                    )
+    assert made > 10, "no shortcut was found"
+    assert not wrong, "\n".join(wrong)
+
+
+def _objects_made(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+    """(variable, class) of each `variable = _new(Class)`."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            target, value = node.target, node.value
+        else:
+            continue
+        if (
+            isinstance(target, ast.Name)
+            and isinstance(value, ast.Call)
+            and isinstance(value.func, ast.Name)
+            and value.func.id in {"_new", "NEW"}
+            and isinstance(value.args[0], ast.Name)
+            and value.args[0].id != "cls"
+        ):
+            yield target.id, value.args[0].id
+
+
+def _attributes_set(function: ast.FunctionDef, name: str) -> set[str]:
+    """Attributes that the function sets on `name`, under each of its names."""
+    names = {name}
+    for node in ast.walk(function):
+        if (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in names
+            and isinstance(node.target, ast.Name)
+        ):
+            names.add(node.target.id)
+    return {
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in names
+    }
+
+
+def _slots_of(kind: type[object]) -> set[str]:
+    return {
+        slot
+        for base in kind.__mro__
+        for slot in base.__dict__.get("__slots__", ())
+        if not slot.startswith("__")
+    }
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+ABOVE: Final = frozenset({"observer", "negotiation", "lifecycle", "tables", "histories", "broker"})
+"""Modules and packages of the core that stand above the versions."""
+VERSIONS: Final = frozenset({"_classic", "amqp_0_8", "amqp_0_9_1", "amqp_0_10", "amqp_1_0"})
+UPWARD: Final = 49
+"""Imports of a version by what all versions share, and by a version of what stands above it."""
+
+
+def test_imports_run_downwards() -> None:
+    wrong: list[str] = []
+    for path in python_files(CORE):
+        own = path.relative_to(CORE).with_suffix("").parts[0]
+        for found in imports(path, ROOT):
+            parts = f"{found.module}.{found.name}".split(".")
+            if parts[0] != "amqp_sansio" or len(parts) < 2:
+                continue
+            if own in VERSIONS:
+                upward = parts[1] in ABOVE
+            else:
+                upward = own not in ABOVE | {"testing", "capture"} and parts[1] in VERSIONS
+            if upward:
+                wrong.append(f"{found.place} imports {'.'.join(parts)}")
+    assert len(wrong) == UPWARD, "\n".join(wrong)
