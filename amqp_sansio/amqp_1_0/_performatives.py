@@ -495,187 +495,180 @@ class Flow(Performative):
         if stop > end or count > 11:
             raise ValueError
         found = NEW(Flow)
-        if count:
+        if not count:
+            raise ValueError
+        code = buf[pos]
+        if code == 0x40:
+            found.next_incoming_id = None
+            pos += 1
+        elif code == 0x52:
+            found.next_incoming_id = buf[pos + 1]
+            pos += 2
+        elif code == 0x70:
+            found.next_incoming_id = READ_U32(buf, pos + 1)[0]
+            pos += 5
+        elif code == 0x43:
+            found.next_incoming_id = 0
+            pos += 1
+        else:
+            raise ValueError
+        if count > 1:
             code = buf[pos]
-            if code == 0x40:
-                found.next_incoming_id = None
-                pos += 1
-            elif code == 0x52:
-                found.next_incoming_id = buf[pos + 1]
+            if code == 0x52:
+                found.incoming_window = buf[pos + 1]
                 pos += 2
             elif code == 0x70:
-                found.next_incoming_id = READ_U32(buf, pos + 1)[0]
+                found.incoming_window = READ_U32(buf, pos + 1)[0]
                 pos += 5
             elif code == 0x43:
-                found.next_incoming_id = 0
+                found.incoming_window = 0
                 pos += 1
             else:
                 raise ValueError
-            if count > 1:
+            if count > 2:
                 code = buf[pos]
                 if code == 0x52:
-                    found.incoming_window = buf[pos + 1]
+                    found.next_outgoing_id = buf[pos + 1]
                     pos += 2
                 elif code == 0x70:
-                    found.incoming_window = READ_U32(buf, pos + 1)[0]
+                    found.next_outgoing_id = READ_U32(buf, pos + 1)[0]
                     pos += 5
                 elif code == 0x43:
-                    found.incoming_window = 0
+                    found.next_outgoing_id = 0
                     pos += 1
                 else:
                     raise ValueError
-                if count > 2:
+                if count > 3:
                     code = buf[pos]
                     if code == 0x52:
-                        found.next_outgoing_id = buf[pos + 1]
+                        found.outgoing_window = buf[pos + 1]
                         pos += 2
                     elif code == 0x70:
-                        found.next_outgoing_id = READ_U32(buf, pos + 1)[0]
+                        found.outgoing_window = READ_U32(buf, pos + 1)[0]
                         pos += 5
                     elif code == 0x43:
-                        found.next_outgoing_id = 0
+                        found.outgoing_window = 0
                         pos += 1
                     else:
                         raise ValueError
-                    if count > 3:
+                    if count > 4:
                         code = buf[pos]
-                        if code == 0x52:
-                            found.outgoing_window = buf[pos + 1]
+                        if code == 0x40:
+                            found.handle = None
+                            pos += 1
+                        elif code == 0x43:
+                            found.handle = 0
+                            pos += 1
+                        elif code == 0x52:
+                            found.handle = buf[pos + 1]
                             pos += 2
                         elif code == 0x70:
-                            found.outgoing_window = READ_U32(buf, pos + 1)[0]
+                            found.handle = READ_U32(buf, pos + 1)[0]
                             pos += 5
-                        elif code == 0x43:
-                            found.outgoing_window = 0
-                            pos += 1
                         else:
                             raise ValueError
-                        if count > 4:
+                        if count > 5:
                             code = buf[pos]
                             if code == 0x40:
-                                found.handle = None
-                                pos += 1
-                            elif code == 0x43:
-                                found.handle = 0
+                                found.delivery_count = None
                                 pos += 1
                             elif code == 0x52:
-                                found.handle = buf[pos + 1]
+                                found.delivery_count = buf[pos + 1]
                                 pos += 2
                             elif code == 0x70:
-                                found.handle = READ_U32(buf, pos + 1)[0]
+                                found.delivery_count = READ_U32(buf, pos + 1)[0]
                                 pos += 5
+                            elif code == 0x43:
+                                found.delivery_count = 0
+                                pos += 1
                             else:
                                 raise ValueError
-                            if count > 5:
+                            if count > 6:
                                 code = buf[pos]
                                 if code == 0x40:
-                                    found.delivery_count = None
+                                    found.link_credit = None
                                     pos += 1
                                 elif code == 0x52:
-                                    found.delivery_count = buf[pos + 1]
+                                    found.link_credit = buf[pos + 1]
                                     pos += 2
                                 elif code == 0x70:
-                                    found.delivery_count = READ_U32(buf, pos + 1)[0]
+                                    found.link_credit = READ_U32(buf, pos + 1)[0]
                                     pos += 5
                                 elif code == 0x43:
-                                    found.delivery_count = 0
+                                    found.link_credit = 0
                                     pos += 1
                                 else:
                                     raise ValueError
-                                if count > 6:
+                                if count > 7:
                                     code = buf[pos]
                                     if code == 0x40:
-                                        found.link_credit = None
+                                        found.available = None
                                         pos += 1
                                     elif code == 0x52:
-                                        found.link_credit = buf[pos + 1]
+                                        found.available = buf[pos + 1]
                                         pos += 2
                                     elif code == 0x70:
-                                        found.link_credit = READ_U32(buf, pos + 1)[0]
+                                        found.available = READ_U32(buf, pos + 1)[0]
                                         pos += 5
                                     elif code == 0x43:
-                                        found.link_credit = 0
+                                        found.available = 0
                                         pos += 1
                                     else:
                                         raise ValueError
-                                    if count > 7:
+                                    if count > 8:
                                         code = buf[pos]
-                                        if code == 0x40:
-                                            found.available = None
+                                        if code == 0x41:
+                                            found.drain = True
                                             pos += 1
-                                        elif code == 0x52:
-                                            found.available = buf[pos + 1]
+                                        elif code == 0x42 or code == 0x40:
+                                            found.drain = False
+                                            pos += 1
+                                        elif code == 0x56 and buf[pos + 1] < 2:
+                                            found.drain = buf[pos + 1] == 1
                                             pos += 2
-                                        elif code == 0x70:
-                                            found.available = READ_U32(buf, pos + 1)[0]
-                                            pos += 5
-                                        elif code == 0x43:
-                                            found.available = 0
-                                            pos += 1
                                         else:
                                             raise ValueError
-                                        if count > 8:
+                                        if count > 9:
                                             code = buf[pos]
                                             if code == 0x41:
-                                                found.drain = True
+                                                found.echo = True
                                                 pos += 1
                                             elif code == 0x42 or code == 0x40:
-                                                found.drain = False
+                                                found.echo = False
                                                 pos += 1
                                             elif code == 0x56 and buf[pos + 1] < 2:
-                                                found.drain = buf[pos + 1] == 1
+                                                found.echo = buf[pos + 1] == 1
                                                 pos += 2
                                             else:
                                                 raise ValueError
-                                            if count > 9:
+                                            if count > 10:
                                                 code = buf[pos]
-                                                if code == 0x41:
-                                                    found.echo = True
+                                                if code == 0x40:
+                                                    found.properties = None
                                                     pos += 1
-                                                elif code == 0x42 or code == 0x40:
-                                                    found.echo = False
-                                                    pos += 1
-                                                elif code == 0x56 and buf[pos + 1] < 2:
-                                                    found.echo = buf[pos + 1] == 1
-                                                    pos += 2
                                                 else:
                                                     raise ValueError
-                                                if count > 10:
-                                                    code = buf[pos]
-                                                    if code == 0x40:
-                                                        found.properties = None
-                                                        pos += 1
-                                                    else:
-                                                        raise ValueError
-                                                else:
-                                                    found.properties = None
                                             else:
-                                                found.echo = False
                                                 found.properties = None
                                         else:
-                                            found.drain = False
                                             found.echo = False
                                             found.properties = None
                                     else:
-                                        found.available = None
                                         found.drain = False
                                         found.echo = False
                                         found.properties = None
                                 else:
-                                    found.link_credit = None
                                     found.available = None
                                     found.drain = False
                                     found.echo = False
                                     found.properties = None
                             else:
-                                found.delivery_count = None
                                 found.link_credit = None
                                 found.available = None
                                 found.drain = False
                                 found.echo = False
                                 found.properties = None
                         else:
-                            found.handle = None
                             found.delivery_count = None
                             found.link_credit = None
                             found.available = None
@@ -683,23 +676,19 @@ class Flow(Performative):
                             found.echo = False
                             found.properties = None
                     else:
-                        raise ValueError
+                        found.handle = None
+                        found.delivery_count = None
+                        found.link_credit = None
+                        found.available = None
+                        found.drain = False
+                        found.echo = False
+                        found.properties = None
                 else:
                     raise ValueError
             else:
                 raise ValueError
         else:
-            found.next_incoming_id = None
-            found.incoming_window = None
-            found.next_outgoing_id = None
-            found.outgoing_window = None
-            found.handle = None
-            found.delivery_count = None
-            found.link_credit = None
-            found.available = None
-            found.drain = False
-            found.echo = False
-            found.properties = None
+            raise ValueError
         if pos != stop:
             raise ValueError
         found.wire = buf[start:stop]

@@ -294,6 +294,17 @@ _DAMAGE: Final = st.lists(
 )
 
 
+@pytest.mark.rule("1.0/types/field-mandatory")
+@pytest.mark.parametrize("performative", [0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16])
+@pytest.mark.parametrize("empty", [b"\x45", b"\xc0\x01\x00"], ids=bytes.hex)
+def test_a_performative_without_fields_is_a_fault_and_reading_goes_on(performative: int, empty: bytes) -> None:
+    body = b"\0\x53" + bytes((performative,)) + empty
+    broken = (len(body) + 8).to_bytes(4) + b"\x02\0\0\0" + body
+    talk = _open().client(broken).client(transfer(0, _body(b"next"))).finish()
+    assert [violation.rule for violation in _violations(talk)] == ["1.0/types/field-mandatory"]
+    assert talk.observed[-1].body == b"next"
+
+
 @cache
 def _traffic() -> tuple[tuple[str, bytes], ...]:
     """A connection with all kinds of frames; every message differs."""

@@ -96,6 +96,7 @@ def emit_reader(found: Type) -> list[str]:
 
 
 def _read(items: tuple[Item, ...], index: int) -> list[str]:
+    """The fields from `index` on: they are there, or none of them is, which mandatory ones don't allow."""
     item = items[index]
     size = 1
     if item.name in GROUPS:
@@ -110,21 +111,16 @@ def _read(items: tuple[Item, ...], index: int) -> list[str]:
     else:
         lines = ["code = buf[pos]", *_value(item)]
     if index + size < len(items):
-        lines += [f"if count > {index + size}:"]
-        lines += ["    " + line for line in _read(items, index + size)]
-        lines += ["else:"]
-        rest = items[index + size :]
-        if any(later.mandatory for later in rest):
-            lines += ["    raise ValueError"]
-        else:
-            lines += [f"    found.{later.name} = {later.default}" for later in rest]
-    if index == 0:
-        if item.mandatory:
-            lines = ["if not count:", "    raise ValueError", *lines]
-        else:
-            lines = ["if count:", *["    " + line for line in lines], "else:"]
-            lines += [f"    found.{each.name} = {each.default}" for each in items]
-    return lines
+        lines += _read(items, index + size)
+    rest = items[index:]
+    if any(later.mandatory for later in rest):
+        absent = ["raise ValueError"]
+    else:
+        absent = [f"found.{later.name} = {later.default}" for later in rest]
+    there = f"if count > {index}:" if index else "if count:"
+    if absent == ["raise ValueError"] and not index:
+        return ["if not count:", *["    " + line for line in absent], *lines]
+    return [there, *["    " + line for line in lines], "else:", *["    " + line for line in absent]]
 
 
 def _value(item: Item) -> list[str]:
