@@ -13,7 +13,7 @@ from ._performatives import Attach, Detach, Source, Target
 from .books import LinkBook
 from .conditions import SenderSettleMode
 from .events import LinkOpened
-from .resume import LinkState
+from .resume import LinkState, check_rounds
 from .session import make_error, symbols
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Link(LinkBook):
 
     __slots__ = (
         "closing",
+        "doubt",
         "incomplete",
         "number",
         "opening",
@@ -65,6 +66,8 @@ class Link(LinkBook):
         self.requested: Attach | None = None
         self.restored: dict[bytes, SavedDelivery] | None = None
         self.incomplete = False
+        # Resumptions in a row of which nothing came, and how many deliveries this one began with.
+        self.doubt = 0, 0
         self.closing: Error | None = None
         self.told = False
 
@@ -153,13 +156,13 @@ class Link(LinkBook):
             asked.rcv_settle_mode if rcv_settle_mode is None else rcv_settle_mode,
             max_message_size,
         )
-        before = self.restored, self.incomplete, self.next_tag()
+        before = self.restored, self.incomplete, self.doubt, self.next_tag()
         if state is not None:
             self.restore(state)
         try:
             self._answer(*own, modes, (properties, offered_capabilities, desired_capabilities))
         except BaseException:
-            self.restored, self.incomplete, tag = before
+            self.restored, self.incomplete, self.doubt, tag = before
             self.number_tags(tag)
             raise
         self.session.connection._events.append(
@@ -192,6 +195,8 @@ class Link(LinkBook):
         """What is needed to resume the link, at any time, also after the connection is gone. Picklable."""
         source, target = self.source, self.target
         local = self.local
+        unsettled = tuple(self.saved_deliveries())
+        rounds, began = self.doubt
         if local is not None:
             source = local.source if source is None or self.is_refused else source
             target = local.target if target is None or self.is_refused else target
@@ -203,7 +208,8 @@ class Link(LinkBook):
             2 if local is None else local.snd_settle_mode,
             0 if local is None else local.rcv_settle_mode,
             self.next_tag(),
-            tuple(self.saved_deliveries()),
+            unsettled,
+            0 if not unsettled or len(unsettled) < began else rounds,
         )
 
     # What the two kinds do in their own way.
@@ -238,7 +244,22 @@ class Link(LinkBook):
 
     def restore(self, state: LinkState) -> None:
         """Take over what was saved of an earlier attachment."""
+        check_rounds(state)
         self.restored = {each.delivery_tag: each for each in state.unsettled}
+        self.doubt = state.rounds, len(state.unsettled)
+
+    def count_round(self, incomplete: bool) -> None:
+        """The maps were compared; another resumption follows where they are `incomplete`."""
+        rounds, began = self.doubt
+        self.doubt = (rounds + 1, began) if incomplete else (0, 0)
+
+    def name_later(self, left: dict[bytes, SavedDelivery]) -> dict[bytes, SavedDelivery]:
+        """Those of which nothing is proven, in the order for the next map: what the peer named, what this end didn't,
+        and last what it named in vain."""
+        remote, local = self.remote, self.local
+        theirs = (remote and remote.unsettled) or {}
+        ours = (local and local.unsettled) or {}
+        return dict(sorted(left.items(), key=lambda each: (each[0] not in theirs, each[0] in ours)))
 
     def attach(self, number: int, source: Any, target: Any, modes: tuple[int, int, int], more: More) -> None:
         """Send this end's attach; the peer's comes later."""
@@ -337,12 +358,17 @@ class Link(LinkBook):
             )
 
     def _fitting(self, frame: Attach, unsettled: dict[bytes, State | None]) -> Attach:
-        """As much of the unsettled map as fits the peer's frames (part 2 section 2.7.3)."""
+        """As much of the unsettled map as fits the peer's frames (part 2 section 2.7.3).
+
+        What the peer has named comes first: only what both maps name can be settled for sure.
+        """
         room = self.session.connection._max_frame - _FRAME_HEADER
-        self.incomplete = False
+        self.incomplete = len(frame.encode()) > room
         kept: dict[bytes, State | None] = unsettled
+        if self.incomplete and self.requested is not None:
+            theirs = self.requested.unsettled or {}
+            kept = {**{tag: kept[tag] for tag in theirs if tag in kept}, **kept}
         while len(frame.encode()) > room and kept:
-            self.incomplete = True
             fewer = min(len(kept) - 1, len(kept) * room // len(frame.encode()))
             kept = {tag: kept[tag] for tag in list(kept)[:fewer]}
             values = [getattr(frame, name) for name in frame.__match_args__]

@@ -454,9 +454,15 @@ def _begin_delivery(
 
 
 def _check_resumed(channel: int, link: LinkBook, tag: bytes) -> None:
-    """Only what the sender's own map has may be resumed (part 2 section 2.7.5)."""
+    """Only what the sender's own map has may be resumed (part 2 section 2.7.5).
+
+    An incomplete one has more than it says: the sender resumes or settles whatever the receiver's map names (part 2
+    section 2.6.13).
+    """
     attached = link.halves[link.sender].attach
-    if attached is not None and tag not in (attached.unsettled or {}):
+    if attached is None or attached.incomplete_unsettled:
+        return
+    if tag not in (attached.unsettled or {}):
         raise link_error(
             conditions.NOT_ALLOWED,
             f"resumed delivery-tag {tag!r} on link {link.name!r} isn't in the sender's unsettled map",

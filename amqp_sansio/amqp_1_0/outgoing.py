@@ -64,8 +64,7 @@ class Resending:
         elif resend is Resend.ABORT or resend is Resend.CONTINUE:
             self._whole(Transfer(*self._first(), resume=True, aborted=True), b"")
             if payload is not None:
-                entry = (self.saved, Resend.NEW, None, self.handle)
-                self.link.resending.appendleft(entry)
+                self.link.send_anew(self.saved, self.handle)
             else:
                 self._done(None)
         elif resend is Resend.SETTLE:
@@ -114,6 +113,9 @@ class Resending:
 
     def _done(self, state: State | None) -> None:
         self.handle._complete(state)
+        if self.saved.delivery_tag in self.link.unknown:
+            self.link.unknown.discard(self.saved.delivery_tag)
+            return
         self.link.session.connection._events.append(Settled((self.handle,), state))
 
 

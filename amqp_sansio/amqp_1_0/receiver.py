@@ -296,7 +296,9 @@ class Receiver(Link):
             handle: Handle[Any] = Handle((self.name, "in", tag))
             handle._complete(saved.local)
             events.append(Settled((handle,), saved.local))
+        self.restored = self.name_later(restored)
         incomplete = self.incomplete or remote.incomplete_unsettled
+        self.count_round(incomplete)
         events.append(
             Resumed(self.session.channel, self.number, (), tuple(forgotten), (), incomplete)
         )

@@ -6,9 +6,10 @@ Part 2 section 2.6.13, part 3 section 3.4.6 (the fourteen cases of its example).
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .._record import record
+from ..errors import LocalProtocolError
 from ._performatives import Received
 from .books import is_outcome
 
@@ -92,12 +93,23 @@ class SavedDelivery:
     remote: State | None
 
 
+ROUNDS: Final = 1024
+"""So many resumptions in a row with maps that don't fit their frames may settle nothing of what this end has.
+
+Each settles what one frame of the receiver names, so this is far beyond what peers need that answer by the rules.
+"""
+_SHOWN: Final = 8
+
+
 @record
 class LinkState:
     """What is needed to resume a link on another session or connection: `open_sender(None, state=...)` or
     `open_receiver(None, state=...)`.
 
-    `next_tag` is the number of the next generated delivery-tag. Picklable; keep it with the application's data.
+    `next_tag` is the number of the next generated delivery-tag. `unsettled` is in the order in which the next attach
+    names deliveries, as far as its frame has room. `rounds` counts the resumptions in a row that had maps which didn't
+    fit their frames and settled nothing of `unsettled`; after 1024 of them resuming raises LocalProtocolError.
+    Picklable; keep it with the application's data.
     """
 
     name: str
@@ -108,6 +120,21 @@ class LinkState:
     rcv_settle_mode: int
     next_tag: int
     unsettled: tuple[SavedDelivery, ...]
+    rounds: int = 0
 
 
-__all__ = ["LinkState", "Resend", "ResumeAction", "SavedDelivery", "resume_action"]
+def check_rounds(state: LinkState) -> None:
+    """Raise LocalProtocolError when resuming the link once more is of no use."""
+    if state.rounds < ROUNDS:
+        return
+    tags = ", ".join([each.delivery_tag.hex() or "(empty)" for each in state.unsettled[:_SHOWN]])
+    more = len(state.unsettled) - _SHOWN
+    raise LocalProtocolError(
+        f"link {state.name!r} was resumed {state.rounds} times with unsettled maps that didn't fit their frames, and "
+        f"the peer settled nothing: {len(state.unsettled)} deliveries are in doubt, with the delivery-tags {tags}"
+        f"{f' and {more} more' if more > 0 else ''}; find out what became of them, then attach without `state`",
+        rule="1.0/transport/resume/incomplete",
+    )
+
+
+__all__ = ["ROUNDS", "LinkState", "Resend", "ResumeAction", "SavedDelivery", "check_rounds", "resume_action"]

@@ -34,7 +34,7 @@ class Sender(Link):
 
     ROLE = False
 
-    __slots__ = ("_tags", "auto_settle", "begun", "kept_octets", "resending", "waiting")
+    __slots__ = ("_tags", "auto_settle", "begun", "kept_octets", "put_off", "resending", "unknown", "waiting")
 
     unsettled: dict[bytes, OutgoingDelivery]  # type: ignore[assignment]
 
@@ -47,6 +47,10 @@ class Sender(Link):
         # The last one that was begun in parts and settled: nothing else knows it once the link has ended.
         self.begun: OutgoingDelivery | None = None
         self.resending: deque[tuple[SavedDelivery, Resend, State | None, Handle[Any]]] = deque()
+        # The tags among these of which the application has heard the end long ago.
+        self.unknown: set[bytes] = set()
+        # Handles of deliveries that only the next resumption of the link may send.
+        self.put_off: list[Handle[Any]] = []
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> OutgoingDelivery:
         return OutgoingDelivery(self, delivery_id, delivery_tag)
@@ -317,7 +321,8 @@ class Sender(Link):
                 delivery.states[1 - side],
             )
         for entry in self.resending:
-            yield entry[0]
+            if entry[0].delivery_tag not in self.unknown:
+                yield entry[0]
         yield from (self.restored or {}).values()
 
     def unsettled_states(self) -> dict[bytes, State | None]:
@@ -336,14 +341,12 @@ class Sender(Link):
         forgotten: list[bytes] = []
         lost: list[bytes] = []
         incomplete = self.incomplete or remote.incomplete_unsettled
-        local = self.local
-        ours = (local.unsettled if local is not None else None) or {}
-        self.restored = {}
+        left: dict[bytes, SavedDelivery] = {}
         for tag, saved in restored.items():
             known = tag in theirs
-            if tag not in ours or (not known and remote.incomplete_unsettled):
-                # Nothing is proven about it before both maps are whole (part 2 section 2.6.13).
-                self.restored[tag] = saved
+            if not known and remote.incomplete_unsettled:
+                # What an incomplete map leaves out may be unsettled all the same (part 2 section 2.6.13).
+                left[tag] = saved
                 continue
             their: Any = theirs.get(tag)
             action = resume_action(told(saved), known, their)
@@ -360,6 +363,10 @@ class Sender(Link):
                 lost.append(tag)
             handles.append(handle)
             self.resending.append((saved, action.resend, action.state, handle))
+        self.restored = self.name_later(left)
+        if self.incomplete:
+            self._settle_unknown([tag for tag in theirs if tag not in restored], theirs)
+        self.count_round(remote.incomplete_unsettled)
         self.session.connection._events.append(
             Resumed(
                 self.session.channel,
@@ -371,6 +378,29 @@ class Sender(Link):
             )
         )
         self.resend()
+
+    def _settle_unknown(self, tags: list[bytes], theirs: Mapping[Any, Any]) -> None:
+        """Settle what the receiver names and this end has settled before: an incomplete map doesn't tell that it has.
+
+        So each resumption takes from what the receiver has, until its map is complete.
+        """
+        self.unknown.update(tags)
+        for tag in tags:
+            handle: Handle[Any] = Handle((self.name, "out", tag))
+            action = resume_action(None, True, theirs[tag])
+            saved = SavedDelivery(tag, 0, None, None, theirs[tag])
+            self.resending.append((saved, action.resend, action.state, handle))
+
+    def send_anew(self, saved: SavedDelivery, handle: Handle[Any]) -> None:
+        """What was aborted is to be a new delivery: at once, or of the next resumption when the receiver takes no new
+        ones before (part 2 section 2.7.3, incomplete-unsettled)."""
+        remote = self.remote
+        if remote is None or not remote.incomplete_unsettled:
+            self.resending.appendleft((saved, Resend.NEW, None, handle))
+            return
+        self.put_off.append(handle)
+        fresh = SavedDelivery(saved.delivery_tag, saved.message_format, saved.payload, None, None)
+        self.restored = {**(self.restored or {}), saved.delivery_tag: fresh}
 
     def resend(self) -> None:
         """Go on with the unsettled deliveries of a resumed link, as far as credit and window allow."""
@@ -387,7 +417,7 @@ class Sender(Link):
         handles = [each.handle for each in self.unsettled.values() if not each.handle.done]
         if self.begun is not None and not self.begun.handle.done:
             handles.append(self.begun.handle)
-        return handles + [each[3] for each in self.resending]
+        return handles + [each[3] for each in self.resending] + self.put_off
 
     # Inside.
 

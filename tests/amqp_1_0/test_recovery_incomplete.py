@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amqp_sansio import Event, Opened, Scope, Settled
@@ -150,6 +150,7 @@ def run(
     count=st.integers(20, 60),
     window=st.sampled_from([4, 30, 100]),
 )
+@example(cuts=[(1204, 431), (1501, 615), (5680, 537)], count=29, window=100)
 def test_large_maps_are_settled_step_by_step(
     mode: str, cuts: list[tuple[int, int]], count: int, window: int
 ) -> None:

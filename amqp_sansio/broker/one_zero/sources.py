@@ -309,7 +309,7 @@ def without(state: LinkState, tag: bytes) -> LinkState:
     kept = tuple([each for each in state.unsettled if each.delivery_tag != tag])
     return LinkState(
         state.name, state.is_sender, state.source, state.target, state.snd_settle_mode, state.rcv_settle_mode,
-        state.next_tag, kept,
+        state.next_tag, kept, state.rounds,
     )  # fmt: skip
 
 
