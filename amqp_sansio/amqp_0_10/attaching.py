@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .records import Control
 
 _NOTHING: Final = SequenceSet()
+_FIRST: Final = SequenceSet.of(0)
 _ALL: Final = SessionFlush(expected=True, confirmed=True, completed=True)
 _MANY: Final = 65_536
 """So many ids may be completed and not known to be before the peer is asked to say that it knows."""
@@ -118,7 +119,7 @@ def _attach(connection: Connection, state: SessionState, *, force: bool) -> Sess
         )
     number = _free_channel(connection)
     session = Session(connection, number, state, initiator=True)
-    session._resuming = state.opened
+    session._resuming = session._resumes = state.lasts
     state.adopt(connection.config.limits)
     send_on(connection, number, SessionAttach(state.name, force))
     session.opening = Handle((state.name, connection.role.value, "open", connection._new_serial()))
@@ -171,8 +172,8 @@ def accept(connection: Connection, channel: int, state: SessionState | None) -> 
     step_own(session, "attached")
     connection._sessions[channel] = session
     connection._requested = connection._waiting_for = None
-    if state.opened:
-        session._resuming = session._asked = True
+    if state.lasts:
+        session._resuming = session._resumes = session._asked = True
         send(session, _ALL)
     else:
         _set_out(session)
@@ -210,6 +211,7 @@ def _set_out(session: Session, first: int | None = None) -> None:
         number = add(each, 1)
     if number != state.sending.next_id:
         send(session, SessionCommandPoint(state.sending.next_id, 0))
+    state.opened = state.lasts = True
     events = session._connection._events
     opening, session.opening = session.opening, None
     if opening is not None:
@@ -222,7 +224,6 @@ def _set_out(session: Session, first: int | None = None) -> None:
         if doubtful:
             tell_completed(session, timely=True)
     else:
-        state.opened = True
         events.append(Opened(Scope.SESSION, session.channel, opening))
 
 
@@ -321,7 +322,7 @@ def _attached(session: Session, control: SessionAttached) -> None:
     session._asked = True
     send(session, _ALL)
     state = session._state
-    if state.timeout != 0 and not session._resuming:
+    if state.timeout != 0 and not state.opened:
         request_timeout(session, state.timeout)
     if session._closing:
         send(session, SessionRequestTimeout(0))
@@ -356,7 +357,7 @@ def _detached(session: Session | None, control: SessionDetached) -> None:
         text, scope=Scope.SESSION, code=control.code, channel=session.channel, condition=name
     )
     report = CloseReport(By.REMOTE, control.code, text, hint=hint, condition=name)
-    ending.end(session, report, error, lasting=session._state.opened)
+    ending.end(session, report, error, lasting=session._state.lasts)
 
 
 def _detach(
@@ -387,6 +388,7 @@ def _timeout(session: Session, control: SessionTimeout) -> None:
     if session._timeouts or (granted is not None and (state.timeout is None or granted < state.timeout)):
         state.timeout = granted
     if session._timeouts:
+        state.lasts = True
         handle = session._timeouts.popleft()
         handle._complete(granted)
         session._connection._events.append(Replied(handle))
@@ -441,7 +443,11 @@ def _answer(session: Session, control: Control) -> None:
 def _flush(session: Session, control: SessionFlush) -> None:
     receiving = session._state.receiving
     if control.expected:
-        _answer(session, SessionExpected(receiving.expected))
+        expected = receiving.expected
+        if not expected and session._resumes:
+            # Nothing expected means a new session (rule session.expected/empty-iff-new), and this one is kept.
+            expected = _FIRST
+        _answer(session, SessionExpected(expected))
     if control.confirmed:
         for part in _parts(receiving.completed):
             _answer(session, SessionConfirmed(part))
@@ -453,15 +459,16 @@ def _expected(session: Session, control: SessionExpected) -> None:
     expected = control.commands or _NOTHING
     if session._ready or not session._asked or session._attachment is not Attachment.ATTACHED:
         return
-    if session._resuming and not expected:
+    state = session._state
+    if session._resuming and not expected and state.opened and state.sending.next_id:
         text = f"the peer has forgotten session {session.name!r}: what is in doubt stays so"
         ending.leave(session, text, forgotten=True)
     elif expected and not session._resuming:
         text = f"the peer already knows a session {session.name!r}; resume it with its state, or take another name"
         ending.leave(session, text, forgotten=False)
-    elif expected and distance(expected.ranges[-1][1], session._state.sending.next_id) < 0:
+    elif expected and distance(expected.ranges[-1][1], state.sending.next_id) < 0:
         text = f"the peer expects command {expected.ranges[-1][1]} of session {session.name!r}, "
-        text += f"the next one to be sent is {session._state.sending.next_id}"
+        text += f"the next one to be sent is {state.sending.next_id}"
         ending.leave(session, text, forgotten=True)
     else:
         _set_out(session, expected.ranges[-1][1] if expected else None)

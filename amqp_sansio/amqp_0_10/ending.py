@@ -186,7 +186,7 @@ def end(
     state.receiving.detached()
     session._ready = False
     session._attachment = Attachment.DETACHED
-    keep = not over and not session._closing and state.opened and state.timeout != 0
+    keep = not over and not session._closing and state.lasts and state.timeout != 0
     resumable = keep and (error is None or lasting)
     session._report = report
     if error is not None and not resumable:

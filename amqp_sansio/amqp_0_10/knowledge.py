@@ -57,7 +57,8 @@ class Call:
 class SessionState:
     """`name`, and what is known of the commands of both ends.
 
-    `timeout` is for how many seconds both ends keep this while the session is detached; None: for ever.
+    `timeout` is for how many seconds both ends keep this while the session is detached; None: for ever. `opened`: this
+    end has sent a command-point. `lasts`: it has, or the peer has confirmed the timeout, so that both ends keep this.
     `pending` are the own calls that aren't answered, `incomplete` the events of the peer's commands that the
     application hasn't completed yet.
     """
@@ -65,8 +66,8 @@ class SessionState:
     SCHEMA = 1
 
     __slots__ = (
-        "asked", "balances", "calls", "executing", "files", "granted", "incoming", "name", "octets", "opened",
-        "outgoing", "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed", "syncs",
+        "asked", "balances", "calls", "executing", "files", "granted", "incoming", "lasts", "name", "octets",
+        "opened", "outgoing", "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed", "syncs",
         "tell_at", "timeout", "untold", "weight",
     )  # fmt: skip
 
@@ -75,7 +76,7 @@ class SessionState:
         self.side = side
         self.side_name: str = side.value
         self.timeout: int | None = 0
-        self.opened = False
+        self.opened = self.lasts = False
         self.sending: SendState[Segments] = SendState(limit=limits.replay)
         self.receiving = ReceiveState()
         self.calls: dict[int, Call] = {}

@@ -80,7 +80,7 @@ class Session:
 
     __slots__ = (
         "_arriving", "_asked", "_attachment", "_closing", "_connection", "_initiator", "_lead", "_ready", "_report",
-        "_resuming", "_state", "_timeouts", "channel", "opening",
+        "_resumes", "_resuming", "_state", "_timeouts", "channel", "opening",
     )  # fmt: skip
 
     def __init__(
@@ -90,7 +90,7 @@ class Session:
         self._state = state
         self._initiator = initiator
         self._attachment = Attachment.DETACHED
-        self._ready = self._asked = self._closing = self._resuming = False
+        self._ready = self._asked = self._closing = self._resumes = self._resuming = False
         self._timeouts: deque[Handle[int | None]] = deque()
         self._arriving: Arriving | None = None
         self._report: CloseReport | None = None

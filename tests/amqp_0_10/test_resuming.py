@@ -6,13 +6,15 @@ import pickle
 
 import pytest
 
-from amqp_sansio import EndpointClosed, Failed
+from amqp_sansio import EndpointClosed, Event, Failed, Side
 from amqp_sansio.amqp_0_10 import (
     ExecutionSync,
     MessageReceived,
     QueuePurge,
     Resumed,
+    Session,
     SessionClosed,
+    SessionRequested,
     SessionState,
 )
 from tests.support.octets_0_10 import (
@@ -25,10 +27,12 @@ from tests.support.octets_0_10 import (
     detached,
     expected,
     flush,
+    request_timeout,
     segment,
     timeout,
     transfer,
 )
+from tests.support.pair_0_10 import Pair
 from tests.support.wire_0_10 import CLIENT, SERVER, Facing
 
 LAST = 0xFFFF_FFFF
@@ -181,3 +185,114 @@ def test_the_timeout_that_was_granted_comes_along() -> None:
     facing.feed(timeout(20))
     assert facing.session.timeout == 20
     assert lost(facing).timeout == 20
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["the server knows it", "the server has forgotten it"])
+def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: bool) -> None:
+    before = Facing.opened(CLIENT)
+    before.end.open_session(b"s", timeout=60)
+    handle = before.session.call(ExecutionSync())
+    # The timeout is confirmed; what the server expects, which the command waits for, isn't known yet.
+    before.feed(attached() + timeout(60))
+    assert "session.command-point" not in before.names()
+    state = lost(before)
+    assert before.of(SessionClosed)[0].resumable
+    assert state.timeout == 60
+    facing = Facing.opened(CLIENT)
+    session = facing.end.resume_session(state)
+    facing.forget()
+    # No command has gone out, so that a server that knows of none can't have lost any.
+    facing.feed(attached() + (expected(0) if knows else expected()))
+    assert facing.names() == [
+        "session.flush", "session.request-timeout", "session.command-point", "execution.sync", "session.completed",
+    ]  # fmt: skip
+    assert len(facing.of(Resumed)) == 1
+    (pending,) = session.pending
+    assert pending == handle
+    facing.feed(timeout(60) + completed(0))
+    assert pending.done
+
+
+def test_a_client_that_was_never_told_a_timeout_has_nothing_to_go_on_with() -> None:
+    before = Facing.opened(CLIENT)
+    session = before.end.open_session(b"s", timeout=60)
+    before.feed(attached())
+    before.end.connection_lost("cut", before.now)
+    before.settle()
+    assert not before.of(SessionClosed)[0].resumable
+    with pytest.raises(EndpointClosed):
+        session.detached_state()
+
+
+@pytest.mark.rule("0-10/session.expected/empty-iff-new")
+def test_a_server_tells_a_session_it_keeps_without_a_command_from_a_new_one() -> None:
+    before = Facing.opened(SERVER)
+    before.feed(attach())
+    before.end.accept_session(0)
+    before.feed(flush("expected"))
+    assert before.sent()[-1].octets == expected()
+    before.feed(request_timeout(60))
+    state = lost(before)
+    facing = Facing.opened(SERVER)
+    facing.feed(attach())
+    facing.end.accept_session(0, state)
+    facing.forget()
+    facing.feed(flush("expected"))
+    assert facing.sent()[0].octets == expected(0)
+    # The first command may have any number.
+    facing.feed(expected() + command_point(7) + transfer("", b"a"))
+    assert [each.command_id for each in facing.of(MessageReceived)] == [7]
+
+
+def opening_cut_after(octets: int) -> tuple[Pair, list[Session], bool]:
+    """A session is opened, and a message sent; so many octets arrive, and then the transport is gone at both ends.
+
+    The client's end of the session and the server's, and whether all octets have arrived.
+    """
+    pair = Pair().open()
+    served = accepting(pair)
+    session = pair.client.open_session("s", timeout=60)
+    session.transfer("", b"one")
+    left, moved = octets, True
+    while moved and left:
+        moved = False
+        for side in (CLIENT, SERVER):
+            pair.write(side)
+            flying = min(left, len(pair.flying[side]))
+            left -= flying
+            moved = pair.arrive(side.other, flying) or moved
+    pair.cut(0, 0)
+    return pair, [session, *served], left > 0
+
+
+def accepting(pair: Pair, state: SessionState | None = None) -> list[Session]:
+    """The server of a pair lets sessions in, which go on from `state`; those that it has let in."""
+    served: list[Session] = []
+
+    def hear(side: Side, event: Event) -> None:
+        if isinstance(event, SessionRequested):
+            served.append(pair.server.accept_session(event.channel, state))
+
+    pair.application = hear
+    return served
+
+
+def test_wherever_an_opening_is_cut_what_both_ends_keep_goes_on() -> None:
+    resumed = 0
+    for octets in range(0, 1000, 5):
+        before, ends, whole = opening_cut_after(octets)
+        (closed,) = before.of(CLIENT, SessionClosed)
+        if closed.resumable:
+            resumed += 1
+            after = Pair().open()
+            mine, theirs = [each.detached_state() for each in ends]
+            again = accepting(after, theirs)
+            session = after.client.resume_session(mine)
+            after.pump()
+            assert session.is_attached
+            assert again[0].is_attached
+            bodies = [each.body for pair in (before, after) for each in pair.of(SERVER, MessageReceived)]
+            assert bodies == [b"one"], octets
+        if whole:
+            break
+    assert resumed > 5
