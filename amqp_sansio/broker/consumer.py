@@ -74,7 +74,7 @@ class Consumer:
 
     __slots__ = (
         "acquires", "cursors", "exclusive", "filter", "is_cancelled", "key", "measure", "no_local", "number",
-        "owner", "priority", "queue", "settles", "waiting", "windows",
+        "owner", "priority", "queue", "served", "settles", "waiting", "windows",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +109,8 @@ class Consumer:
         """Of browsers: by level of priority, the position up to which they have seen the queue."""
         self.waiting = False
         """Whether the queue counts on it: it is among those that take turns."""
+        self.served = 0
+        """Which of the queue's deliveries was its last one; of a new one, before which it came."""
         self.is_cancelled = False
 
     @property

@@ -37,9 +37,9 @@ class Queue:
 
     __slots__ = (
         "active", "alternate", "arguments", "auto_delete", "browsers", "choosy", "consumers", "cramped", "creator",
-        "durable", "exclusive_consumer", "exclusive_to", "expiring", "had_consumer", "is_deleted", "is_plain", "levels",
-        "lifetime", "links", "name", "next_position", "octets", "offered", "options", "outlives", "ready", "turns",
-        "unsettled", "used_at", "vhost", "was_scanned",
+        "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "had_consumer", "is_deleted",
+        "is_plain", "levels", "lifetime", "links", "name", "next_position", "octets", "offered", "options", "outlives",
+        "ready", "turns", "unsettled", "used_at", "vhost", "was_scanned",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +76,9 @@ class Queue:
         self.expiring: list[tuple[float, int, Entry]] = []
         self.consumers: dict[int, Consumer] = {}
         self.turns: dict[int, deque[Consumer]] = {}
+        """Those that have room, by priority; the one that was served last is the last."""
+        self.deliveries = 0
+        """Counts who is served, and who comes: `Consumer.served` is the number of the last time."""
         self.browsers: dict[int, Consumer] = {}
         self.choosy = 0
         """How many of the others may leave messages to others."""
@@ -222,6 +225,8 @@ class Queue:
         """A consumer takes its place behind those of its priority."""
         self.consumers[consumer.number] = consumer
         self.had_consumer = True
+        self.deliveries += 1
+        consumer.served = self.deliveries
         if not consumer.acquires:
             self.browsers[consumer.number] = consumer
             consumer.cursors = [-1] * len(self.levels)
@@ -268,14 +273,17 @@ class Queue:
             # Higher priorities are asked first.
             self.turns[consumer.priority] = deque((consumer,))
             self.turns = {each: self.turns[each] for each in sorted(self.turns, reverse=True)}
-        else:
+        elif turns[-1].served < consumer.served:
             turns.append(consumer)
+        else:
+            turns.insert(bisect_left(turns, consumer.served, key=_served), consumer)
 
     def taker(self, entry: Entry) -> Consumer | None:
         """The consumer whose turn it is to get `entry`; those without room lose their turns until they have some."""
         choosy = self.choosy or entry.excluded
         for priority in list(self.turns) if len(self.turns) > 1 else self.turns:
             turns = self.turns[priority]
+            passed = 0
             for _ in range(len(turns)):
                 consumer = turns[0]
                 wants = not choosy or consumer.wants(entry)
@@ -285,9 +293,19 @@ class Queue:
                     if consumer.has_room():
                         self.cramped[consumer.number] = consumer, entry
                     continue
-                turns.rotate(-1)
                 if wants:
+                    self.deliveries += 1
+                    consumer.served = self.deliveries
+                    if passed:
+                        # Who left it to others is still to be served before them.
+                        turns.popleft()
+                        turns.rotate(passed)
+                        turns.append(consumer)
+                    else:
+                        turns.rotate(-1)
                     return consumer
+                turns.rotate(-1)
+                passed += 1
             if not turns:
                 del self.turns[priority]
                 return self.taker(entry) if self.turns else None
@@ -348,6 +366,10 @@ class Queue:
 
 def _position(entry: Entry) -> int:
     return entry.position
+
+
+def _served(consumer: Consumer) -> int:
+    return consumer.served
 
 
 __all__ = ["Queue"]

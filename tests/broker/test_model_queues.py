@@ -67,6 +67,23 @@ def test_consumers_take_turns_as_far_as_their_windows_go() -> None:
     assert bodies(model.delivered()) == ["e"]
 
 
+def test_a_consumer_keeps_its_turn_while_it_has_no_room_for_what_comes_first() -> None:
+    """However often it is granted more, and in which order: the one that was served last is the last to be served."""
+    model = Model()
+    model.queue()
+    first, second = Window(octets=9), Window(octets=5)
+    model.consume(key="first", windows=(first,))
+    model.consume(key="second", windows=(second,))
+    model.publish("a")
+    (entry,) = model.delivered()
+    model.publish("too long for both")
+    model.apply(commands.Grant(second, octets=1))
+    model.settle(RELEASE, entry)
+    (entry,) = model.delivered()
+    assert entry.consumer is not None
+    assert (bodies([entry]), entry.consumer.key) == (["a"], "second")
+
+
 def test_a_window_that_refills_counts_what_is_unsettled() -> None:
     model = Model()
     model.queue()

@@ -118,6 +118,8 @@ def _audit_consumers(queue: Queue, entries: list[Entry]) -> None:
     taking = [each for turns in queue.turns.values() for each in turns]
     assert len(taking) == len(set(taking)), queue
     assert list(queue.turns) == sorted(queue.turns, reverse=True)
+    for turns in queue.turns.values():
+        assert [each.served for each in turns] == sorted({each.served for each in turns}), queue
     for each in taking:
         assert each.acquires
         assert queue.consumers.get(each.number) is each
