@@ -67,8 +67,8 @@ class SessionState:
 
     __slots__ = (
         "asked", "balances", "calls", "executing", "files", "granted", "incoming", "lasts", "name", "octets",
-        "opened", "outgoing", "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed", "syncs",
-        "tell_at", "timeout", "untold", "weight",
+        "opened", "outgoing", "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed",
+        "syncs", "tell_at", "timeout", "untold", "weight",
     )  # fmt: skip
 
     def __init__(self, name: bytes, side: Side, limits: Limits) -> None:

@@ -194,26 +194,21 @@ def transfer(
     outcome: Handle[Any] | None = Handle((*key, "outcome")) if explicit else None
     call = Call(command, completion, whole, throttled, size)
     most = connection._max_frame - FRAME_HEADER_SIZE
-    if not crowded and session._ready and 0 < len(header) <= most and 0 < len(body) <= most and lead:
+    content: Segments = ((HEADER, header), (BODY, body)) if header else ((BODY, body),)
+    segments = ((COMMAND, octets), *content)
+    if not crowded and session._ready and len(header) <= most and 0 < len(body) <= most and lead:
         # As `_send` does it, for what most messages are.
-        sending.replay[number] = ((COMMAND, octets), (HEADER, header), (BODY, body))
+        sending.replay[number] = segments
         sending.next_id = (number + 1) & MASK
         state.calls[number] = call
         state.octets += whole
         place = _TRACK | session.channel
+        if header:
+            lead += _pack_two(_HEADER_FRAME, len(header) + FRAME_HEADER_SIZE, place, 0) + header
         connection._queue_octets(
-            b"".join(
-                (
-                    lead,
-                    _pack_two(_HEADER_FRAME, len(header) + FRAME_HEADER_SIZE, place, 0),
-                    header,
-                    _pack_two(_BODY_FRAME, len(body) + FRAME_HEADER_SIZE, place, 0),
-                    body,
-                )
-            )
+            b"".join((lead, _pack_two(_BODY_FRAME, len(body) + FRAME_HEADER_SIZE, place, 0), body))
         )
     else:
-        segments = ((COMMAND, octets), (HEADER, header), (BODY, body))
         _send(session, call, tuple([each for each in segments if each[1]]))
     if balance is not None:
         balance.spend(size)

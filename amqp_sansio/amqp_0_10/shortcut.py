@@ -73,13 +73,16 @@ def fast_event(connection: Connection) -> MessageReceived | None:
     if at + _FRAME > length:
         return None
     kind, size, where, tail = _TWO(data, at)
-    body = at + size
-    if kind != _HEADER or where != place or tail or size <= _FRAME or body + _FRAME > length:
-        return None
-    kind, size, where, tail = _TWO(data, body)
+    # Without a header segment the body's frame is next.
+    header = body = at
+    if kind == _HEADER:
+        header, body = at + _FRAME, at + size
+        if where != place or tail or size <= _FRAME or body + _FRAME > length:
+            return None
+        kind, size, where, tail = _TWO(data, body)
     end = body + size
     most = connection._incoming_max
-    if kind != _BODY or where != place or tail or end > length or size > most or body - at > most:
+    if kind != _BODY or where != place or tail or end > length or not _FRAME <= size <= most or body - at > most:
         return None
     number = receiving.point
     if (
@@ -106,7 +109,7 @@ def fast_event(connection: Connection) -> MessageReceived | None:
         counted = size - _FRAME
         if not balance.admits(counted):
             return None
-        balance.spend(body - at - _FRAME + counted, counted)
+        balance.spend(body - header + counted, counted)
     if explicit:
         incoming.transfer(number, transfer.accept_mode, transfer.acquire_mode, None)
     receiving.point = receiving.next_id = (number + 1) & _MASK
@@ -119,7 +122,7 @@ def fast_event(connection: Connection) -> MessageReceived | None:
     event.channel = session.channel
     event.command_id = number
     event.transfer = transfer
-    event._headers = data[at + _FRAME : body]
+    event._headers = data[header:body]
     octets = event.body = data[body + _FRAME : end]
     event.sync = sync
     buffer.pos = end

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import AuthenticationRequested, OpenRequested, Signal
+from amqp_sansio import AuthenticationRequested, Failed, OpenRequested, Signal
 from amqp_sansio.amqp_0_10 import (
     BYTE,
     CREDIT,
@@ -29,6 +29,7 @@ from amqp_sansio.amqp_0_10 import (
     MessageSubscribe,
     MessageTransfer,
     SessionRequested,
+    own_commands,
     shortcut,
 )
 from amqp_sansio.amqp_0_10 import connection as connection_module
@@ -151,7 +152,8 @@ def snapshot(client: Connection) -> bytes:
     return pickle.dumps(pickle.loads(pickle.dumps(client)))
 
 
-def test_the_shortcut_is_taken() -> None:
+@pytest.mark.parametrize("header", [True, False])
+def test_the_shortcut_is_taken(header: bool) -> None:
     """Else the comparison above would compare the general step with itself."""
     taken: list[bool] = []
     fast = shortcut.fast_event
@@ -167,13 +169,56 @@ def test_the_shortcut_is_taken() -> None:
     session.top_up("a", 100)
     settle(client, server)
     for _ in range(10):
-        server.session(0).transfer("a", Message(b"x", routing_key="k"))
+        server.session(0).transfer("a", Message(b"x", routing_key="k" if header else None))
     client.receive_data(server.data_to_send(0.0), 0.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connection_module, "fast_event", counted)
         while not isinstance(client.next_event(), Signal):
             pass
     assert taken.count(True) == 9
+
+
+@pytest.mark.rule("0-10/wire/frame-size<12 malformed")
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("size", [0, 11])
+def test_a_body_frame_that_is_shorter_than_its_own_header_is_malformed_behind_any_message(
+    header: bool, size: int
+) -> None:
+    client, server = open_pair({})
+    client.session(0).call(MessageSubscribe("q", "a"))
+    client.session(0).top_up("a", 100)
+    settle(client, server)
+    for _ in range(2):
+        server.session(0).transfer("a", Message(b"x", routing_key="k" if header else None))
+    octets = bytearray(server.data_to_send(0.0))
+    octets[-11:-9] = size.to_bytes(2, "big")
+    client.receive_data(bytes(octets), 0.0)
+    told: list[Any] = []
+    while not isinstance(event := client.next_event(), Signal):
+        told.append(event)
+    assert [each.body for each in told if isinstance(each, MessageReceived)] == [b"x"]
+    (failed,) = [each for each in told if isinstance(each, Failed)]
+    assert "its header alone takes 12" in str(failed.error)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_the_shortcut_for_what_is_sent_is_taken(header: bool) -> None:
+    sent: list[Any] = []
+    slow = own_commands._send
+
+    def counted(session: Any, call: Any, segments: Any) -> int:
+        sent.append(segments)
+        return slow(session, call, segments)
+
+    client, _ = open_pair({})
+    session = client.session(0)
+    message = Message(b"x", routing_key="k" if header else None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(own_commands, "_send", counted)
+        for _ in range(10):
+            session.transfer("x", message)
+    assert session._state.sending.next_id == 10
+    assert sent == []
 
 
 @pytest.mark.parametrize("header", [True, False])
