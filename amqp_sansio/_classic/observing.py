@@ -49,6 +49,7 @@ from .observing_damage import (
     end_octets,
     look,
 )
+from .observed import ObservedDialect, observed_dialect
 from .observing_joint import ObservingJoint
 from .opening_rules import check_start_ok, check_tune, check_tune_ok, dialect_of
 from .resync import Reader
@@ -98,7 +99,7 @@ class ClassicMachine:
         self.limits = setting.limits
         self.body = setting.body
         self.undecided = not setting.from_start
-        self.dialect: Dialect = default_dialect(setting.version)
+        self.dialect: ObservedDialect = observed_dialect(default_dialect(setting.version).name)
         self.tables = self.dialect.tables
         self.properties: Any = self.dialect.properties[60]
         self.joint = ObservingJoint(self.dialect, setting.limits)
@@ -299,8 +300,9 @@ class ClassicMachine:
         else:
             (method_id,) = METHOD_ID.unpack_from(payload, 0)
             kind = self.dialect.methods.get(method_id)
-            if kind is None:
-                text = f"{self.dialect.name} has no method {method_id & 0xFFFF} in class {method_id >> 16}"
+            if method_id not in self.dialect.own.methods:
+                what = f"method {method_id & 0xFFFF} in class {method_id >> 16}"
+                text = f"{self.dialect.name} has no {what if kind is None else kind.NAME}"
                 self.faults.append(("wire/method-payload", text, offset))
         if kind is None:
             self._interrupt(direction, number)
@@ -384,7 +386,7 @@ class ClassicMachine:
             self.start = method
             dialect = dialect_of(method, self.dialect)
             self.undecided = False
-            if dialect is not self.dialect:
+            if dialect is not self.dialect.own:
                 self._use(dialect, at_ns)
         elif name == "connection.start-ok" and self.start is not None:
             self._check(direction, check_start_ok(self.start, method), offset, at_ns)
@@ -419,7 +421,7 @@ class ClassicMachine:
                 self._use(earlier, at_ns)
 
     def _use(self, dialect: Dialect, at_ns: int) -> None:
-        self.dialect = self.joint.dialect = dialect
+        self.dialect = self.joint.dialect = observed_dialect(dialect.name)
         self.tables = dialect.tables
         self.properties = dialect.properties[60]
         for direction in self.directions:

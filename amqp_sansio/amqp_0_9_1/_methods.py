@@ -1424,6 +1424,9 @@ QPID: Final = Dialect(
         *_EVERYWHERE,
         ExchangeBound,
         ExchangeBoundOk,
+        BasicNack,
+        ConfirmSelect,
+        ConfirmSelectOk,
     ),
     _PROPERTIES,
     QPID_TABLES,
@@ -1449,7 +1452,6 @@ QPID: Final = Dialect(
     {
         BasicCancel.ID: CLIENT,
         BasicCancelOk.ID: SERVER,
-        BasicAck.ID: CLIENT,
     },
     {
     },

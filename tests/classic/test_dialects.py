@@ -53,7 +53,7 @@ ADDED: dict[str, dict[int, tuple[int, ...]]] = {
         60: (120, 200, 201, 202),
         85: (10, 11),
     },
-    "0-9-1-qpid": {40: (22, 23)},
+    "0-9-1-qpid": {40: (22, 23), 60: (120,), 85: (10, 11)},
 }
 
 every_dialect = pytest.mark.parametrize("dialect", [get_dialect(name) for name in DIALECTS], ids=repr)
@@ -147,7 +147,8 @@ def test_what_both_versions_have_alike_is_one_class() -> None:
     [
         ("0-8", "basic.ack", CLIENT),
         ("0-9-1", "basic.ack", CLIENT),
-        ("0-9-1-qpid", "basic.ack", CLIENT),
+        ("0-9-1-qpid", "basic.ack", BOTH),
+        ("0-9-1-qpid", "basic.nack", BOTH),
         ("0-9-1-rabbit", "basic.ack", BOTH),
         ("0-9-1-rabbit", "basic.nack", BOTH),
         ("0-9-1", "basic.cancel", CLIENT),

@@ -166,9 +166,11 @@ def load(specs: Path) -> dict[str, Spec]:
     standard_0_8, qpid_0_8 = found["0-8"], found["0-8-qpid"]
     standard, rabbit, qpid = found["0-9-1"], found["0-9-1-rabbit"], found["0-9-1-qpid"]
 
-    # Qpid's file only renames what it shares with the standard.
-    bound = {name: qpid.methods[name] for name in ("exchange.bound", "exchange.bound-ok")}
-    found["0-9-1-qpid"] = Spec({**standard.methods, **bound}, standard.properties, standard.codes)
+    # Qpid's file only renames what it shares with the standard, and lacks what Broker-J has of RabbitMQ's extensions.
+    added = {name: qpid.methods[name] for name in ("exchange.bound", "exchange.bound-ok")}
+    for name in ("confirm.select", "confirm.select-ok", "basic.ack", "basic.nack"):
+        added[name] = rabbit.methods[name]
+    found["0-9-1-qpid"] = Spec({**standard.methods, **added}, standard.properties, standard.codes)
     qpid_0_8.methods["exchange.bound"] = replace(
         qpid_0_8.methods["exchange.bound"], replies=("exchange.bound-ok",)
     )
