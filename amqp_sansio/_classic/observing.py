@@ -33,6 +33,7 @@ from .frames import (
     TRACE,
     check_heartbeat,
 )
+from .observed import ObservedDialect, observed_dialect
 from .observing_content import (
     Content,
     Fault,
@@ -49,13 +50,12 @@ from .observing_damage import (
     end_octets,
     look,
 )
-from .observed import ObservedDialect, observed_dialect
 from .observing_joint import ObservingJoint
 from .opening_rules import check_start_ok, check_tune, check_tune_ok, dialect_of
 from .resync import Reader
 from .rule_ids import rule_id
 from .states import Connection as State
-from .table import Table, check_table
+from .table import check_tables
 from .violation import FRAME_ERROR, Violation
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ class ClassicMachine:
             return
         try:
             method = kind.decode(payload, 4, len(payload), self.tables)
-            _check_tables(method, self.tables)
+            check_tables(method, self.tables)
         except CodecError as error:
             rule = error.rule or "wire/method-payload"
             self.faults.append((rule, f"{kind.NAME} can't be read: {error}", offset))
@@ -498,15 +498,6 @@ class ClassicMachine:
                 number,
             )
         )
-
-
-def _check_tables(method: Any, tables: Any) -> None:
-    """Skim the structure of a method's tables. Raises CodecError."""
-    for name, kind in method.FIELDS:
-        if kind == "table":
-            table = getattr(method, name)
-            if isinstance(table, Table) and table.raw:
-                check_table(table.raw, 0, len(table.raw), tables)
 
 
 __all__ = ["ClassicMachine"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from ..errors import CodecError
 from .method import INTEGERS, hashable, write_field
-from .table import SYNTAX_ERROR, Table, check_table
+from .table import SYNTAX_ERROR, Table, check_tables
 
 if TYPE_CHECKING:
     from .table import TableRules
@@ -58,10 +58,7 @@ class Properties:
         raw = self._raw
         if raw is not None:
             self._load()
-            for name, kind in self.FIELDS:
-                table = getattr(self, name)
-                if kind == "table" and isinstance(table, Table):
-                    check_table(table.raw, 0, len(table.raw), self._rules)
+            check_tables(self, self._rules)
 
     @property
     def raw(self) -> bytes | None:

@@ -45,7 +45,7 @@ from .frames import (
 from .joint import CLOSES
 from .states import Channel as ChannelStates
 from .states import Mode
-from .table import Table, check_table
+from .table import check_tables
 from .violation import (
     COMMAND_INVALID,
     FRAME_ERROR,
@@ -150,7 +150,7 @@ def _receive_method(connection: Connection, number: int, data: bytes, start: int
     try:
         method = kind.decode(data, start + 4, end, connection._tables)
         if connection._validate:
-            _check_tables(connection, method)
+            check_tables(method, connection._tables)
     except CodecError as error:
         raise Violation(
             error.code or SYNTAX_ERROR, str(error), rule=error.rule or "wire/method-payload"
@@ -168,14 +168,6 @@ def _receive_method(connection: Connection, number: int, data: bytes, start: int
         receiver(connection, channel, method, step)
     elif not method.HAS_CONTENT:
         _receive_other(connection, number, method, step)
-
-
-def _check_tables(connection: Connection, method: Any) -> None:
-    for name, wire_type in method.FIELDS:
-        if wire_type == "table":
-            table = getattr(method, name)
-            if isinstance(table, Table):
-                check_table(table.raw, 0, len(table.raw), connection._tables)
 
 
 def _receive_other(connection: Connection, number: int, method: Any, step: Step) -> None:

@@ -196,6 +196,17 @@ def check_table(buf: bytes, pos: int, end: int, rules: TableRules) -> None:
         check_names(Table.from_wire(buf[pos:end], rules), rules)
 
 
+def check_tables(owner: Any, rules: TableRules) -> None:
+    """Skim every table among the fields of a method or of properties, whatever the kind of the field.
+
+    Raises CodecError (code 502).
+    """
+    for name, _ in owner.FIELDS:
+        table = getattr(owner, name)
+        if isinstance(table, Table):
+            check_table(table.raw, 0, len(table.raw), rules)
+
+
 def _plain(value: FieldValue) -> FieldValue:
     if isinstance(value, Table):
         return value.to_dict()
@@ -433,6 +444,7 @@ __all__ = [
     "Timestamp",
     "Typed",
     "check_table",
+    "check_tables",
     "decode_table",
     "encode_table",
 ]

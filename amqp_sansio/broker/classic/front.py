@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ..._classic._methods import BasicAck
 from ..._classic.config import announces
 from ..._classic.events import ContentReceived, FlowChanged, MethodReceived, Published, Request
-from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, Scope
+from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
 from ...events import (
     AuthenticationRequested,
     Closed,
@@ -45,6 +45,7 @@ from .errors import (
     NOT_ALLOWED,
     NOT_IMPLEMENTED,
     RESOURCE_ERROR,
+    SYNTAX_ERROR,
     Refusal,
     refusal_of,
     speaks_rabbit,
@@ -113,6 +114,9 @@ class ClassicFront(Front):
                     pass
                 except LimitExceeded as error:
                     self._give_up(RESOURCE_ERROR, str(error))
+                except CodecError as error:
+                    # A table that the engine was told not to look through (`Config.validate_content`).
+                    self._give_up(error.code or SYNTAX_ERROR, str(error))
                 except LocalProtocolError as error:
                     # What this front end sent was wrong: nobody else is to suffer from that.
                     self._give_up(INTERNAL_ERROR, str(error))
