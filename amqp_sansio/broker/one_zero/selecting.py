@@ -1,27 +1,33 @@
 """Evaluating selectors: three-valued logic on the fields and application-properties of a message.
 
 A comparison of values of different kinds (numbers, texts, truth values) is false, one with null is unknown, and so is
-arithmetic on what are no numbers. Only a condition that is true selects a message.
+arithmetic on what are no numbers. Only a condition that is true selects a message. Whatever a message holds, evaluating
+ends without an exception, in time that grows with the selector and with the texts that it looks at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import fmod
+from functools import partial
+from math import fmod, nan
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from ...amqp_1_0 import Char, Decimal32, Decimal64, Decimal128, Symbol
 from ...errors import CodecError
 from ..consumer import Filter
 from ..conversion import as_one_zero
-from .selector import parse
+from .selector import bounded, parse
 
 if TYPE_CHECKING:
     from ...amqp_1_0 import Message as Sections
     from ..entry import Message
-    from .selector import Tree
+    from .pattern import Pattern
+    from .selector import Program
 
 _JMS_TYPES: Final = (Symbol("x-opt-jms-type"), Symbol("jms-type"))
+_COMPARED: Final = (bool, str, bytes, Char, UUID)
+"""Types other than numbers whose values can be equal."""
 
 
 class Selector(Filter):
@@ -31,37 +37,57 @@ class Selector(Filter):
     "colour = 'blue'"
     """
 
-    __slots__ = ("text", "tree")
+    __slots__ = ("program", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tree: Tree = parse(text)
+        self.program: Program = parse(text)
 
     def accepts(self, message: Message) -> bool:
         """Whether the condition is true of the message; of one that can't be read it isn't."""
         content = as_one_zero(message)
-        if content.message_format:
-            return False
-        try:
-            return evaluate(self.tree, content.message) is True
-        except CodecError:
-            return False
+        return not content.message_format and evaluate(self.program, content.message) is True
 
     def __reduce__(self) -> tuple[object, ...]:
         return Selector, (self.text,)
 
 
-def evaluate(tree: Tree, message: Sections) -> Any:
-    """The value of a tree for a message: a number, text, truth value, or None for null and unknown."""
-    return _EVALUATE[tree[0]](tree, message)
+def evaluate(program: Program, message: Sections) -> Any:
+    """The value of a program for a message: a number, text, truth value, or None for null and unknown.
+
+    It is None as well for a message of which a section that is asked for is damaged.
+    """
+    stack: list[Any] = []
+    at = 0
+    while at < len(program):
+        name, argument = program[at]
+        at += 1
+        if name == "name":
+            try:
+                stack.append(_field(argument, message))
+            except CodecError:
+                return None
+        elif name == "value":
+            stack.append(argument)
+        elif name == "jump":
+            if _truth(stack[-1]) is argument[0]:
+                at = argument[1]
+        elif name in _OF_TWO:
+            right = stack.pop()
+            stack[-1] = _OF_TWO[name](stack[-1], right)
+        elif name == "between":
+            high, low = stack.pop(), stack.pop()
+            stack[-1] = _and(_compare(">=", stack[-1], low), _compare("<=", stack[-1], high))
+        elif name == "in":
+            choices = stack[-argument:]
+            del stack[-argument:]
+            stack[-1] = _in(stack[-1], choices)
+        else:
+            stack[-1] = _OF_ONE[name](stack[-1], argument)
+    return stack[0]
 
 
-def _value(tree: Tree, message: Sections) -> Any:
-    return tree[1]
-
-
-def _name(tree: Tree, message: Sections) -> Any:
-    name: str = tree[1]
+def _field(name: str, message: Sections) -> Any:
     if name.startswith("amqp."):
         field = FIELDS.get(name[5:])
         if field is not None:
@@ -71,103 +97,62 @@ def _name(tree: Tree, message: Sections) -> Any:
     return _plain(message.application_properties.get(name))
 
 
-def _and(tree: Tree, message: Sections) -> Any:
-    left = _truth(evaluate(tree[1], message))
-    if left is False:
-        return False
-    right = _truth(evaluate(tree[2], message))
-    if right is False:
+def _and(left: Any, right: Any) -> bool | None:
+    left, right = _truth(left), _truth(right)
+    if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
-def _or(tree: Tree, message: Sections) -> Any:
-    left = _truth(evaluate(tree[1], message))
-    if left is True:
-        return True
-    right = _truth(evaluate(tree[2], message))
-    if right is True:
+def _or(left: Any, right: Any) -> bool | None:
+    left, right = _truth(left), _truth(right)
+    if left is True or right is True:
         return True
     return None if left is None or right is None else False
 
 
-def _not(tree: Tree, message: Sections) -> Any:
-    value = _truth(evaluate(tree[1], message))
-    return None if value is None else not value
+def _not(value: Any, _: object) -> bool | None:
+    truth = _truth(value)
+    return None if truth is None else not truth
 
 
-def _compare(tree: Tree, message: Sections) -> Any:
-    operator, left, right = tree[0], evaluate(tree[1], message), evaluate(tree[2], message)
+def _compare(operator: str, left: Any, right: Any) -> bool | None:
     if left is None or right is None:
         return None
     if _is_number(left) and _is_number(right):
         return _ORDERS[operator](left, right)
-    alike = type(left) is type(right)
     if operator == "=":
-        return alike and left == right
-    if operator == "<>":
-        return alike and left != right
-    return False
+        return _are_equal(left, right)
+    return operator == "<>" and _are_alike(left, right) and left != right
 
 
-def _null(tree: Tree, message: Sections) -> Any:
-    return evaluate(tree[1], message) is None
+def _null(value: Any, _: object) -> bool:
+    return value is None
 
 
-def _in(tree: Tree, message: Sections) -> Any:
-    value = evaluate(tree[1], message)
+def _in(value: Any, choices: list[Any]) -> bool | None:
     if value is None:
         return None
-    unknown = False
-    for each in tree[2]:
-        choice = evaluate(each, message)
-        if choice is None:
-            unknown = True
-        elif _are_alike(value, choice) and value == choice:
-            return True
-    return None if unknown else False
+    if any([_are_equal(value, choice) for choice in choices]):
+        return True
+    return None if None in choices else False
 
 
-def _like(tree: Tree, message: Sections) -> Any:
-    value = evaluate(tree[1], message)
-    if value is None:
-        return None
-    return isinstance(value, str) and matches(value, tree[2])
+def _like(value: Any, pattern: Pattern) -> bool | None:
+    return None if value is None else isinstance(value, str) and pattern.matches(value)
 
 
-def matches(text: str, pattern: tuple[tuple[str, str], ...]) -> bool:
-    """Whether a whole text is as a pattern says. Takes time in proportion to both lengths multiplied at most."""
-    at = piece = 0
-    many = back = -1
-    while at < len(text):
-        kind, char = pattern[piece] if piece < len(pattern) else ("end", "")
-        if kind == "one" or (kind == "char" and char == text[at]):
-            at += 1
-            piece += 1
-        elif kind == "many":
-            many, back = piece, at
-            piece += 1
-        elif many >= 0:
-            # The last one that stands for many takes one character more.
-            back += 1
-            at, piece = back, many + 1
-        else:
-            return False
-    return all(each[0] == "many" for each in pattern[piece:])
-
-
-def _calculate(tree: Tree, message: Sections) -> Any:
-    left, right = evaluate(tree[1], message), evaluate(tree[2], message)
+def _calculate(operator: str, left: Any, right: Any) -> float | None:
     if not (_is_number(left) and _is_number(right)):
         return None
     try:
-        return _ARITHMETIC[tree[0]](left, right)
+        value = _ARITHMETIC[operator](left, right)
     except (ZeroDivisionError, OverflowError, ValueError):
         return None
+    return bounded(value) if isinstance(value, int) else value
 
 
-def _minus(tree: Tree, message: Sections) -> Any:
-    value = evaluate(tree[1], message)
+def _minus(value: Any, _: object) -> float | None:
     return -value if _is_number(value) else None
 
 
@@ -190,8 +175,12 @@ def _truth(value: Any) -> bool | None:
 
 
 def _are_alike(one: Any, other: Any) -> bool:
-    """Whether two values are of one kind, so that they can be equal."""
-    return (_is_number(one) and _is_number(other)) or type(one) is type(other)
+    """Whether two values that aren't numbers are of one kind, so that they can be equal."""
+    return type(one) is type(other) and isinstance(one, _COMPARED)
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return ((_is_number(one) and _is_number(other)) or _are_alike(one, other)) and bool(one == other)
 
 
 def _is_number(value: Any) -> bool:
@@ -203,7 +192,9 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | Char):
         return value
     if isinstance(value, Decimal32 | Decimal64 | Decimal128):
-        return float(value.to_decimal())
+        number = value.to_decimal()
+        # There is no float that signals.
+        return nan if number.is_nan() else float(number)
     if isinstance(value, float):
         return float(value)
     if isinstance(value, int):
@@ -287,18 +278,13 @@ _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "/": _divide,
     "%": _remainder,
 }
-_EVALUATE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "value": _value,
-    "name": _name,
+_OF_TWO: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "and": _and,
     "or": _or,
-    "not": _not,
-    **dict.fromkeys(_ORDERS, _compare),
-    "null": _null,
-    "in": _in,
-    "like": _like,
-    **dict.fromkeys(_ARITHMETIC, _calculate),
-    "minus": _minus,
+    **{name: partial(_compare, name) for name in _ORDERS},
+    **{name: partial(_calculate, name) for name in _ARITHMETIC},
 }
+_OF_ONE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {"not": _not, "null": _null, "like": _like, "minus": _minus}
+"""With the argument of the step."""
 
-__all__ = ["FIELDS", "JMS_FIELDS", "Selector", "evaluate", "matches"]
+__all__ = ["FIELDS", "JMS_FIELDS", "Selector", "evaluate"]

@@ -1,6 +1,7 @@
 """Selectors: which messages a consumer wants, in the language of JMS (a part of SQL-92's conditional expressions).
 
-`parse` makes a tree of nested tuples of a text; `selecting` evaluates it on messages.
+`parse` makes a program of a text; `selecting` runs it on messages. Neither recurses, so a selector may have as many
+terms as fit into its longest text.
 
 | precedence, lowest first | |
 |---|---|
@@ -13,19 +14,26 @@
 | `+` `-` in front, names, literals, parentheses | |
 
 Keywords are case-insensitive, names aren't. A name may be written in double quotes, then it may have any characters.
+An integer that 64 bits don't hold counts as a floating point number.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-Tree = tuple[Any, ...]
-"""An operation and its operands: ("name", text), ("value", value), ("and", tree, tree) and so on."""
+from .pattern import Pattern
+
+Step = tuple[str, Any]
+Program = tuple[Step, ...]
+"""Steps for a machine with a stack: ("name", text) and ("value", value) push one value, ("=", None) and the like take
+two and push one. ("jump", (truth, place)) goes on at a place when that truth is on top: it decides the AND or OR."""
 
 _DEEPEST: Final = 100
-"""Levels of nesting of what a client may send."""
+"""Levels of parentheses of what a client may send."""
 _LONGEST: Final = 65_536
 """Characters of what a client may send."""
+_SHOWN: Final = 200
+"""Characters of it that an error repeats."""
 
 _WORDS: Final = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "TRUE", "FALSE"})
 _SIGNS: Final = ("<>", "<=", ">=", "!=", "=", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%")
@@ -39,6 +47,15 @@ _WORD: Final = "word"
 _SIGN: Final = "sign"
 _END: Final = "end"
 
+_OPEN, _OR, _AND, _NOT, _CONDITION, _SUM, _PRODUCT, _SIGNED = range(8)
+"""How tightly operators bind. What is open keeps those before it from those in it."""
+_BINDING: Final = {
+    **{"(": _OPEN, "in": _OPEN, "not in": _OPEN, "or": _OR, "and": _AND, "not": _NOT},
+    **dict.fromkeys((*_COMPARISONS.values(), "low", "between"), _CONDITION),
+    **{"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT, "minus": _SIGNED},
+}
+_DECIDES: Final = {"or": True, "and": False}
+
 _Token = tuple[str, Any, int]
 
 
@@ -46,15 +63,20 @@ class SelectorError(ValueError):
     """A text that is no selector; it says what is wrong and where."""
 
 
-def parse(text: str) -> Tree:
-    """The tree of a selector. Raises SelectorError.
+def parse(text: str) -> Program:
+    """The program of a selector. Raises SelectorError.
 
     >>> parse("a = 1 AND NOT b")
-    ('and', ('=', ('name', 'a'), ('value', 1)), ('not', ('name', 'b')))
+    (('name', 'a'), ('value', 1), ('=', None), ('jump', (False, 7)), ('name', 'b'), ('not', None), ('and', None))
     """
     if len(text) > _LONGEST:
         raise SelectorError(f"a selector of {len(text)} characters, {_LONGEST} is the most")
     return _Parser(text).whole()
+
+
+def bounded(value: int) -> int | float:
+    """An integer of 64 bits, signed or not, or a floating point number for a bigger one. Raises OverflowError."""
+    return value if -(2**63) <= value < 2**64 else float(value)
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -81,7 +103,7 @@ def _tokens(text: str) -> list[_Token]:
         else:
             sign = next((each for each in _SIGNS if text.startswith(each, pos)), None)
             if sign is None:
-                raise SelectorError(f"character {char!r} at position {pos} of selector {text!r}")
+                raise SelectorError(f"character {char!r} at position {pos} of selector {text[:_SHOWN]!r}")
             found.append((_SIGN, sign, start))
             pos += len(sign)
     found.append((_END, "", end))
@@ -95,7 +117,7 @@ def _quoted(text: str, pos: int, quote: str) -> tuple[str, int]:
     while True:
         stop = text.find(quote, at)
         if stop < 0:
-            raise SelectorError(f"the quote at position {pos} of selector {text!r} isn't closed")
+            raise SelectorError(f"the quote at position {pos} of selector {text[:_SHOWN]!r} isn't closed")
         parts.append(text[at:stop])
         if text[stop + 1 : stop + 2] != quote:
             return quote.join(parts), stop + 1
@@ -125,7 +147,9 @@ def _number(text: str, pos: int) -> tuple[_Token, int]:
         if text[after : after + 1] in ("+", "-"):
             after += 1
         if not text[after : after + 1].isdecimal():
-            raise SelectorError(f"the number at position {start} of selector {text!r} has no exponent behind its e")
+            raise SelectorError(
+                f"the number at position {start} of selector {text[:_SHOWN]!r} has no exponent behind its e"
+            )
         is_double = True
         pos = after
         while pos < end and text[pos].isdecimal():
@@ -142,9 +166,9 @@ def _number(text: str, pos: int) -> tuple[_Token, int]:
 
 def _integer(text: str, start: int, pos: int, digits: str, base: int) -> tuple[_Token, int]:
     try:
-        value = int(digits, base)
-    except ValueError:
-        raise SelectorError(f"{text[start:pos]!r} at position {start} of a selector is no number") from None
+        value = bounded(int(digits, base))
+    except (ValueError, OverflowError):
+        raise SelectorError(f"{text[start:pos][:_SHOWN]!r} at position {start} of a selector is no number") from None
     if text[pos : pos + 1] in ("l", "L"):
         pos += 1
     _check_end(text, start, pos)
@@ -153,105 +177,155 @@ def _integer(text: str, start: int, pos: int, digits: str, base: int) -> tuple[_
 
 def _check_end(text: str, start: int, pos: int) -> None:
     if pos < len(text) and (text[pos].isalnum() or text[pos] in "_$"):
-        raise SelectorError(f"{text[start : pos + 1]!r} at position {start} of a selector is no number")
+        raise SelectorError(f"{text[start : pos + 1][:_SHOWN]!r} at position {start} of a selector is no number")
 
 
 class _Parser:
-    """Recursive descent, one method for each level of precedence."""
+    """Puts the steps of a text in order. An operator waits until one comes that binds no tighter."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = _tokens(text)
         self.at = 0
+        self.steps: list[Step] = []
+        self.waiting: list[tuple[str, int]] = []
+        """Operators, with the place of the jump of an AND or OR, the choices of an IN, whether a BETWEEN is negated."""
         self.depth = 0
 
-    def whole(self) -> Tree:
-        tree = self.either()
-        if self.tokens[self.at][0] != _END:
-            raise self.wrong("the end")
-        return tree
+    def whole(self) -> Program:
+        self.operand()
+        while self.tokens[self.at][0] != _END:
+            self.operator()
+        self.settle(_OR)
+        if self.waiting:
+            raise self.wrong(")")
+        return tuple(self.steps)
 
-    def either(self) -> Tree:
+    def operand(self) -> None:
+        """Signs, negations and parentheses that open, and then a name or a literal."""
+        while True:
+            kind, value, _ = self.tokens[self.at]
+            if kind in (_NAME, _INTEGER, _DOUBLE, _TEXT) or (kind == _WORD and value in _LITERALS):
+                step = "name" if kind == _NAME else "value"
+                self.steps.append((step, _LITERALS[value] if kind == _WORD else value))
+                self.at += 1
+                return
+            if self.takes(_SIGN, "("):
+                self.open("(")
+            elif self.takes(_SIGN, "-"):
+                self.turn("minus")
+            elif not self.takes(_SIGN, "+"):
+                if (self.waiting and _BINDING[self.waiting[-1][0]] > _NOT) or not self.takes(_WORD, "NOT"):
+                    raise self.wrong("a name, a literal or a parenthesis")
+                self.turn("not")
+
+    def turn(self, name: str) -> None:
+        """Have a sign or negation wait; two of them are none."""
+        if self.waiting and self.waiting[-1][0] == name:
+            self.waiting.pop()
+        else:
+            self.waiting.append((name, 0))
+
+    def open(self, name: str) -> None:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise SelectorError(f"a selector nested deeper than {_DEEPEST} levels")
-        tree = self.both()
-        while self.takes(_WORD, "OR"):
-            tree = ("or", tree, self.both())
-        self.depth -= 1
-        return tree
+        self.waiting.append((name, 1))
 
-    def both(self) -> Tree:
-        tree = self.negation()
-        while self.takes(_WORD, "AND"):
-            tree = ("and", tree, self.negation())
-        return tree
-
-    def negation(self) -> Tree:
-        negations = 0
-        while self.takes(_WORD, "NOT"):
-            negations += 1
-        tree = self.condition()
-        return ("not", tree) if negations % 2 else tree
-
-    def condition(self) -> Tree:
-        left = self.total()
+    def operator(self) -> None:
+        """What is behind an operand: a parenthesis that closes, a test, or an operator and what is behind that."""
         kind, value, _ = self.tokens[self.at]
-        while kind == _SIGN and value in _COMPARISONS:
-            self.at += 1
-            left = (_COMPARISONS[value], left, self.total())
-            kind, value, _ = self.tokens[self.at]
-        if self.takes(_WORD, "IS"):
+        if kind == _SIGN and value != "(":
+            if value == ")":
+                self.close()
+            elif value == ",":
+                self.next_choice()
+            else:
+                self.at += 1
+                self.join(_COMPARISONS.get(value) or str(value))
+        elif self.takes(_WORD, "OR"):
+            self.join("or")
+        elif self.takes(_WORD, "AND"):
+            self.settle(_SUM)
+            if self.waiting and self.waiting[-1][0] == "low":
+                self.waiting[-1] = "between", self.waiting[-1][1]
+                self.operand()
+            else:
+                self.join("and")
+        elif self.takes(_WORD, "IS"):
+            self.settle(_CONDITION)
             negated = self.takes(_WORD, "NOT")
             self.expect(_WORD, "NULL")
-            return _negated(("null", left), negated)
-        negated = self.takes(_WORD, "NOT")
+            self.add("null", None, negated)
+        else:
+            self.test(self.takes(_WORD, "NOT"))
+
+    def test(self, negated: bool) -> None:
+        """BETWEEN, IN or LIKE."""
         if self.takes(_WORD, "BETWEEN"):
-            low = self.total()
-            self.expect(_WORD, "AND")
-            high = self.total()
-            return _negated(("and", (">=", left, low), ("<=", left, high)), negated)
-        if self.takes(_WORD, "IN"):
-            return _negated(("in", left, self.choices()), negated)
-        if self.takes(_WORD, "LIKE"):
-            return _negated(("like", left, self.pattern()), negated)
+            self.settle(_CONDITION)
+            self.waiting.append(("low", negated))
+            self.operand()
+        elif self.takes(_WORD, "IN"):
+            self.settle(_CONDITION)
+            self.expect(_SIGN, "(")
+            self.open("not in" if negated else "in")
+            self.operand()
+        elif self.takes(_WORD, "LIKE"):
+            self.settle(_CONDITION)
+            self.add("like", self.pattern(), negated)
+        else:
+            raise self.wrong("BETWEEN, IN or LIKE" if negated else "an operator or the end")
+
+    def join(self, name: str) -> None:
+        """Have an operator between two operands wait."""
+        self.settle(_BINDING[name])
+        self.waiting.append((name, len(self.steps)))
+        if name in _DECIDES:
+            self.steps.append(("jump", None))
+        self.operand()
+
+    def next_choice(self) -> None:
+        self.settle(_OR)
+        if not self.waiting or self.waiting[-1][0] == "(":
+            raise self.wrong("an operator or the end")
+        self.at += 1
+        name, choices = self.waiting[-1]
+        self.waiting[-1] = name, choices + 1
+        self.operand()
+
+    def close(self) -> None:
+        self.settle(_OR)
+        if not self.waiting:
+            raise self.wrong("the end")
+        self.at += 1
+        self.depth -= 1
+        name, choices = self.waiting.pop()
+        if name != "(":
+            self.add("in", choices, name == "not in")
+
+    def settle(self, binding: int) -> None:
+        """Add the operators that wait and bind as tightly at least."""
+        while self.waiting and _BINDING[self.waiting[-1][0]] >= binding:
+            name, number = self.waiting.pop()
+            if name == "low":
+                raise self.wrong("AND")
+            self.add(name, None, name == "between" and bool(number))
+            if name in _DECIDES:
+                self.steps[number] = "jump", (_DECIDES[name], len(self.steps))
+
+    def add(self, name: str, argument: Any, negated: bool) -> None:
+        self.steps.append((name, argument))
         if negated:
-            raise self.wrong("BETWEEN, IN or LIKE")
-        return left
+            self.steps.append(("not", None))
 
-    def choices(self) -> tuple[Tree, ...]:
-        self.expect(_SIGN, "(")
-        found = [self.total()]
-        while self.takes(_SIGN, ","):
-            found.append(self.total())
-        self.expect(_SIGN, ")")
-        return tuple(found)
-
-    def pattern(self) -> tuple[tuple[str, str], ...]:
-        """The pattern as its pieces: one character, any one, or any number of any."""
-        pattern = self.literal_text()
-        escape = ""
-        if self.takes(_WORD, "ESCAPE"):
-            escape = self.literal_text()
-            if len(escape) != 1:
-                raise SelectorError(f"ESCAPE takes one character, not {escape!r}")
-        pieces: list[tuple[str, str]] = []
-        at = 0
-        while at < len(pattern):
-            char = pattern[at]
-            at += 1
-            if char == escape:
-                if at == len(pattern):
-                    raise SelectorError(f"pattern {pattern!r} ends with its escape character")
-                pieces.append(("char", pattern[at]))
-                at += 1
-            elif char == "%":
-                pieces.append(("many", ""))
-            elif char == "_":
-                pieces.append(("one", ""))
-            else:
-                pieces.append(("char", char))
-        return tuple(pieces)
+    def pattern(self) -> Pattern:
+        text = self.literal_text()
+        escape = self.literal_text() if self.takes(_WORD, "ESCAPE") else ""
+        try:
+            return Pattern(text, escape)
+        except ValueError as error:
+            raise SelectorError(str(error)) from None
 
     def literal_text(self) -> str:
         kind, value, _ = self.tokens[self.at]
@@ -259,50 +333,6 @@ class _Parser:
             raise self.wrong("a text in single quotes")
         self.at += 1
         return str(value)
-
-    def total(self) -> Tree:
-        tree = self.product()
-        while self.tokens[self.at][:2] in ((_SIGN, "+"), (_SIGN, "-")):
-            sign = self.tokens[self.at][1]
-            self.at += 1
-            tree = (sign, tree, self.product())
-        return tree
-
-    def product(self) -> Tree:
-        tree = self.signed()
-        while self.tokens[self.at][:2] in ((_SIGN, "*"), (_SIGN, "/"), (_SIGN, "%")):
-            sign = self.tokens[self.at][1]
-            self.at += 1
-            tree = (sign, tree, self.signed())
-        return tree
-
-    def signed(self) -> Tree:
-        minus = False
-        while True:
-            if self.takes(_SIGN, "-"):
-                minus = not minus
-            elif not self.takes(_SIGN, "+"):
-                break
-        tree = self.primary()
-        if not minus:
-            return tree
-        return ("value", -tree[1]) if tree[0] == "value" and _is_number(tree[1]) else ("minus", tree)
-
-    def primary(self) -> Tree:
-        kind, value, _ = self.tokens[self.at]
-        self.at += 1
-        if kind == _NAME:
-            return ("name", value)
-        if kind in (_INTEGER, _DOUBLE, _TEXT):
-            return ("value", value)
-        if kind == _WORD and value in _LITERALS:
-            return ("value", _LITERALS[value])
-        if kind == _SIGN and value == "(":
-            tree = self.either()
-            self.expect(_SIGN, ")")
-            return tree
-        self.at -= 1
-        raise self.wrong("a name, a literal or a parenthesis")
 
     def takes(self, kind: str, value: str) -> bool:
         if self.tokens[self.at][:2] != (kind, value):
@@ -316,16 +346,10 @@ class _Parser:
 
     def wrong(self, wanted: str) -> SelectorError:
         kind, value, pos = self.tokens[self.at]
-        found = "its end" if kind == _END else repr(value)
-        return SelectorError(f"selector {self.text[:200]!r} has {found} at position {pos}, where {wanted} should be")
+        found = "its end" if kind == _END else repr(value)[:_SHOWN]
+        return SelectorError(
+            f"selector {self.text[:_SHOWN]!r} has {found} at position {pos}, where {wanted} should be"
+        )
 
 
-def _negated(tree: Tree, negated: bool) -> Tree:
-    return ("not", tree) if negated else tree
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-__all__ = ["SelectorError", "Tree", "parse"]
+__all__ = ["Program", "SelectorError", "bounded", "parse"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.amqp_1_0 import Described, Message, Properties, Source, Symbol, ULong
+from amqp_sansio.amqp_1_0 import Decimal64, Described, Message, Properties, Source, Symbol, ULong
 from tests.support.hub_1_0 import User, World
 
 SELECTOR = Symbol("apache.org:selector-filter:string")
@@ -53,6 +53,27 @@ def test_a_selector_leaves_messages_to_others(descriptor: Any) -> None:
     assert user.bodies(user.receiver("jobs", credit=100)) == ["red11", "blue9"]
 
 
+@pytest.mark.parametrize(
+    ("selector", "chosen"),
+    [
+        (" OR ".join([f"weight = {number}" for number in range(1, 1500)]) + " OR weight < 1", ["0", "1"]),
+        ("weight <> weight", ["nan"]),
+        ("name LIKE '%" + "a" * 4000 + "b%'", []),
+    ],
+    ids=["many terms", "no number", "a long pattern"],
+)
+def test_no_selector_harms_a_publisher(selector: str, chosen: list[str]) -> None:
+    world = World()
+    world.queue("jobs")
+    user, other = world.connect(), world.connect()
+    link = filtered(user, "jobs", SELECTOR, selector)
+    sender = other.sender("jobs")
+    for body, weight in (("0", 0), ("nan", Decimal64.from_decimal("sNaN")), ("1", 1), ("big", 10**6)):
+        other.send(sender, Message(body, application_properties={"weight": weight, "name": "a" * 8000}))
+    assert user.bodies(link) == chosen
+    assert not other.failures() and not other.is_cut
+
+
 def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out() -> None:
     world = World()
     world.queue("jobs")
@@ -60,6 +81,7 @@ def test_a_filter_that_is_wrong_refuses_the_link_and_an_unknown_one_is_left_out(
     session = user.session()
     for descriptor, value in (
         (SELECTOR, "colour ="),
+        (SELECTOR, "(" * 101 + "TRUE" + ")" * 101),
         (SELECTOR, 7),
         (HEADERS, "x"),
         (HEADERS, {"a": 1}),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from amqp_sansio.amqp_1_0 import (
     Byte,
@@ -29,8 +32,11 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.broker.contents.one_zero import OneZeroContent
 from amqp_sansio.broker.entry import Message as Stored
+from amqp_sansio.broker.one_zero.pattern import Pattern
 from amqp_sansio.broker.one_zero.selecting import Selector, evaluate
 from amqp_sansio.broker.one_zero.selector import SelectorError, parse
+from amqp_sansio.testing import amqp_1_0
+from tests.support.steps import count_steps
 
 VALUES: dict[str, Any] = {
     "colour": "blue",
@@ -198,12 +204,165 @@ def test_a_selector_is_bounded() -> None:
         parse("(" * 101 + "a" + ")" * 101)
     with pytest.raises(SelectorError, match="is the most"):
         parse("a" * 70_000)
-    assert parse("NOT " * 5000 + "a") == ("name", "a")
+    assert parse("NOT " * 5000 + "a") == (("name", "a"),)
 
 
-def test_a_hard_pattern_is_decided_soon() -> None:
-    message = Message(b"x", application_properties={"v": "a" * 3000 + "b"})
-    assert evaluate(parse("v LIKE '" + "%a" * 30 + "%c'"), message) is False
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (" OR ".join([f"weight = {number}" for number in range(1500)]) + " OR ok", True),
+        (" AND ".join([f"weight <> {number}" for number in range(1500)]), True),
+        ("weight" + " + 1" * 1500 + " = 4000", True),
+        ("weight" + " = 2500" * 1500, False),
+        ("- +" * 1501 + "weight < 0", True),
+        ("weight NOT IN (" + ", ".join(map(str, range(1500))) + ")", True),
+        ("no OR ok AND zero < weight + 1 * (" * 100 + "1" + ")" * 100, None),
+    ],
+    ids=["OR", "AND", "+", "=", "- +", "IN", "parentheses"],
+)
+def test_a_selector_with_many_terms_is_like_any_other(text: str, value: Any) -> None:
+    assert value_of(text) is value
+
+
+def test_a_selector_costs_steps_in_proportion_to_its_terms() -> None:
+    def steps(terms: int) -> int:
+        program = parse(" AND ".join(["weight * weight * weight > 1"] * terms))
+        return count_steps(lambda: evaluate(program, MESSAGE))
+
+    assert steps(1000) < 2.2 * steps(500)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (f"weight < {2**64} AND weight > -{2**64}", True),
+        (f"{2**64 - 1} - {2**64 - 2} = 1", True),
+        ("weight" + " * weight" * 5000 + " = 1", False),
+        (f"{2**64 - 1} + 1 = {2.0**64:.1f}", True),
+        ("0x" + "f" * 240 + " > 1.0", True),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_integers_never_grow_beyond_64_bits(text: str, value: bool) -> None:
+    assert value_of(text) is value
+    with pytest.raises(SelectorError, match="no number"):
+        parse("0x" + "f" * 300)
+
+
+@pytest.mark.parametrize("bits", ["7e000000", "fe000000", "7c000000", "fc000001", "78000000", "f8000000", "ffffffff"])
+def test_decimals_that_are_no_number_compare_like_floats(bits: str) -> None:
+    message = Message(b"x", application_properties={"v": Decimal32(bytes.fromhex(bits))})
+    infinite = bits in ("78000000", "f8000000")
+    assert evaluate(parse("v = v AND v + 1 = v"), message) is infinite
+    assert evaluate(parse("v < 0"), message) is (bits == "f8000000")
+    assert evaluate(parse("v IS NULL OR v = 1 OR v IN (1, 2) OR v BETWEEN 1 AND 2 OR v LIKE 'N%'"), message) is False
+
+
+_LITERALS = st.one_of(
+    st.sampled_from(["a", "b", "c", "d", "NULL", "TRUE", "FALSE", "1", "-1", "0", "2.5", "1e308", "0x7fffffff", "'x'"]),
+    st.sampled_from(["amqp.message_id", "amqp.correlation_id", "amqp.creation_time", "amqp.ttl", "JMSType"]),
+)
+
+
+def _combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    two = st.sampled_from(["OR", "AND", "=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"])
+    return st.one_of(
+        st.tuples(inner, two, inner).map(lambda each: f"({each[0]}) {each[1]} ({each[2]})"),
+        inner.map(lambda each: f"NOT ({each})"),
+        inner.map(lambda each: f"-({each})"),
+        inner.map(lambda each: f"({each}) IS NOT NULL"),
+        st.tuples(inner, inner, inner).map(lambda each: f"({each[0]}) BETWEEN ({each[1]}) AND ({each[2]})"),
+        st.tuples(inner, inner, inner).map(lambda each: f"({each[0]}) NOT IN (({each[1]}), ({each[2]}))"),
+        inner.map(lambda each: f"({each}) LIKE '%_a%b_c%'"),
+    )
+
+
+_DECIMALS = (Decimal32, Decimal64, Decimal128)
+_ANYTHING = amqp_1_0.scalars() | st.sampled_from(
+    [
+        *[kind.from_decimal(text) for kind in _DECIMALS for text in ("sNaN", "NaN", "-Infinity")],
+        *(Decimal128.from_decimal("1E+6000"), float("nan"), float("inf"), 2**63 - 1, -(2**63), Timestamp(-(2**63))),
+    ]
+)
+_IDS = st.one_of(amqp_1_0.SCALARS[ULong], st.uuids(), st.binary(max_size=3), st.text("xa\u00e9", max_size=3))
+
+
+@given(
+    text=st.recursive(_LITERALS, _combined, max_leaves=12),
+    values=st.fixed_dictionaries({}, optional={name: _ANYTHING for name in "abcd"}),
+    ids=st.tuples(_IDS, _IDS),
+    annotation=amqp_1_0.values(),
+)
+@example("a = a", {"a": Decimal32(bytes.fromhex("7e000000"))}, ("x", "y"), None)
+@example("a % b = 1", {"a": float("inf"), "b": 2}, ("x", "y"), None)
+@example("a / b = 1", {"a": 2**63 - 1, "b": 5e-324}, ("x", "y"), None)
+@example("JMSType = JMSType", {}, ("x", "y"), [{"a": [1]}])
+def test_evaluating_never_raises(text: str, values: dict[str, Any], ids: tuple[Any, Any], annotation: Any) -> None:
+    message = Message(
+        b"x",
+        message_annotations={Symbol("x-opt-jms-type"): annotation},
+        properties=Properties(message_id=ids[0], correlation_id=ids[1], creation_time=Timestamp(2**63 - 1)),
+        application_properties=values,
+    )
+    arrived = Message.from_wire(message.encode())
+    program = parse(text)
+    first, second = evaluate(program, message), evaluate(program, arrived)
+    # A not-a-number isn't equal to itself.
+    assert repr(first) == repr(second)
+
+
+@given(octets=st.binary(max_size=60), where=st.integers(0, 60))
+def test_of_a_damaged_message_nothing_is_selected(octets: bytes, where: int) -> None:
+    whole = MESSAGE.encode()
+    damaged = Message.from_wire(whole[:where] + octets + whole[where + len(octets) :])
+    for name in ("colour", "JMSMessageID", "JMSPriority", "JMSType", "amqp.ttl"):
+        evaluate(parse(f"{name} = {name}"), damaged)
+    stored = Stored(OneZeroContent(damaged.encode()), "", "", 1)
+    assert Selector("colour = 'blue' OR TRUE").accepts(stored) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("a", "%" + "a" * 500 + "_" + "a" * 499 + "b%"),
+        ("a", "%" + "%_a" * 1000 + "b%"),
+        ("a", "%a" * 1000 + "%c"),
+        ("ab", "%" + "a_" * 400 + "c%" + "a_" * 400 + "%"),
+        ("a", "_" * 1000 + "%" + "_" * 1000 + "b%"),
+        ("a", "%" + "a" * 4000 + "b%"),
+    ],
+    ids=["one gap", "gaps", "many", "two parts", "only gaps", "no gap"],
+)
+def test_a_like_costs_steps_in_proportion_to_the_text(text: str, pattern: str) -> None:
+    made = Pattern(pattern)
+
+    def steps(length: int) -> int:
+        subject = text * (length // len(text))
+        assert not made.matches(subject)
+        return count_steps(lambda: made.matches(subject))
+
+    one, two = steps(8000), steps(16_000)
+    assert two < 2.2 * one
+    # Each character of the text is looked at by one line for a few of them, and each part of the pattern once.
+    assert one < 8 * (8000 + len(pattern))
+
+
+_PATTERNS = st.text("ab_%!", max_size=12).filter(lambda text: not text.replace("!!", "").endswith("!"))
+
+
+@given(text=st.text("ab_%!", max_size=16), pattern=_PATTERNS)
+def test_a_like_says_what_a_regular_expression_says(text: str, pattern: str) -> None:
+    pieces = re.findall("!.|.", pattern)
+    expression = "".join([{"%": ".*", "_": "."}.get(each, re.escape(each[-1])) for each in pieces])
+    assert Pattern(pattern, "!").matches(text) is (re.fullmatch(expression, text, re.DOTALL) is not None)
+
+
+def test_a_part_with_gaps_has_a_longest_length() -> None:
+    assert Pattern("%" + "a_" * 512 + "%").matches("a" * 1024)
+    for pattern in ("a_" * 1000, "%" + "a_" * 1000, "%" + "_" * 5000 + "a%", "%" + "a" * 5000 + "%"):
+        assert Pattern(pattern).matches("a" * 6000) is (pattern[0] == "%")
+    with pytest.raises(SelectorError, match="1025 characters between two %, 1024 is the most"):
+        parse("v LIKE '%" + "a_" * 512 + "a%'")
 
 
 def test_a_selector_pickles() -> None:
