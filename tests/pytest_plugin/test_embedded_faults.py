@@ -285,3 +285,47 @@ def test_a_fault_that_does_nothing_says_so(amqp_broker: EmbeddedBroker) -> None:
     fault.remove()
     amqp_broker.stop()
     fault.remove()
+
+
+@EVERY
+@pytest.mark.parametrize("closes", ["broker", "client"])
+@pytest.mark.parametrize("way", ["to_client", "from_client", "both"])
+def test_no_end_overtakes_what_is_late(
+    amqp_broker: EmbeddedBroker, version: Version, closes: str, way: Any
+) -> None:
+    connection: Any = connect(amqp_broker.url, version=version)
+    with amqp_broker.faults.delay(0.02, way) as fault:
+        if closes == "broker":
+            amqp_broker.faults.close_connections(text="enough")
+            report = wait_closed(connection)
+            assert (report.by.value, report.text) == ("remote", "enough")
+        else:
+            connection.close()
+            assert connection.report.by.value == "local"
+        amqp_broker.wait_for(lambda broker: not broker.connections)
+    assert fault.hits
+
+
+def test_the_last_octets_to_a_client_that_has_ended_its_side_are_late_too(amqp_broker: EmbeddedBroker) -> None:
+    for half_closes in (False, True):
+        with socket.create_connection(("127.0.0.1", amqp_broker.port)) as client, amqp_broker.faults.delay(0.05):
+            client.sendall(b"AMQP\x00\x01\x00\x00")
+            if half_closes:
+                client.shutdown(socket.SHUT_WR)
+            found = b""
+            while octets := client.recv(100):
+                found += octets
+            assert found[:4] == b"AMQP"
+    amqp_broker.wait_for(lambda broker: not broker.connections)
+
+
+def test_what_a_client_sent_before_its_end_arrives_before_it(amqp_broker: EmbeddedBroker) -> None:
+    amqp_broker.preload({"queues": ["jobs"]})
+    connection = connect(amqp_broker.url)
+    channel = connection.open_channel()
+    with amqp_broker.faults.delay(0.05, "from_client"):
+        channel.publish(b"last", routing_key="jobs")
+        connection.close()
+    amqp_broker.history.assert_published(count=1)
+    assert connection.report is not None
+    assert connection.report.by.value == "local"

@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from amqp_sansio.broker import Client
@@ -80,6 +81,8 @@ class BrokerDriver(Driver[Client]):
         self._host = host
         self._faults = host.faults
         self._on_hold = False
+        self._is_ended = False
+        """Whether nothing more can be written, whatever faults have kept back."""
 
     # What asyncio calls.
 
@@ -98,6 +101,13 @@ class BrokerDriver(Driver[Client]):
             if not data:
                 return
         super().data_received(data)
+
+    def eof_received(self) -> bool | None:
+        transport = self.transport
+        if self._faults is None or transport is None or not transport.can_write_eof():
+            return super().eof_received()
+        self._faults.received_end(self, self._end_received)
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -144,6 +154,13 @@ class BrokerDriver(Driver[Client]):
             self.put(self._faults.sending(self, data))
         self.arm()
 
+    def hang_up(self, end: Callable[[], None]) -> None:
+        if self._faults is None:
+            end()
+        else:
+            self.lingering = True
+            self._faults.sending_end(self, partial(self._end, end))
+
     # What the server uses.
 
     def look(self) -> None:
@@ -177,7 +194,7 @@ class BrokerDriver(Driver[Client]):
     def put(self, data: bytes) -> None:
         """Let the client have octets, past whatever else is queued for it."""
         transport = self.transport
-        if data and transport is not None and not transport.is_closing() and not self.lingering:
+        if data and transport is not None and not transport.is_closing() and not self._is_ended:
             if self.tap is not None:
                 self._tapped(data, sent=True)
             transport.write(data)
@@ -203,6 +220,18 @@ class BrokerDriver(Driver[Client]):
         return self.clock.call_at(self.clock.time() + seconds, callback)
 
     # Inside.
+
+    def _end_received(self) -> None:
+        transport = self.transport
+        if transport is not None and not transport.is_closing():
+            super().eof_received()
+            self.hang_up(transport.close)
+
+    def _end(self, end: Callable[[], None]) -> None:
+        transport = self.transport
+        if transport is not None and not transport.is_closing():
+            self._is_ended = True
+            end()
 
     def _on_timer(self) -> None:
         if self.reading_paused and not self._held:

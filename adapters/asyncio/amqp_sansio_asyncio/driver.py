@@ -15,6 +15,8 @@ from amqp_sansio.endpoint import CloseHint, Endpoint, Side
 from amqp_sansio.events import By
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amqp_sansio.events import CloseReport
     from amqp_sansio.limits import Limits
 
@@ -270,7 +272,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if self.core.role is Side.SERVER and not self._eof and transport.can_write_eof():
             self._linger(transport)
         else:
-            transport.close()
+            self.hang_up(transport.close)
         self.loop.call_later(self.core.config.close_timeout, self._give_up)
 
     def _linger(self, transport: asyncio.Transport) -> None:
@@ -290,9 +292,13 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         else:
             self._end_stream()
 
+    def hang_up(self, end: Callable[[], None]) -> None:
+        """End the side of the stream that goes to the peer, or all of it, now that all is said."""
+        end()
+
     def _end_stream(self) -> None:
         if self.transport is not None and not self.transport.is_closing():
-            self.transport.write_eof()
+            self.hang_up(self.transport.write_eof)
 
     def _give_up(self) -> None:
         if self.transport is not None and not self.lost.done():

@@ -57,6 +57,17 @@ class Faults:
         """The broker sends `data`: what is written of it."""
         return data
 
+    def received_end(self, line: Line, end: Callable[[], None]) -> None:
+        """The client has ended its side of the stream: `end` lets the broker know.
+
+        What is kept back of its octets comes before; `Line.give` gives nothing after it.
+        """
+        end()
+
+    def sending_end(self, line: Line, end: Callable[[], None]) -> None:
+        """The broker has said all: `end` ends the stream. `Line.put` puts nothing after it."""
+        end()
+
     def lost(self, line: Line) -> None:
         """The transport is gone."""
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from amqp_sansio_asyncio import faults
@@ -85,6 +86,12 @@ class Paths(faults.Faults):
             return data
         return self._lane(line, "to_client").push(data)
 
+    def received_end(self, line: Line, end: Callable[[], None]) -> None:
+        self._end(line, "from_client", end)
+
+    def sending_end(self, line: Line, end: Callable[[], None]) -> None:
+        self._end(line, "to_client", end)
+
     def lost(self, line: Line) -> None:
         self.activity += 1
         self._lines.pop(line.number, None)
@@ -122,6 +129,13 @@ class Paths(faults.Faults):
 
     # Inside.
 
+    def _end(self, line: Line, direction: Direction, end: Callable[[], None]) -> None:
+        self.activity += 1
+        if self._obstacles or self._lanes:
+            self._lane(line, direction).end(end)
+        else:
+            end()
+
     def _lane(self, line: Line, direction: Direction) -> _Lane:
         key = (line.number, direction)
         lane = self._lanes.get(key)
@@ -151,7 +165,7 @@ class _Lane:
         self._client = client
         self._direction: Direction = direction
         self._deliver: Callable[[bytes], None] = line.give if direction == "from_client" else line.put
-        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._waiting: deque[tuple[float, Callable[[], None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._is_cut = False
 
@@ -176,9 +190,13 @@ class _Lane:
             return b""
         if not must_wait:
             return data
-        self._waiting.append((time.monotonic(), data))
-        self.pump()
+        self._wait(partial(self._deliver, data))
         return b""
+
+    def end(self, end: Callable[[], None]) -> None:
+        """The end of the stream comes: it is as late as octets, and behind them."""
+        if not self._is_cut:
+            self._wait(end)
 
     def pump(self) -> None:
         """Let through what has waited long enough."""
@@ -215,7 +233,12 @@ class _Lane:
 
     def _pop(self) -> None:
         self._paths.activity += 1
-        self._deliver(self._waiting.popleft()[1])
+        _, pass_on = self._waiting.popleft()
+        pass_on()
+
+    def _wait(self, pass_on: Callable[[], None]) -> None:
+        self._waiting.append((time.monotonic(), pass_on))
+        self.pump()
 
 
 __all__ = ["DIRECTIONS", "Direction", "Obstacle", "Paths"]
