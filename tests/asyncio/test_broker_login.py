@@ -290,3 +290,27 @@ def test_examples_of_the_service() -> None:
     for name in ("broker", "broker_driver", "clock", "faults"):
         failed, _ = doctest.testmod(import_module(f"amqp_sansio_asyncio.{name}"))
         assert not failed
+
+
+@pytest.mark.parametrize("has_tls", [False, True], ids=["TCP", "TLS"])
+def test_the_log_says_whose_connection_the_broker_closed(
+    certificates: Certificates, has_tls: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> str:
+        async with serve_broker(SETTINGS, ssl=tls_server(certificates) if has_tls else None) as broker:
+            context = ssl.create_default_context(cafile=str(certificates.ca)) if has_tls else None
+            name = "localhost" if has_tls else None
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", broker.port, ssl=context, server_hostname=name
+            )
+            writer.write(b"AMQP\x00\x00\x09\x01" + b"\xff" * 100)
+            await reader.read()
+            ours = writer.get_extra_info("sockname")
+            writer.close()
+            await until(lambda: not broker.connections)
+            return f"the broker closed the connection of {ours}: "
+
+    with caplog.at_level(logging.WARNING, "amqp_sansio_asyncio"):
+        expected = run(main())
+    (line,) = [each.getMessage() for each in caplog.records if "closed the connection" in each.getMessage()]
+    assert line.startswith(expected)

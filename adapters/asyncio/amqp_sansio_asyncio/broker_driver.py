@@ -83,6 +83,8 @@ class BrokerDriver(Driver[Client]):
         self._on_hold = False
         self._is_ended = False
         """Whether nothing more can be written, whatever faults have kept back."""
+        self._peer: object = None
+        """The client's address, which TLS knows no more when the transport is gone."""
 
     # What asyncio calls.
 
@@ -91,6 +93,7 @@ class BrokerDriver(Driver[Client]):
             self.transport = cast(asyncio.Transport, transport)
             self.cut()
             return
+        self._peer = transport.get_extra_info("peername")
         super().connection_made(transport)
         # The time for the protocol header runs from here.
         self.write()
@@ -113,8 +116,7 @@ class BrokerDriver(Driver[Client]):
         super().connection_lost(exc)
         report = self.core.report
         if report is not None and report.by is By.LOCAL and not self.core.hub.is_closing:
-            peer = self.transport.get_extra_info("peername") if self.transport is not None else None
-            _logger.warning("the broker closed the connection of %s: %s", peer, report)
+            _logger.warning("the broker closed the connection of %s: %s", self._peer, report)
         if self._faults is not None:
             self._faults.lost(self)
         self._host.dismiss(self)
