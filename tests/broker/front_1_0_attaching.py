@@ -44,7 +44,8 @@ class Attaching(Ties):
             tap, kinds = self._new_tap(actor, name, terms, link)
         else:
             assert isinstance(tap, Tap)
-            tap.settled = terms.settled
+            # What is unsettled from before can't go on in a link that sends everything settled.
+            tap.settled = terms.settled and not tap.deliveries
             tap.terms = terms._replace(browses=not tap.moves, default=tap.terms.default)
             kinds = ("bad-field",) if any(each.is_wrong for each in terms.wishes) else self._subscribe(tap)
             if not kinds and link.is_open:

@@ -174,6 +174,8 @@ class TransactedStage(OneZeroStage):
         for group in frames(tags, ids):
             if work not in self.works:
                 same(self.told(tap), UNKNOWN, f"what {tap} was told of a transaction that is over")
+                # What is settled goes back when the link is there no more: to others only.
+                self.suspend(tap)
                 for tag in group if settled else ():
                     self.decide(tap, [tag], None)
                 self.destroy(tap)

@@ -18,6 +18,9 @@ from amqp_sansio.amqp_0_10 import (
     QueueDeclare,
     QueueDelete,
 )
+from amqp_sansio.amqp_1_0 import Accepted
+from tests.broker.front_1_0_values import Expiry, OneZeroNote, SourceTerms, TargetTerms
+from tests.broker.front_1_0_work import TransactedStage
 from tests.support import hub_classic
 from tests.support.hub_0_10 import World
 
@@ -104,3 +107,46 @@ def test_what_a_lost_connection_released_last_goes_to_others_in_its_order() -> N
     peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
     peer.cut()
     assert other.bodies(second) == [b"1", b"2"]
+
+
+class _Pair:
+    """A client of 1.0 with a link that receives from queue "one" and one that sends there, seen by both models."""
+
+    def __init__(self, *, settles: int = 2) -> None:
+        self.stage = TransactedStage()
+        line = self.stage.connect("alice")
+        self.stage.declare_queue(line, "one")
+        self.actor = self.stage.open(line)
+        self.terms = SourceTerms("one", expiry=Expiry("session-end"))
+        tap = self.stage.attach_source(self.actor, "y", self.terms, 10)
+        spout = self.stage.attach_target(self.actor, "x", TargetTerms("one", settles=settles))
+        assert tap is not None
+        assert spout is not None
+        self.tap, self.spout = tap, spout
+
+    def send(self, count: int) -> None:
+        self.stage.send(self.spout, [OneZeroNote(self.stage.new_body()) for _ in range(count)])
+        self.stage.check()
+
+
+def test_what_was_settled_for_a_transaction_that_is_over_goes_back_when_its_link_is_gone() -> None:
+    pair = _Pair()
+    stage = pair.stage
+    pair.send(3)
+    work = stage.declare(stage.control(pair.actor))
+    stage.discharge(work, fail=False)
+    stage.retire(pair.tap, list(pair.tap.deliveries)[2:], Accepted(), work, settled=True)
+    stage.check()
+    assert len(stage.naive.queues["one"].ordered()) == 3
+
+
+def test_a_link_with_unsettled_deliveries_does_not_go_on_as_one_that_sends_settled() -> None:
+    pair = _Pair()
+    stage = pair.stage
+    pair.send(3)
+    stage.detach(pair.tap)
+    pair.send(5)
+    tap = stage.attach_source(pair.actor, "y", pair.terms._replace(settled=True), 10)
+    stage.check()
+    assert tap is not None
+    assert [each.settled for each in tap.deliveries.values()] == [False] * 8
