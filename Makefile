@@ -1,7 +1,7 @@
 # What a person types. Every target sets up what it needs by itself, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test lint interop conformance conformance-check codegen-check bench bench-check clean help
+.PHONY: demo test explore lint interop conformance conformance-check codegen-check bench bench-check clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules anew in each costs more than all else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -11,6 +11,7 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest
 # One process for Spark, the others share the rest.
 PYTEST_ARGS ?= -q -n 2 --dist loadgroup
+EXPLORE_S ?= 300
 RULE_OUTCOMES ?= build/rule-outcomes.json
 
 demo: $(VENV)/.stamp  ## The main job, start to end: recorded traffic to tables in Spark
@@ -18,6 +19,9 @@ demo: $(VENV)/.stamp  ## The main job, start to end: recorded traffic to tables 
 
 test: $(VENV)/.stamp  ## The test suite without real brokers
 	$(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES)
+
+explore: $(VENV)/.stamp  ## The properties and state machines with new seeds and more examples, for EXPLORE_S seconds
+	$(PY) -m tools.explore --seconds $(EXPLORE_S) $(if $(EXPLORE_SEED),--seed $(EXPLORE_SEED))
 
 lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
 	$(PY) -m ruff check --output-format=concise .
@@ -29,7 +33,7 @@ interop: $(VENV)/.stamp-dev  ## Tests against RabbitMQ, Qpid Broker-J, proton, r
 
 conformance: $(VENV)/.stamp  ## Runs the test suite and writes docs/conformance.md and docs/conformance.json
 	@status=0; \
-	HYPOTHESIS_PROFILE=ci $(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES) || status=$$?; \
+	$(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES) || status=$$?; \
 	$(PY) -m tools.conformance --outcomes $(RULE_OUTCOMES) --write docs && exit $$status
 
 conformance-check: $(VENV)/.stamp  ## Compares docs/conformance.* with the last run of the test suite

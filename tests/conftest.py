@@ -1,4 +1,4 @@
-"""What all tests share: folders of captures, hypothesis profiles, plug-ins, Spark's process."""
+"""What all tests share: folders of captures, plug-ins, Spark's process."""
 
 from __future__ import annotations
 
@@ -6,25 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.support.rules"]
+pytest_plugins = ["tests.support.rules", "tests.support.examples"]
 
 ROOT = Path(__file__).resolve().parents[1]
-
-# The time an example takes says nothing on a machine that does other work too.
-settings.register_profile(
-    "dev",
-    max_examples=25,
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile(
-    "ci", settings.get_profile("dev"), max_examples=60, derandomize=True, database=None
-)
-settings.register_profile("deep", settings.get_profile("dev"), max_examples=2000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,121 @@
+"""Pytest plug-in: the examples of the Hypothesis tests, the same in each run or new ones to explore.
+
+Without options a test tries the same examples in every run, on every machine, alone or among others. With
+`--explore=FACTOR` only the Hypothesis tests run, with FACTOR times their examples, drawn from `--hypothesis-seed`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any, Final, cast
+
+import pytest
+from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
+from hypothesis.internal.conjecture import engine, providers
+from hypothesis.internal.constants_ast import Constants
+
+SHRINKING_SECONDS: Final = 20
+"""A failing test ends this long after its failure is found; what is found by then may not be minimal."""
+
+# The time an example takes says nothing on a machine that does other work too. The database and the explain phase
+# would make a run depend on the one before it, and a failing test take longer.
+settings.register_profile(
+    "steady",
+    max_examples=60,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate, Phase.target, Phase.shrink],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "explore", settings.get_profile("steady"), derandomize=False, print_blob=True
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("examples")
+    group.addoption(
+        "--explore",
+        metavar="FACTOR",
+        type=float,
+        help="run the Hypothesis tests only, with FACTOR times their examples, of --hypothesis-seed",
+    )
+    group.addoption(
+        "--explore-report",
+        metavar="FILE",
+        type=Path,
+        help="with --explore: append a line of JSON for each failure",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before any test module is imported: `@settings` takes from the profile what it doesn't name."""
+    factor = cast("float | None", config.getoption("--explore"))
+    settings.load_profile("steady" if factor is None else "explore")
+    engine.MAX_SHRINKING_SECONDS = SHRINKING_SECONDS
+    # Hypothesis mixes constants of all the modules that happen to be loaded into what it draws: a test would
+    # try other examples alone than after others.
+    setattr(providers, "_get_local_constants", Constants)  # noqa: B010
+    if factor is not None:
+        seed = str(cast("object", config.getoption("--hypothesis-seed")))
+        report = cast("Path | None", config.getoption("--explore-report"))
+        config.pluginmanager.register(_Explorer(factor, seed, report), "explorer")
+
+
+class _Explorer:
+    """Leaves the other tests out, gives each Hypothesis test more examples, and notes what fails."""
+
+    def __init__(self, factor: float, seed: str, report: Path | None) -> None:
+        self._factor = factor
+        self._seed = seed
+        self._report = report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """In an order of the seed's: a run that is ended early leaves out other tests each time."""
+        chosen = [item for item in items if _test_of(item) is not None]
+        config.hook.pytest_deselected(items=[item for item in items if _test_of(item) is None])
+        # The cases of a parametrized test share one function.
+        for test in {id(test): test for test in map(_test_of, chosen)}.values():
+            _scale(test, self._factor)
+        Random(self._seed).shuffle(chosen)
+        items[:] = chosen
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and self._report is not None:
+            sections = [f"{title}:\n{text}" for title, text in report.sections]
+            failure = {
+                "test": report.nodeid,
+                "where": _where(report),
+                "text": "\n".join((report.longreprtext, *sections)),
+            }
+            with self._report.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(failure) + "\n")
+
+
+def _test_of(item: pytest.Item) -> Any:
+    """The object that holds the settings of a Hypothesis test: its function, or a state machine's TestCase."""
+    if not isinstance(item, pytest.Function) or not is_hypothesis_test(item.obj):
+        return None
+    machine = getattr(item.obj, "_hypothesis_state_machine_class", None)
+    return getattr(item.obj, "__func__", item.obj) if machine is None else item.cls
+
+
+def _scale(test: Any, factor: float) -> None:
+    name = "settings" if isinstance(test, type) else "_hypothesis_internal_use_settings"
+    usual: settings = getattr(test, name)
+    setattr(test, name, settings(usual, max_examples=max(1, round(usual.max_examples * factor))))
+
+
+def _where(report: pytest.TestReport) -> str:
+    """The place and the first line of an error: what tells failures of one test apart."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None:
+        return report.longreprtext.strip().rpartition("\n")[2]
+    return f"{crash.path}:{crash.lineno}: {crash.message.partition(chr(10))[0]}"

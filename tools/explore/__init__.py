@@ -1,0 +1,1 @@
+"""`make explore`: the Hypothesis tests with new seeds and more examples, for as long as one likes."""
