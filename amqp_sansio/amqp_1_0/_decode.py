@@ -26,7 +26,7 @@ from ._types import (
     UInt,
     ULong,
     UShort,
-    hashable,
+    token,
 )
 
 if TYPE_CHECKING:
@@ -310,19 +310,34 @@ def read_pairs(
     for _ in range(count >> 1):
         key, pos = read_value(buf, pos, stop, depth, entries)
         value, pos = read_value(buf, pos, stop, depth, entries)
-        if key.__class__ is list:
-            key = hashable(key)
-        pairs.append((key, value))
+        pairs.append((_frozen(key) if key.__class__ is list else key, value))
     if pos != stop:
         raise fault("octets are left behind the last entry", pos, "types/compound-layout")
-    keys = [key for key, _ in pairs]
-    if len(set(keys)) != len(keys):
-        # Keys of different types may be equal in Python, such as 1 and True.
-        octets = [encode(key) for key in keys]
-        if len(set(octets)) != len(octets):
-            twice = next(key for key in keys if octets.count(encode(key)) > 1)
-            raise fault(f"a map has the key {twice!r} twice", start, "types/map-unique")
+    _check_unique(pairs, start)
     return pairs
+
+
+_TEXTS: Final = frozenset({str, bytes, Symbol, Char})
+"""The types of keys whose hashes a peer can't foresee; of one type, they are equal when their octets are."""
+
+
+def _check_unique(pairs: list[tuple[Any, Any]], start: int) -> None:
+    """Raise CodecError for two keys with the same octets, each in the one form that `encode` gives it."""
+    keys: list[Any] = [key for key, _ in pairs]
+    kinds = {key.__class__ for key in keys}
+    if len(kinds) == 1 and kinds <= _TEXTS and len(set(keys)) == len(keys):
+        return
+    seen: set[bytes] = set()
+    for key in keys:
+        octets = encode(key)
+        if octets in seen:
+            raise fault(f"a map has the key {key!r:.60} twice", start, "types/map-unique")
+        seen.add(octets)
+
+
+def _frozen(key: Any) -> Any:
+    """A key with tuples for lists, so that it has a hash."""
+    return tuple([_frozen(item) for item in key]) if key.__class__ is list else key
 
 
 def read_array(
@@ -413,6 +428,47 @@ def skip(buf: bytes, pos: int, end: int, levels: int = NESTING) -> int:
     return skip_data(buf, pos, end, code)
 
 
+class Keyed(Mapping[Any, Any]):
+    """Pairs by keys of any type, the first of those that are equal in Python; no hash but of text is taken."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, pairs: list[tuple[Any, Any]]) -> None:
+        self._found: dict[Any, tuple[Any, Any]] = {}
+        for pair in pairs:
+            self._found.setdefault(token(pair[0]), pair)
+
+    def __getitem__(self, key: Any) -> Any:
+        pair = self._found.get(token(key))
+        if pair is None:
+            raise KeyError(key)
+        return pair[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([key for key, _ in self._found.values()])
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        others = cast("Mapping[Any, Any]", other)
+        mine = self._found
+        if len(others) != len(mine):
+            return False
+        for key, value in others.items():
+            pair = mine.get(token(key))
+            if pair is None or pair[1] != value:
+                return False
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join([f'{key!r}: {value!r}' for key, value in self._found.values()])}}}"
+
+
 class Map(Mapping[Any, Any]):
     """map: a read-only mapping over its own octets, in the order of the wire (1.0 part 1 section 1.6.23).
 
@@ -432,7 +488,7 @@ class Map(Mapping[Any, Any]):
     __slots__ = ("_raw", "_values")
 
     _raw: bytes
-    _values: dict[Any, Any] | None
+    _values: Mapping[Any, Any] | None
 
     def __init__(self, values: Mapping[Any, Any] | Sequence[tuple[Any, Any]] = ()) -> None:
         if isinstance(values, Map):
@@ -460,10 +516,13 @@ class Map(Mapping[Any, Any]):
 
     def take(self, pairs: list[tuple[Any, Any]]) -> None:
         """Give a map from the wire what its octets were decoded to."""
-        values: dict[Any, Any] = {}
-        for key, value in pairs:
-            values.setdefault(key, value)
-        self._values = values
+        if {key.__class__ for key, _ in pairs} <= _TEXTS:
+            values: dict[Any, Any] = {}
+            for key, value in pairs:
+                values.setdefault(key, value)
+            self._values = values
+        else:
+            self._values = Keyed(pairs)
 
     @property
     def raw(self) -> bytes:
@@ -482,10 +541,14 @@ class Map(Mapping[Any, Any]):
         return read_pairs(raw, at, stop, count, NESTING - 1, ENTRIES)
 
     def to_dict(self) -> dict[Any, Any]:
-        """A plain dict, with plain dicts and lists within."""
+        """A plain dict, with plain dicts and lists within.
+
+        Python's hash of a number, and of what holds numbers, is no secret: of a peer that isn't trusted, take `pairs()`
+        where keys are neither text nor octets.
+        """
         return {key: _plain(value) for key, value in self._loaded().items()}
 
-    def _load(self) -> dict[Any, Any]:
+    def _load(self) -> Mapping[Any, Any]:
         raw = self._raw
         end = len(raw)
         try:
@@ -503,9 +566,9 @@ class Map(Mapping[Any, Any]):
         if stop != end:
             raise fault("octets are left behind a map", stop, "types/compound-layout")
         self.take(read_pairs(raw, at, stop, count, NESTING - 1, ENTRIES))
-        return cast("dict[Any, Any]", self._values)
+        return cast("Mapping[Any, Any]", self._values)
 
-    def _loaded(self) -> dict[Any, Any]:
+    def _loaded(self) -> Mapping[Any, Any]:
         values = self._values
         return self._load() if values is None else values
 
@@ -545,11 +608,11 @@ class Map(Mapping[Any, Any]):
         if isinstance(other, Map):
             return self._raw == other._raw or self.pairs() == other.pairs()
         if isinstance(other, Mapping):
-            return self._loaded() == dict(cast("Mapping[object, Any]", other))
+            return self._loaded() == other
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._loaded()))
+        return hash(token(self))
 
     def __repr__(self) -> str:
         return f"Map({self._loaded()!r})"

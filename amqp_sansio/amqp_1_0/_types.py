@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex, cast, overload
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class Described:
         return bool(self.descriptor == other.descriptor and self.value == other.value)
 
     def __hash__(self) -> int:
-        return hash((Described, hashable(self.descriptor), hashable(self.value)))
+        return hash(token(self))
 
     def __repr__(self) -> str:
         return f"Described({self.descriptor!r}, {self.value!r})"
@@ -347,7 +348,7 @@ class Array(Sequence[Any]):
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash((len(self._items), *[hashable(item) for item in self._items[:1]]))
+        return hash(token(self))
 
     def __repr__(self) -> str:
         items = self._items
@@ -362,15 +363,51 @@ class Array(Sequence[Any]):
         return Array.from_wire, (self._items, self.element, self.descriptors, self.wire)
 
 
-def hashable(value: Any) -> Any:
-    """`value`, or for what has no hash something that has, equal for equal values."""
-    if isinstance(value, (list, tuple)):
-        return tuple([hashable(item) for item in cast("Sequence[Any]", value)])
+    def runs(self) -> Iterator[tuple[Any, int]]:
+        """The items in their order, each with how many times it comes; one of no octets comes once for all."""
+        items = self._items
+        if isinstance(items, Same):
+            return iter([(items[0], len(items))] if items else ())
+        return iter([(item, 1) for item in items])
+
+
+def token(value: Any) -> Any:
+    """What stands for a decoded value wherever a hash is needed: equal for values that Python calls equal.
+
+    It is made of text and octets only, whose hashes nobody can foresee. Those of numbers, and of what numbers
+    make up, are the same in every process: a peer can send any amount of values that have one hash.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)  # pyright: ignore[reportUnknownArgumentType]
+    if value is None:
+        return ()
+    if isinstance(value, float):
+        if not value.is_integer():
+            return ("number", float.__repr__(value))
+        value = int(value)
+    if isinstance(value, int):
+        return ("number", int.__repr__(value))
     if isinstance(value, Mapping):
-        return frozenset([hashable(key) for key in cast("Mapping[object, Any]", value)])
-    if isinstance(value, bytearray):
-        return bytes(value)
-    return value
+        pairs = cast("Mapping[Any, Any]", value).items()
+        return ("map", frozenset([(token(key), token(each)) for key, each in pairs]))
+    if isinstance(value, (Array, list, tuple)):
+        items = cast("Sequence[Any]", value)
+        runs = value.runs() if isinstance(value, Array) else [(item, 1) for item in items]
+        found: list[Any] = []
+        for key, same in groupby([(token(item), count) for item, count in runs], _first):
+            found.append((key, str(sum([count for _, count in same]))))
+        return ("items", *found)
+    names: Any = getattr(value, "__match_args__", None)
+    if names is not None:
+        return (value.__class__.__name__, *[token(getattr(value, name)) for name in names])
+    octets: Any = getattr(value, "bytes", None)
+    return value if octets is None else ("uuid", octets)
+
+
+def _first(run: tuple[Any, int]) -> Any:
+    return run[0]
 
 
 __all__ = [
@@ -389,5 +426,5 @@ __all__ = [
     "UInt",
     "ULong",
     "UShort",
-    "hashable",
+    "token",
 ]

@@ -18,7 +18,7 @@ from ._encode import encode_items, encode_ulong
 from ._faults import INVALID, READ_FAULTS, fault
 from ._fields import check_field, write_field
 from ._octets import INT
-from ._types import Symbol, Timestamp, ULong, hashable
+from ._types import Symbol, Timestamp, ULong, token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +189,7 @@ class Composite:
         return all([getattr(self, name) == getattr(other, name) for name in self.__match_args__])
 
     def __hash__(self) -> int:
-        return hash((self.CODE, *[hashable(getattr(self, name)) for name in self.__match_args__]))
+        return hash(token(self))
 
     def __repr__(self) -> str:
         shown: list[str] = []
