@@ -267,7 +267,8 @@ def encode_array(array: Array, depth: int) -> bytes:
     if array.wire is not None:
         return array.wire
     descriptors = list(array.descriptors)
-    values: list[Any] = list(array)
+    count = len(array)
+    values: list[Any] = list(array[:1] if array.repeats else array)
     for descriptor in descriptors:
         if any(getattr(value, "descriptor", values) != descriptor for value in values):
             raise fault("an array has elements of several types", None, "types/array-layout")
@@ -288,7 +289,7 @@ def encode_array(array: Array, depth: int) -> bytes:
         raise fault("an array has elements of several types", None, "types/array-layout")
     code = encoded[0][0] if len(codes) == 1 else allowed[-1]
     octets = b"".join([_widened(item, code)[1:] for item in encoded])
-    return encode_items(0xE0, len(values), lead + bytes((code,)) + octets)
+    return encode_items(0xE0, count, lead + bytes((code,)) + octets)
 
 
 _FORMS: Final = {

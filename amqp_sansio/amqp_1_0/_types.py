@@ -363,6 +363,12 @@ class Array(Sequence[Any]):
         return Array.from_wire, (self._items, self.element, self.descriptors, self.wire)
 
 
+    @property
+    def repeats(self) -> int:
+        """How many elements there are that have no octets of their own; a few octets say any number of them."""
+        items = self._items
+        return len(items) if isinstance(items, Same) else 0
+
     def runs(self) -> Iterator[tuple[Any, int]]:
         """The items in their order, each with how many times it comes; one of no octets comes once for all."""
         items = self._items

@@ -20,8 +20,9 @@ X_MATCH: Final = "x-match"
 MODES: Final = ("all", "any", "all-with-x", "any-with-x")
 STANDARD_MODES: Final = MODES[:2]
 _LONGEST: Final = 65_536
-"""Items of a sequence that are compared. A longer one is like no other: an array of items without octets can be of any
-length."""
+"""Items of a sequence that are compared. A longer one is like no other."""
+_LONGEST_REPEATED: Final = 256
+"""Items of an array of 1.0 whose items have no octets, that are compared: a few octets say any number of them."""
 _DEEPEST: Final = 64
 """Levels of lists and maps that are compared."""
 _MOMENTS: Final = {
@@ -38,11 +39,14 @@ def comparable(value: Any, depth: int = _DEEPEST) -> Hashable:
 
     Types are void, truth value, integer (of any width), floating point (of any width), decimal, moment, text, uuid,
     list, map. Octets are the text that they are in UTF-8. 1 is neither 1.0 nor true. A not-a-number is itself. What
-    nests deeper than `depth` levels is like nothing else. Raises CodecError for damaged octets.
+    nests deeper than `depth` levels is like nothing else. Numbers are told as text, whose hash no peer can foresee.
+    Raises CodecError for damaged octets.
     """
     kind = cast("type[object]", type(value))
-    if kind is str or kind is int or value is None:
+    if kind is str or value is None:
         return cast("Hashable", value)
+    if kind is int:
+        return ("integer", int.__repr__(value))
     if kind is bool:
         return ("boolean", value)
     text = as_text(value)
@@ -50,21 +54,30 @@ def comparable(value: Any, depth: int = _DEEPEST) -> Hashable:
         return str(text)
     if isinstance(value, int):
         unit = _MOMENTS.get(f"{kind.__module__}.{kind.__qualname__}")
-        return int(value) if unit is None else ("moment", int(value) * unit)
+        return ("integer" if unit is None else "moment", int.__repr__(value * (unit or 1)))
     if isinstance(value, float):
-        return ("float", float(value) if value == value else "nan")
+        return ("float", float.__repr__(value + 0.0))  # the sum is 0.0 for both zeros
     if hasattr(value, "to_decimal"):
         value = value.to_decimal()
     if isinstance(value, Decimal):
-        # A signalling not-a-number can't be hashed.
-        return ("decimal", str(value) if value.is_nan() else value)
+        return ("decimal", _digits(value))
     if issubclass(kind, Mapping):
         return ("map", comparable_items(value, depth - 1)) if depth else object()
     if issubclass(kind, Sequence):
-        if not depth or len(value) > _LONGEST:
+        if not depth or len(value) > _LONGEST or getattr(value, "repeats", 0) > _LONGEST_REPEATED:
             return object()
         return ("list", tuple([comparable(item, depth - 1) for item in value]))
     return (f"{kind.__module__}.{kind.__qualname__}", repr(value))
+
+
+def _digits(number: Decimal) -> str:
+    """A decimal in the one text that all equal to it have."""
+    sign, digits, exponent = number.as_tuple()
+    if isinstance(exponent, str):
+        return str(number)
+    text = "".join(map(str, digits))
+    shortest = text.rstrip("0")
+    return f"{'-' * sign}{shortest}e{exponent + len(text) - len(shortest)}" if shortest else "0"
 
 
 def comparable_items(values: Mapping[Any, Any], depth: int = _DEEPEST) -> tuple[tuple[Hashable, Hashable], ...]:

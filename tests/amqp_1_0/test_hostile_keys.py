@@ -33,6 +33,7 @@ from amqp_sansio.amqp_1_0.values import (
     decode,
     encode,
 )
+from amqp_sansio.broker.conversion import one_zero_values
 from amqp_sansio.errors import CodecError
 from tests.support.steps import assert_linear, count_steps
 from tests.support.values_1_0 import plain_values
@@ -251,3 +252,39 @@ def test_the_first_of_keys_that_are_equal_in_python_counts() -> None:
     assert found.to_dict() == {1: None}
     with pytest.raises(KeyError):
         found[2]
+
+
+# Arrays whose elements have no octets: a few octets say any number of them.
+
+
+def repeated(count: int, arrays: int) -> bytes:
+    """An array of arrays, each of so many nulls."""
+    inner = (b"\0\0\0\x05" + count.to_bytes(4, "big") + b"\x40") * arrays
+    body = arrays.to_bytes(4, "big") + b"\xf0" + inner
+    return b"\xf0" + len(body).to_bytes(4, "big") + body
+
+
+@pytest.mark.parametrize("element", [b"\x40", b"\x41", b"\x43", b"\x44", b"\x45", b"\0\x53\x24\x45"], ids=bytes.hex)
+def test_many_elements_without_octets_cost_no_more_than_few(element: bytes) -> None:
+    for count in (1, 65_536):
+        body = count.to_bytes(4, "big") + element
+        octets = b"\xf0" + len(body).to_bytes(4, "big") + body
+        array: Array = decode(octets)[0]
+        assert (len(array), array.repeats) == (count, count)
+        inner = Array.from_wire(array[:], array.element, array.descriptors, None)
+        known = decode(encode(inner))[0]
+        assert known == array
+        assert token(known) == token(array)
+        for use in (encode, token, repr, hash, one_zero_values.read if count > 1 else repr):
+            assert steps(lambda use=use: use(inner)) < 200
+        assert known.repeats == count
+
+
+def test_the_broker_keeps_many_elements_without_octets_as_they_came() -> None:
+    octets = repeated(65_536, 150)
+    array, _ = decode(octets)
+    assert steps(lambda: one_zero_values.read(array)) < 20_000
+    assert one_zero_values.read(array) == ("encoded", octets)
+    few, _ = decode(repeated(2, 2))
+    nulls = ("array", [("null", None)] * 2)
+    assert one_zero_values.read(few) == ("array", [nulls, nulls])

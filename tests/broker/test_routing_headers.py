@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from amqp_sansio import amqp_0_10, amqp_1_0
 from amqp_sansio._classic.table import Table, Timestamp
 from amqp_sansio._classic.table_rules import RABBIT
+from amqp_sansio.amqp_1_0.values import decode
 from amqp_sansio.broker.content import Content
 from amqp_sansio.broker.exchange import Binding, HeadersExchange, binding_key
 from amqp_sansio.broker.faults import Fault, FaultKind
 from amqp_sansio.broker.headers import MODES, HeadersIndex, comparable, match_mode
 from tests.support.broker_topology import Topology, classic, one_zero, zero_ten
+from tests.support.steps import steps
 
 NAN = float("nan")
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
@@ -181,6 +183,33 @@ def test_what_can_not_be_compared_is_like_nothing_else() -> None:
     long = amqp_1_0.Array([None] * 70_000, type(None))
     for value in (deep, long):
         assert comparable(value) != comparable(value)
+
+
+NUMBERS = [
+    *(1, -(2**63), True, 1.5, 2.0**61, float("inf"), Decimal("1.50"), Decimal("-0"), Timestamp(5), UUID(int=2**61)),
+    *(amqp_1_0.ULong(2**64 - 1), amqp_1_0.Float(1.5), amqp_1_0.Decimal64.from_decimal("1.5"), amqp_0_10.Datetime(5)),
+    *([1, [2.5]], {"a": 1}, amqp_1_0.Map({1: 2}), amqp_1_0.Described(amqp_1_0.Symbol("a"), 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=repr)
+def test_no_number_is_hashed(value: Any) -> None:
+    """A peer can foresee the hash of a number, and choose the arguments of many bindings for it."""
+
+    def leaves(part: Any) -> list[Any]:
+        return [leaf for each in part for leaf in leaves(each)] if isinstance(part, tuple) else [part]
+
+    assert all(isinstance(leaf, (str, bool)) for leaf in leaves(comparable(value)))
+
+
+@pytest.mark.parametrize("count", [256, 257, 65_536])
+def test_an_array_of_items_without_octets_is_compared_when_it_is_short(count: int) -> None:
+    octets = b"\xf0\0\0\0\x05" + count.to_bytes(4, "big") + b"\x40"
+    array, _ = decode(octets)
+    assert len(array) == count
+    same = comparable(array) == comparable([None] * count)
+    assert same is (count <= 256)
+    assert steps(lambda: comparable(array)) < 2000
 
 
 def test_damaged_octets_within_headers_are_there_but_like_nothing() -> None:

@@ -39,6 +39,8 @@ _KINDS: Final[dict[type[Any], str]] = {
 }  # fmt: skip
 _DECIMALS: Final[dict[type[Any], str]] = {Decimal32: "decimal32", Decimal64: "decimal64", Decimal128: "decimal"}
 _CLASSES: Final = {kind: each for each, kind in _KINDS.items()}
+_MOST_REPEATED: Final = 256
+"""Elements without octets that other versions get as a list. More of them stay octets: a few say any number."""
 
 
 def read(value: Any) -> Value:
@@ -60,7 +62,7 @@ def read(value: Any) -> Value:
         return "map", [(read(key), read(each)) for key, each in elements.items()]
     if isinstance(value, list):
         return "list", [read(each) for each in elements]
-    if isinstance(value, Array) and not value.descriptors:
+    if isinstance(value, Array) and not value.descriptors and value.repeats <= _MOST_REPEATED:
         found = [read(each) for each in value]
         if not any([kind == "encoded" for kind, _ in found]):
             return "array", found
