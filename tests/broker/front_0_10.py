@@ -58,7 +58,7 @@ from amqp_sansio.amqp_0_10.attaching import tell_completed
 from tests.broker.front_0_10_ground import FORCED, Sent, ZeroTenGround
 from tests.broker.front_models import Actor, Answer, Handle, Note, Place, Room, same
 from tests.broker.naive_0_10 import Flow, Terms
-from tests.broker.naive_values import Refusal
+from tests.broker.naive_values import Copy, Refusal
 
 REASONS = {0: "full", 1: "unroutable", 2: "immediate"}
 """What the codes of message.reject say of a publish."""
@@ -395,7 +395,11 @@ class ZeroTenStage(ZeroTenGround):
         answer = self.ask(actor, MessageAcquire(SequenceSet.of(*[each[1] for each in handles])))
 
         def command() -> list[Handle]:
-            return [each for each in sorted(handles) if self.naive.acquire(actor.owner, [self.looked[each]], None)]
+            wanted: dict[Copy, Handle] = {}
+            for each in sorted(handles):
+                wanted.setdefault(self.looked[each], each)
+            # All at once: nobody gets one of them because another one is gone.
+            return [wanted[copy] for copy in self.naive.acquire(actor.owner, list(wanted), None)]
 
         found = self.judge(actor, "acquire", answer, command)
         if found is not None:

@@ -19,6 +19,7 @@ from amqp_sansio.amqp_0_10 import (
     QueueDelete,
 )
 from amqp_sansio.amqp_1_0 import Accepted
+from tests.broker.front_0_10 import ZeroTenStage
 from tests.broker.front_1_0_values import Expiry, OneZeroNote, SourceTerms, TargetTerms
 from tests.broker.front_1_0_work import TransactedStage
 from tests.support import hub_classic
@@ -150,3 +151,40 @@ def test_a_link_with_unsettled_deliveries_does_not_go_on_as_one_that_sends_settl
     stage.check()
     assert tap is not None
     assert [each.settled for each in tap.deliveries.values()] == [False] * 8
+
+
+def test_what_one_command_acquires_is_acquired_at_once() -> None:
+    """Nobody gets the second message because the first one, which it had no room for, is gone: both are."""
+    stage = ZeroTenStage()
+    taking, looking = stage.open(stage.connect(), 0), stage.open(stage.connect(), 0)
+    stage.declare_queue(taking, "q")
+    cramped = stage.subscribe(taking, "q")
+    assert cramped is not None
+    stage.grant(taking, cramped, octets=False, value=None)
+    stage.grant(taking, cramped, octets=True, value=50)
+    browser = stage.subscribe(looking, "q", acquires=False)
+    assert browser is not None
+    stage.grant(looking, browser, octets=False, value=None)
+    stage.grant(looking, browser, octets=True, value=None)
+    stage.publish(looking, "", "q", size=100)
+    stage.publish(looking, "", "q")
+    stage.acquire(looking, list(stage.looked))
+    stage.check()
+    assert [handle[0] for handle in stage.held] == [looking.owner] * 2
+
+
+def test_a_consumer_keeps_its_turn_though_it_was_granted_more_in_between() -> None:
+    stage = ZeroTenStage()
+    actor = stage.open(stage.connect(), 0)
+    stage.declare_queue(actor, "q")
+    first, second = stage.subscribe(actor, "q"), stage.subscribe(actor, "q")
+    assert first is not None
+    assert second is not None
+    for place, octets in ((first, 40), (second, 20)):
+        stage.grant(actor, place, octets=False, value=None)
+        stage.grant(actor, place, octets=True, value=octets)
+    stage.publish(actor, "", "q")
+    stage.publish(actor, "", "q", size=30)
+    stage.grant(actor, second, octets=False, value=None)
+    stage.settle(actor, list(stage.held), "release", completes=False, set_redelivered=False)
+    stage.check()
