@@ -98,7 +98,7 @@ def test_damaged_headers_of_a_message(name: str, validate: bool | None) -> None:
     talk, other = [world.client(version=version_of(name), dialect=dialect).channel() for _ in range(2)]
     talk.declare("q")
     talk.call("queue.bind", queue="q", exchange="amq.headers", arguments={"x": 1})
-    publish = dialect.named["basic.publish"](exchange="amq.headers").encode(dialect.tables)
+    publish = talk.make("basic.publish", exchange="amq.headers").encode(dialect.tables)
     raw = b"\x20\0\0\0\0\x07\x01x\xff\0\0\0\x01"
     octets = frame(1, talk.number, publish) + header(talk.number, 0, raw)
     talk.user.end.receive_data(octets, world.now)
