@@ -46,7 +46,7 @@ class Config:
     | `known_hosts` | server: sent in open-ok |
     | `insist` | client, 0-8: ask not to be redirected |
     | `limits` | every bound |
-    | `dialect` | which 0-8 or 0-9-1; None: the version's default |
+    | `dialect` | which 0-8 or 0-9-1; None: the version's default, on a server Qpid's for clients that say they are |
     | `validate_content` | skim properties and tables when they arrive instead of when they are read; None: servers do |
     | `stream_above` | bodies of more octets come in pieces (`ContentBegun`), returned ones excepted; None: never |
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |

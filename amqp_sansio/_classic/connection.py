@@ -29,7 +29,7 @@ from .joint import BEFORE_OPEN, Joint
 from .sending import send_frames
 from .states import Connection as State
 from .table import Table
-from .violation import misuse
+from .violation import NOT_ALLOWED, Violation, misuse
 
 if TYPE_CHECKING:
     from typing import Self
@@ -51,6 +51,17 @@ class _EndpointJoint(Joint):
 
     def new_channel(self, number: int) -> ChannelState:
         return Channel(self.connection, number)
+
+    def _check_room(self, number: int) -> None:
+        if self.connection.role is Side.CLIENT or not self.dialect.counts_channels:
+            super()._check_room(number)
+        elif len(self.channels) >= self.channel_max:
+            raise Violation(
+                NOT_ALLOWED,
+                f"number of channels opened ({len(self.channels)}) has reached the negotiated "
+                f"channel_max ({self.channel_max})",
+                rule="connection.tune/channel-max-highest",
+            )
 
 
 class Connection(Edge["Config"]):
@@ -320,6 +331,12 @@ class Connection(Edge["Config"]):
         handshake.redirect(self, host, known_hosts)
 
     # Inside.
+
+    def _use_dialect(self, dialect: Dialect) -> None:
+        """Speak another dialect of the version from now on; nothing that depends on it has happened yet."""
+        limits = self.config.limits
+        self.dialect = self._joint.dialect = dialect
+        self._tables = dialect.tables.limited(limits.nesting, limits.entries)
 
     def _check_open(self) -> None:
         state = self._joint.state

@@ -39,6 +39,7 @@ class Dialect:
     | `headers` | the protocol headers a server of this dialect takes |
     | `start_versions` | the version numbers in connection.start that a client takes |
     | `lenient_frames` | frames slightly above frame-max are taken, as RabbitMQ's peers need |
+    | `counts_channels` | channel-max bounds how many channels there are, not their numbers, as RabbitMQ has it |
     | `strict` | the specification's own: also binds what its implementations disregard |
     | `methods` | the record of each method, by its `ID` |
     | `named` | the record of each method, by its name |
@@ -52,7 +53,7 @@ class Dialect:
     """
 
     __slots__ = (
-        "codes", "header", "headers", "lenient_frames", "methods", "name", "named", "properties",
+        "codes", "counts_channels", "header", "headers", "lenient_frames", "methods", "name", "named", "properties",
         "replies", "senders", "start_versions", "strict", "tables", "version", "version_major",
         "version_minor",
     )  # fmt: skip
@@ -76,6 +77,7 @@ class Dialect:
         self.headers: Final = _HEADERS_0_8 if version is AMQP_0_8 else _HEADERS_0_9_1
         self.start_versions: Final = _STARTS_0_8 if version is AMQP_0_8 else _STARTS_0_9_1
         self.lenient_frames: Final = name.endswith("-rabbit")
+        self.counts_channels: Final = name.endswith("-rabbit")
         self.strict: Final = name == version.label
         self.methods: Final[Mapping[int, type[Method]]] = {kind.ID: kind for kind in methods}
         self.named: Final[Mapping[str, type[Any]]] = {kind.NAME: kind for kind in methods}

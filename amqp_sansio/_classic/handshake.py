@@ -23,9 +23,11 @@ from ..events import (
 from ..versions import AMQP_0_8
 from . import closing, hints
 from .config import CAPABILITIES, announces
+from .dialect import get_dialect
 from .events import Redirected
 from .frames import OVERHEAD
 from .joint import CHANNEL_MAX, MIN_FRAME_MAX
+from .opening_rules import is_of_qpid
 from .sending import send_frames
 from .states import Connection as State
 from .table import Table
@@ -268,6 +270,8 @@ def _redirect(connection: Connection, redirect: Any) -> None:
 
 def _start_ok(connection: Connection, start_ok: Any) -> None:
     connection.peer_properties = start_ok.client_properties
+    if connection.config.dialect is None and is_of_qpid(start_ok.client_properties):
+        connection._use_dialect(get_dialect(f"{connection.VERSION.label}-qpid"))
     name = start_ok.mechanism
     if name not in connection.config.mechanisms:
         raise Violation(

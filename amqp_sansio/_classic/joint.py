@@ -267,17 +267,7 @@ class Joint:
 
     def _unopened(self, number: int, given: Ch, method: Method) -> ChannelState:
         if given is Ch.C_OPEN:
-            if number > self.channel_max:
-                raise Violation(
-                    CHANNEL_ERROR,
-                    f"channel {number} is above the agreed channel-max {self.channel_max}",
-                    rule="connection.tune/channel-max-highest",
-                )
-            if len(self.channels) >= self.limits.channels:
-                raise Violation(
-                    RESOURCE_ERROR,
-                    f"{len(self.channels)} channels are open, Limits.channels allows no more",
-                )
+            self._check_room(number)
             return self.new_channel(number)
         if self.assumed:
             channel = self.new_channel(number)
@@ -288,6 +278,20 @@ class Joint:
         raise Violation(
             CHANNEL_ERROR, f"{method.NAME} on channel {number}, which isn't open", rule="channel/closed-when"
         )
+
+    def _check_room(self, number: int) -> None:
+        """Whether a client may have one more channel, with that number. Raises Violation."""
+        if number > self.channel_max:
+            raise Violation(
+                CHANNEL_ERROR,
+                f"channel {number} is above the agreed channel-max {self.channel_max}",
+                rule="connection.tune/channel-max-highest",
+            )
+        if len(self.channels) >= self.limits.channels:
+            raise Violation(
+                RESOURCE_ERROR,
+                f"{len(self.channels)} channels are open, Limits.channels allows no more",
+            )
 
     def _channel_after(self, channel: ChannelState, given: Ch, method: Method) -> Channel:
         after = CHANNEL[channel.state].get(given)

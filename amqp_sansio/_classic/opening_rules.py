@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CodecError
@@ -19,17 +20,23 @@ def dialect_of(start: Any, asked: Dialect) -> Dialect:
     version = "0-8" if start.version_major == 8 else "0-9-1"
     if (start.version_major, start.version_minor) not in ((8, 0), (0, 9), (0, 91)):
         version = "0-8" if asked.version is AMQP_0_8 else "0-9-1"
-    qpid = False
+    return get_dialect(f"{version}-qpid" if is_of_qpid(start.server_properties) else f"{version}-rabbit")
+
+
+def is_of_qpid(properties: Mapping[str, Any]) -> bool:
+    """Whether the properties of a server or client say that it is one of Qpid's.
+
+    Damaged ones don't; their damage is reported where the method is read.
+    """
     try:
-        for name, value in start.server_properties.items():
-            qpid = (
-                qpid
-                or name.startswith("qpid.")
-                or (name == "product" and "qpid" in str(value).lower())
-            )
+        return any(
+            [
+                name.startswith("qpid.") or (name == "product" and "qpid" in str(value).lower())
+                for name, value in properties.items()
+            ]
+        )
     except CodecError:
-        pass  # reported where the method is read
-    return get_dialect(f"{version}-qpid" if qpid else f"{version}-rabbit")
+        return False
 
 
 def check_start_ok(start: Any, start_ok: Any) -> list[Violation]:
@@ -65,4 +72,4 @@ def check_tune_ok(tune: Any, tune_ok: Any) -> list[Violation]:
     return broken
 
 
-__all__ = ["check_start_ok", "check_tune", "check_tune_ok", "dialect_of"]
+__all__ = ["check_start_ok", "check_tune", "check_tune_ok", "dialect_of", "is_of_qpid"]

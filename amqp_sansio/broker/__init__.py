@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from .faults import Fault, FaultKind
 from .limits import BrokerLimits
-from .settings import Settings, Verdict
+from .settings import DialectName, Settings, Verdict
 from .users import ANONYMOUS_USER, User
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ __all__ = [
     "BrokerLimits",
     "Client",
     "Content",
+    "DialectName",
     "Entry",
     "Exchange",
     "Fault",

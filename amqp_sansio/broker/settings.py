@@ -35,6 +35,14 @@ CAPABILITIES: Final[Mapping[str, Any]] = {
 }
 """What the broker has of RabbitMQ's extensions of 0-9-1, as clients look for it in the server properties."""
 
+_CAPABILITIES_OF_QPID: Final = frozenset({"publisher_confirms", "basic.nack", "authentication_failure_close"})
+"""Those of them that go without methods that Qpid's dialect lacks."""
+
+DialectName = Literal["", "rabbitmq", "specification", "qpid"]
+"""Whose 0-8 and 0-9-1 a broker speaks; "": each client's own."""
+_DIALECTS: Final[Mapping[str, str]] = {"rabbitmq": "-rabbit", "specification": "", "qpid": "-qpid"}
+"""How the names of dialects end that stand for each implementation."""
+
 _SCRAM_DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
 _IDLE_FACTOR: Final = 2.0
 """0-9-1 gives a peer up after two heartbeats of silence (4.2.7); 1.0 is told that time itself."""
@@ -80,6 +88,7 @@ class Settings(_Made):
     | `anonymous` | let clients in without a name (ANONYMOUS; in 1.0 also without SASL), as user "anonymous" |
     | `auto_create` | 1.0: a plain address that nothing has is that of a durable queue, made when it's named first |
     | `versions` | those spoken, the preferred first: it is offered to who asks for none that there is |
+    | `dialect` | of 0-8 and 0-9-1: "rabbitmq", "specification" or "qpid"; "": what the client says it is, see below |
     | `heartbeat` | seconds, as 0-8 and 0-9-1 propose it; in 1.0 twice as much silence ends a connection. 0: none |
     | `history` | how many records of what happened to messages are kept |
     | `limits` | every bound of the model |
@@ -96,7 +105,11 @@ class Settings(_Made):
     it 16 random octets or more; `serve_broker` does so by itself. EXTERNAL is offered to who has shown a certificate
     only.
 
-    Raises ValueError for a mechanism that isn't known, no version, no virtual host, or a name that is too long.
+    Without a `dialect` a client that says it is one of Qpid's is spoken to as Qpid's brokers do, any other as RabbitMQ
+    does. A dialect is what methods there are, and how they are answered where RabbitMQ and the specification differ.
+
+    Raises ValueError for a mechanism or dialect that isn't known, no version, no virtual host, or a name that is too
+    long.
 
     >>> settings = Settings(users={"me": User("s3cret", vhosts=("test",))}, vhosts=("/", "test"))
     >>> settings.may_open("me", "/"), settings.may_open("me", "test"), settings.may_open("me", "nowhere")
@@ -121,6 +134,7 @@ class Settings(_Made):
     seed: bytes = b""
     epoch: float = 0.0
     auto_create: bool = False
+    dialect: DialectName = ""
 
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"users", "seed"})
 
@@ -284,6 +298,8 @@ def _check(settings: Settings) -> None:
     if unknown:
         known = ", ".join(SERVER_MECHANISMS)
         raise ValueError(f"Settings.mechanisms: {unknown[0]!r} isn't known; known are {known}")
+    if settings.dialect and settings.dialect not in _DIALECTS:
+        raise ValueError(f"Settings.dialect: {settings.dialect!r} is none of {', '.join(_DIALECTS)}")
     for vhost in settings.vhosts:
         if len(vhost.encode()) > 255:
             raise ValueError(f"Settings.vhosts: {vhost[:40]!r}... is longer than 255 octets")
@@ -332,6 +348,21 @@ def _known_hosts(settings: Settings) -> str:
     return hosts
 
 
+def _dialect(settings: Settings, version: Version) -> Any:
+    """The dialect that was chosen; None when clients tell."""
+    from .._classic.dialect import get_dialect
+
+    return get_dialect(version.label + _DIALECTS[settings.dialect]) if settings.dialect else None
+
+
+def _capabilities(settings: Settings) -> dict[str, Any]:
+    """What is announced of RabbitMQ's extensions; the specification knows of no such property."""
+    if settings.dialect == "specification":
+        return {}
+    names = _CAPABILITIES_OF_QPID if settings.dialect == "qpid" else CAPABILITIES
+    return {"capabilities": {name: value for name, value in CAPABILITIES.items() if name in names}}
+
+
 def _make_0_9_1(settings: Settings) -> Any:
     from ..amqp_0_9_1 import Config
 
@@ -339,7 +370,8 @@ def _make_0_9_1(settings: Settings) -> Any:
         mechanisms=_mechanisms(settings, AMQP_0_9_1),
         heartbeat=settings.heartbeat,
         limits=settings.connection_limits,
-        properties={"capabilities": dict(CAPABILITIES), **_host(settings), **_properties(settings)},
+        properties={**_capabilities(settings), **_host(settings), **_properties(settings)},
+        dialect=_dialect(settings, AMQP_0_9_1),
     )
 
 
@@ -352,6 +384,7 @@ def _make_0_8(settings: Settings) -> Any:
         limits=settings.connection_limits,
         known_hosts=_known_hosts(settings),
         properties={**_host(settings), **_properties(settings)},
+        dialect=_dialect(settings, AMQP_0_8),
     )
 
 
@@ -411,4 +444,4 @@ def _same(one: str, other: str) -> bool:
     return compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))
 
 
-__all__ = ["CAPABILITIES", "BrokerLimits", "Settings", "Verdict"]
+__all__ = ["CAPABILITIES", "BrokerLimits", "DialectName", "Settings", "Verdict"]

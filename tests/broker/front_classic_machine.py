@@ -94,6 +94,8 @@ PROPERTIES: tuple[dict[str, Any], ...] = mostly(
     {"immediate": True},
     {"mandatory": True, "immediate": True, "ttl": 0.0},
 )
+WITHOUT_IMMEDIATE = tuple([each for each in PROPERTIES if "immediate" not in each])
+"""What RabbitMQ's clients may ask for."""
 TYPES = ("direct", "fanout", "topic", "headers")
 
 WRONG: tuple[Callable[[ClassicStage, Actor], object], ...] = (
@@ -162,6 +164,7 @@ class ClassicMachine(RuleBasedStateMachine):
 
     queue_arguments: ClassVar[st.SearchStrategy[dict[str, Any]]] = QUEUE_ARGUMENTS
     exchange_options: ClassVar[Options] = rarely("durable")
+    properties: ClassVar[tuple[dict[str, Any], ...]] = PROPERTIES
     binding_arguments: ClassVar[Options] = mostly(PLAIN, {"h": "1"}, {"x-match": "any", "h": "1", "i": "2"})
     subscribe_options: ClassVar[Options] = rarely("settles", "exclusive", "no_local", "unnamed")
     outcomes: ClassVar[tuple[str, ...]] = ("accept", "reject", "release")
@@ -305,7 +308,7 @@ class ClassicMachine(RuleBasedStateMachine):
         if pick(data, (False, True)):
             exchange, key = self.an_exchange(data), pick(data, self.keys)
         headers = pick(data, HEADERS) if exchange == "amq.match" else None
-        self.stage.publish(actor, exchange, key, headers=headers, **pick(data, PROPERTIES))
+        self.stage.publish(actor, exchange, key, headers=headers, **pick(data, self.properties))
 
     def publishes_many(self, data: st.DataObject) -> None:
         actor, queue = self.an_actor(data), self.a_queue(data)

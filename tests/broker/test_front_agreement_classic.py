@@ -8,7 +8,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.broker.front_classic import ClassicStage
-from tests.broker.front_classic_machine import OFTEN, PLAIN, ClassicMachine, Options, mostly, rarely
+from tests.broker.front_classic_machine import (
+    OFTEN,
+    PLAIN,
+    WITHOUT_IMMEDIATE,
+    ClassicMachine,
+    Options,
+    mostly,
+    rarely,
+)
 
 LONG = settings(stateful_step_count=50)
 """What takes place only after other things have is found in long runs."""
@@ -24,6 +32,7 @@ class Rabbit091Machine(ClassicMachine):
     """With what RabbitMQ added."""
 
     stage_type = Rabbit091
+    properties = WITHOUT_IMMEDIATE
     weights: ClassVar[dict[str, int]] = {**OFTEN, "selects_confirms": 3, "binds_exchanges": 2, "unbinds_exchanges": 1}
     exchange_options: ClassVar[Options] = (
         *rarely("durable", "auto_delete", "internal"),
@@ -52,6 +61,7 @@ class Rabbit08Machine(ClassicMachine):
     """0-8 with RabbitMQ's habits."""
 
     stage_type = Rabbit08
+    properties = WITHOUT_IMMEDIATE
 
 
 TestRabbit08 = Rabbit08Machine.TestCase

@@ -112,12 +112,18 @@ def test_transactions(amqplib: Any, connection: Any) -> None:
 def test_returned_messages(amqplib: Any, connection: Any) -> None:
     channel = connection.channel()
     channel.basic_publish(amqplib.Message("nowhere"), "", named("absent"), mandatory=True)
-    queue = named("immediate")
-    channel.queue_declare(queue, auto_delete=False)
+    channel.queue_declare(named("there"), auto_delete=False)
+    found = channel.returned_messages.get_nowait()
+    assert (found[0], found[4].body) == (312, "nowhere")
+
+
+def test_immediate_is_refused_as_rabbitmq_does(amqplib: Any, embedded: Embedded) -> None:
+    channel = connect(amqplib, embedded).channel()
+    queue, _, _ = channel.queue_declare(named("immediate"), auto_delete=False)
     channel.basic_publish(amqplib.Message("nobody"), "", queue, immediate=True)
-    channel.queue_declare(queue, passive=True, auto_delete=False)
-    found = [channel.returned_messages.get_nowait() for _ in range(2)]
-    assert [(each[0], each[4].body) for each in found] == [(312, "nowhere"), (313, "nobody")]
+    with pytest.raises(amqplib.AMQPConnectionException) as closed:
+        channel.queue_declare(queue, passive=True, auto_delete=False)
+    assert closed.value.amqp_reply_code == 540
 
 
 @pytest.mark.parametrize("size", [1, 131_064, 131_065, 1_500_000])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from amqp_sansio.broker import Settings, User
+from amqp_sansio.broker import DialectName, Settings, User
 from amqp_sansio.capture import endpoint
 from amqp_sansio_asyncio import serve_broker
 
@@ -36,13 +36,16 @@ def broker_command(
     anonymous: bool = False,
     heartbeat: float = 60.0,
     product: str | None = None,
+    dialect: DialectName = "",
 ) -> int:
     """Serve until SIGINT or SIGTERM; returns the exit status.
 
     `tls` are the certificate, its key, and the authority of client certificates. Raises CommandError for arguments,
     files and addresses that can't be used.
     """
-    settings = make_settings(users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product)
+    settings = make_settings(
+        users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product, dialect=dialect
+    )
     address = parse_address(listen)
     context = make_context(*tls)
     # Messages and connections live long and are let go by their counts; the collector, which looks for cycles, would
@@ -62,6 +65,7 @@ def make_settings(
     anonymous: bool = False,
     heartbeat: float = 60.0,
     product: str | None = None,
+    dialect: DialectName = "",
 ) -> Settings:
     """The settings that the arguments ask for. Raises CommandError.
 
@@ -73,7 +77,7 @@ def make_settings(
         if not name or (colon and not password):
             raise CommandError(f"--user {name}: NAME:PASSWORD is wanted, or NAME for who has a certificate")
         known[name] = User(password)
-    settings = Settings(anonymous=anonymous, heartbeat=heartbeat)
+    settings = Settings(anonymous=anonymous, heartbeat=heartbeat, dialect=dialect)
     changes: dict[str, object] = {}
     if known:
         changes["users"] = known

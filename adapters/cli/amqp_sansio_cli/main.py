@@ -188,6 +188,12 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="NAME[/VERSION]",
         help="what it says it is, for clients that insist on a name",
     )
+    broker.add_argument(
+        "--dialect",
+        choices=("rabbitmq", "specification", "qpid"),
+        default="",
+        help="how 0-8 and 0-9-1 are spoken (default: as qpid to Qpid's clients, as rabbitmq to others)",
+    )
 
     commands.add_parser(
         "demo",
@@ -309,6 +315,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 anonymous=arguments.anonymous,
                 heartbeat=arguments.heartbeat,
                 product=arguments.product,
+                dialect=arguments.dialect,
             )
         case _:
             from .demo import demo_command

@@ -82,11 +82,7 @@ class ClassicFront(Front):
     def __init__(self, hub: Hub, number: int, connection: Connection, client: Client) -> None:
         super().__init__(hub, number, connection)
         self.client = client
-        self.dialect = connection.dialect
-        self.named: Mapping[str, type[Any]] = self.dialect.named
-        self.version = self.dialect.version
-        self.tables = self.dialect.tables
-        self.is_rabbit = speaks_rabbit(self.dialect)
+        self._use_dialect()
         self.is_old = self.version.label == "0-8"
         self.user = ""
         self.owner: Owner | None = None
@@ -96,6 +92,14 @@ class ClassicFront(Front):
         """What acknowledging consumers of all channels have together (basic.qos with global, in the specifications)."""
         self.whole = 0, 0
         self.takes_blocked = self.takes_cancel = self.told_blocked = False
+
+    def _use_dialect(self) -> None:
+        """Speak what the engine speaks, whose dialect may be known only from what the client says of itself."""
+        self.dialect = self.connection.dialect
+        self.named: Mapping[str, type[Any]] = self.dialect.named
+        self.version = self.dialect.version
+        self.tables = self.dialect.tables
+        self.is_rabbit = speaks_rabbit(self.dialect)
 
     # What Hub and Client call.
 
@@ -303,6 +307,7 @@ class ClassicFront(Front):
 
     def _open_requested(self, event: OpenRequested) -> None:
         connection, hub = self.connection, self.hub
+        self._use_dialect()
         if hub.is_closing:
             connection.refuse_open(CONNECTION_FORCED, "CONNECTION_FORCED - the broker is shutting down")
             return

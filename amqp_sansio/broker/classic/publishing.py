@@ -10,7 +10,7 @@ from ..commands import Begin, Commit, Publish, Rollback
 from ..contents.classic import ClassicContent, read_expiration
 from . import direct_reply
 from .channel import BASIC, FILE, class_of
-from .errors import NAMES, NO_CONSUMERS, NO_ROUTE, PRECONDITION_FAILED, Refusal
+from .errors import NAMES, NO_CONSUMERS, NO_ROUTE, NOT_IMPLEMENTED, PRECONDITION_FAILED, Refusal
 
 if TYPE_CHECKING:
     from ..._classic.method import Method
@@ -32,6 +32,8 @@ def publish(front: ClassicFront, channel: ClassicChannel, event: Published) -> N
     content = ClassicContent(front.version, raw, event.tables, event.body)
     if front.is_rabbit and (raw[0] & _CHECKED or raw[1] & _USER_ID):
         content = _checked(front, channel, content)
+    if event.immediate and front.is_rabbit:
+        raise Refusal(NOT_IMPLEMENTED, "immediate=true", is_hard=True)
     if not channel.published:
         _first_publish(front, channel)
     transaction = channel.transaction

@@ -331,7 +331,7 @@ def test_what_has_no_queue_comes_back(dialect: str) -> None:
     assert channel.count("q") == 1
 
 
-@ALL
+@pytest.mark.parametrize("dialect", ["0-9-1", "0-9-1-qpid", "0-8", "0-8-qpid"])
 @pytest.mark.rule("0-9-1/basic.publish/immediate", "0-8/basic.publish/immediate")
 def test_what_nobody_waits_for_comes_back(dialect: str) -> None:
     channel = queue(World(dialect))
