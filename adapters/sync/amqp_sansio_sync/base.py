@@ -22,6 +22,7 @@ from amqp_sansio import (
 )
 
 from .feed import EventStream, Feed, Streams
+from .handlers import aside, interrupts_itself
 from .wire import Engine, Wire
 
 if TYPE_CHECKING:
@@ -90,7 +91,11 @@ class BaseConnection(ABC, Generic[_C]):
 
     @abstractmethod
     def close(self) -> CloseReport:
-        """Close with a handshake; says how it ended. It may be closed already."""
+        """Close with a handshake; says how it ended. It may be closed already.
+
+        In a signal handler that interrupts a call of this package it doesn't wait: who was interrupted learns of the
+        end.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -142,6 +147,8 @@ class BaseConnection(ABC, Generic[_C]):
     # Inside.
 
     def _close(self, command: Callable[[], object], what: str, timeout: float | None) -> CloseReport:
+        if interrupts_itself():
+            return aside(what, lambda: self._close(command, what, timeout))
         wire = self.wire
         seconds = wire.core.config.close_timeout if timeout is None else timeout
         # From here on nobody takes deliveries, and they don't hold up the close.

@@ -35,6 +35,7 @@ from amqp_sansio.errors import ConsumerEnded
 
 from .consumer import Consumer, ConsumerFeed, Delivery
 from .feed import EventStream, Feed, Streams, publicise
+from .handlers import aside, interrupts_itself
 from .wire import BATCH, CALLER_ERRORS
 
 if TYPE_CHECKING:
@@ -338,7 +339,12 @@ class Channel:
     def close(
         self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None
     ) -> CloseReport:
-        """Close the channel and wait for the server's answer; says how it ended. It may be closed already."""
+        """Close the channel and wait for the server's answer; says how it ended. It may be closed already.
+
+        A signal handler that interrupts a call of this package may call it, and doesn't wait then.
+        """
+        if interrupts_itself():
+            return aside("channel.close", lambda: self.close(code, text, timeout=timeout))
         if not self.ended:
             self.wire.run(lambda: self.core.close(code, text))
             self.wire.wait(lambda: self.ended, timeout, "channel.close")

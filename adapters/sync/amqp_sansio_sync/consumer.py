@@ -12,6 +12,7 @@ from amqp_sansio.amqp_0_9_1 import Delivery as Delivered
 from amqp_sansio.errors import ConsumerEnded
 
 from .feed import Feed
+from .handlers import aside, interrupts_itself
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -187,11 +188,20 @@ class Consumer:
         return Delivery(self._channel, item, self._items)
 
     def cancel(self, timeout: float | None = None) -> None:
-        """Tell the server to send no more, and wait for its answer. Deliveries that have come are still iterated."""
+        """Tell the server to send no more, and wait for its answer. Deliveries that have come are still iterated.
+
+        A signal handler that interrupts the iteration, or any other call of this package, may call it, and doesn't
+        wait then: the iteration goes on and ends with the answer.
+
+        >>> def example(consumer: Consumer) -> None:
+        ...     signal.signal(signal.SIGTERM, lambda number, frame: consumer.cancel())
+        ...     for delivery in consumer:
+        ...         delivery.accept()
+        """
         self._end(self._feed.cancel, timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """`cancel`, and give back what was not taken."""
+        """`cancel`, and give back what was not taken. In signal handlers as `cancel`."""
         self._end(self._feed.drop, timeout)
 
     def __enter__(self) -> Consumer:
@@ -217,6 +227,9 @@ class Consumer:
     def _end(self, how: Any, timeout: float | None) -> None:
         feed = self._feed
         if feed.over:
+            return
+        if interrupts_itself():
+            aside("basic.cancel", lambda: self._end(how, timeout))
             return
         self._channel.wire.run(how)
         if feed.cancelling is not None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from amqp_sansio import By, CloseReport, EndpointClosed
 
+from .handlers import aside, interrupts_itself
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -130,12 +132,11 @@ class EventStream(Generic[_E]):
         return self._feed.take(self.timeout, "an event")
 
     def close(self) -> None:
-        """Take no more events; what waits is dropped."""
-        feed = self._feed
-        with feed.wire.lock:
-            self._streams[:] = [each for each in self._streams if each[1] is not feed]
-            feed.clear()
-            feed.finish(None)
+        """Take no more events; what waits is dropped. A signal handler may call it."""
+        if interrupts_itself():
+            aside("events", self.close)
+            return
+        self._feed.wire.change(self._close)
 
     def __enter__(self) -> EventStream[_E]:
         return self
@@ -147,6 +148,12 @@ class EventStream(Generic[_E]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _close(self) -> None:
+        feed = self._feed
+        self._streams[:] = [each for each in self._streams if each[1] is not feed]
+        feed.clear()
+        feed.finish(None)
 
 
 def publicise(streams: Streams, event: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import ssl
+from contextlib import suppress
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
@@ -71,10 +72,12 @@ class Transport:
         write, self.write_wanted = self.write_wanted, False
         try:
             if _ready(self.socket, self._wakes, read, write, seconds):
-                while self._wakes.recv(4096):
-                    continue
+                with suppress(BlockingIOError):
+                    while self._wakes.recv(4096):
+                        continue
         except (OSError, ValueError):
-            return  # all wakes are taken, or the sockets are closed
+            if self._wakes.fileno() >= 0:
+                raise  # It's a signal handler's: these sockets are closed only when nobody waits.
 
     def wake(self) -> None:
         """Make `wait` return, from any thread."""

@@ -212,6 +212,13 @@ class Wire(Generic[_C]):
             finally:
                 self._leave(me)
 
+    def change(self, what: Callable[[], object]) -> None:
+        """Change, with the lock, what somebody may be waiting for, and wake who is."""
+        with self.lock:
+            what()
+            if self._waiters.wake(None, self.ended, False):
+                self.transport.wake()
+
     def stop(self, reason: str) -> None:
         """End the transport at once, whatever waits to be sent, and the keeper."""
         if not self.ended:

@@ -21,6 +21,8 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 
+from ..handlers import aside, interrupts_itself
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
@@ -158,11 +160,14 @@ class Link(Generic[_L]):
     ) -> CloseReport | None:
         """Close the link and wait for the peer's answer; says how it ended. It may be closed already.
 
-        `condition` is an error's symbol, such as "amqp:link:detach-forced", "" for none.
+        `condition` is an error's symbol, such as "amqp:link:detach-forced", "" for none. A signal handler that
+        interrupts a call of this package, such as the iteration of a receiver, may call it, and doesn't wait then.
 
         >>> def example(receiver: Receiver) -> CloseReport | None:
         ...     return receiver.close("amqp:link:detach-forced", "going home")
         """
+        if interrupts_itself():
+            return aside("detach", lambda: self.close(condition, description, info, timeout=timeout))
         self._leave(lambda: self.core.close(condition, description, info), timeout)
         return self.report
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from amqp_sansio import AmqpError, EndpointClosed, Event
+from amqp_sansio import AmqpError, EndpointClosed, Event, LocalProtocolError
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Delivery,
@@ -23,6 +23,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 
 from ..feed import Feed
+from ..handlers import aside, interrupts_itself
 from .link import Attachment, Link, in_transaction
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from .session import Session
     from .transaction import Transaction
+
+_CANCELLED: Final = "the receiver is cancelled, nothing more comes; open another one"
 
 
 class ReceivedDelivery:
@@ -160,12 +163,13 @@ class ReceivedDelivery:
 class ReceiverAttachment(Attachment[CoreReceiver]):
     """A receiver's link: what came and waits to be taken, and how much more may come."""
 
-    __slots__ = ("credit", "feed", "held")
+    __slots__ = ("cancelled", "credit", "feed", "held")
 
     def __init__(self, session: Session, core: CoreReceiver, credit: int) -> None:
         super().__init__(session, core)
         self.credit = credit
         self.held = False
+        self.cancelled = False
         self.feed: Feed[Delivery] = Feed(session.wire, max(credit, 1), False)
 
     def deliver(self, event: Delivery) -> None:
@@ -180,6 +184,18 @@ class ReceiverAttachment(Attachment[CoreReceiver]):
     def take(self, event: Event) -> None:
         if isinstance(event, Drained):
             self.held = True
+            if self.cancelled:
+                self.feed.finish(None)
+
+    def cancel(self) -> None:
+        """Take back the credit; the peer's answer ends the feed."""
+        if self.cancelled or not self.core.is_open:
+            return
+        self.cancelled = self.held = True
+        if self.core.credit:
+            self.core.drain()
+        else:
+            self.feed.finish(None)
 
     def end(self, error: EndpointClosed) -> None:
         super().end(error)
@@ -215,7 +231,7 @@ class Receiver(Link[CoreReceiver]):
     """The receiving end of a link, made by `session.open_receiver`: an iterator over its deliveries.
 
     `next` raises TimeoutError when nothing came for `timeout` seconds; one may go on afterwards. The iteration
-    ends after `close` or `detach`, and raises LinkEnded when the peer ends the link. Leaving the context, or
+    ends after `cancel`, `close` or `detach`, and raises LinkEnded when the peer ends the link. Leaving the context, or
     dropping the last reference, closes the link and releases the deliveries that were not taken.
     """
 
@@ -263,6 +279,8 @@ class Receiver(Link[CoreReceiver]):
         except TimeoutError:
             return self._fetch_now() if asked else None
         except StopIteration:
+            if receiving.cancelled and not receiving.ended:
+                raise LocalProtocolError(_CANCELLED) from None
             raise self.gone() from None
 
     def flow(self, credit: int) -> None:
@@ -278,6 +296,8 @@ class Receiver(Link[CoreReceiver]):
         receiving = self._receiving
 
         def grant() -> None:
+            if receiving.cancelled:
+                raise LocalProtocolError(_CANCELLED)
             receiving.held = False
             self.core.flow(credit)
 
@@ -303,6 +323,27 @@ class Receiver(Link[CoreReceiver]):
         self.wire.wait(lambda: not self.core.draining or receiving.ended, timeout, "the drain")
         if receiving.ended:
             raise self.gone()
+
+    def cancel(self, timeout: float | None = None) -> None:
+        """Take back the credit, and wait for the peer's answer. What has come is still iterated, and can be settled:
+        the link stays attached.
+
+        A signal handler that interrupts the iteration, or any other call of this package, may call it, and doesn't
+        wait then: the iteration goes on and ends with the answer.
+
+        >>> def example(receiver: Receiver) -> None:
+        ...     signal.signal(signal.SIGTERM, lambda number, frame: receiver.cancel())
+        ...     for delivery in receiver:
+        ...         delivery.accept()
+        """
+        receiving = self._receiving
+        if receiving.feed.over:
+            return
+        if interrupts_itself():
+            aside("drain", lambda: self.cancel(timeout))
+            return
+        self.post(receiving.cancel)
+        self.wire.wait(lambda: receiving.feed.over, timeout, "the drain")
 
     def accept(
         self,
@@ -376,7 +417,8 @@ class Receiver(Link[CoreReceiver]):
         receiving = self._receiving
 
         def grant() -> None:
-            if not self.core.credit and not receiving.feed.items and self.core.is_open:
+            cancelled = receiving.cancelled
+            if not (self.core.credit or receiving.feed.items or cancelled) and self.core.is_open:
                 receiving.held = False
                 self.core.flow(receiving.credit or 1)
 
@@ -389,7 +431,7 @@ class Receiver(Link[CoreReceiver]):
         receiving = self._receiving
 
         def drain() -> None:
-            if self.core.is_open:
+            if self.core.is_open and not receiving.cancelled:
                 self.core.flow(max(1, self.core.credit), drain=True)
 
         with suppress(EndpointClosed, TimeoutError):

@@ -31,6 +31,7 @@ from amqp_sansio.amqp_1_0.conditions import NOT_IMPLEMENTED
 from amqp_sansio.errors import LinkEnded
 
 from ..feed import EventStream, Feed, Streams, publicise
+from ..handlers import aside, interrupts_itself
 from .link import Attachment
 from .receiver import Receiver, ReceiverAttachment
 from .requester import ReplyAttachment, Requester
@@ -297,11 +298,14 @@ class Session:
     ) -> CloseReport:
         """End the session and wait for the peer's answer; says how it ended. It may have ended already.
 
-        `condition` is an error's symbol, "" for none.
+        `condition` is an error's symbol, "" for none. A signal handler that interrupts a call of this package may call
+        it, and doesn't wait then.
 
         >>> def example(session: Session) -> bool:
         ...     return session.close().by is By.LOCAL
         """
+        if interrupts_itself():
+            return aside("end", lambda: self.close(condition, description, info, timeout=timeout))
         if not self.ended:
             self.wire.run(lambda: self.core.close(condition, description, info))
             self.wire.wait(lambda: self.ended, timeout, "the end of the session")

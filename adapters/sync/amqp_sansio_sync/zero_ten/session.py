@@ -28,6 +28,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_0_10 import Session as CoreSession
 
+from ..handlers import aside, interrupts_itself
 from .attachment import Attachment
 from .feed import SubscriptionFeed
 from .publishing import SentMessage, ZeroTenOutcome, addressed, number_of
@@ -400,11 +401,14 @@ class ZeroTenSession(Attachment):
     def close(self, *, timeout: float | None = None) -> CloseReport:
         """End the session for good once the server has executed what was sent; says how it ended.
 
-        It may have ended already. After a TimeoutError the end is under way.
+        It may have ended already. After a TimeoutError the end is under way. A signal handler that interrupts a call
+        of this package may call it, and doesn't wait then.
 
         >>> def example(session: ZeroTenSession) -> bool:
         ...     return session.close().by is By.LOCAL
         """
+        if interrupts_itself():
+            return aside("session.detach", lambda: self.close(timeout=timeout))
         self._leave(timeout)
         report = self.report
         if report is None:

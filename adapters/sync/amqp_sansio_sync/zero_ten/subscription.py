@@ -18,6 +18,7 @@ from amqp_sansio.amqp_0_10 import (
     MessageStop,
 )
 
+from ..handlers import aside, interrupts_itself
 from .feed import SubscriptionFeed
 from .received import ReceivedMessage
 
@@ -139,13 +140,17 @@ class Subscription:
     def close(self, timeout: float | None = None) -> None:
         """Cancel it, release what was not taken, and wait for the server's answer (message.cancel).
 
-        It may be over already.
+        It may be over already. A signal handler that interrupts the iteration, or any other call of this package, may
+        call it, and doesn't wait then: the iteration ends with the answer.
 
         >>> def example(session: ZeroTenSession) -> None:
         ...     session.subscribe("jobs").close()
         """
         feed = self._feed
         if feed.over:
+            return
+        if interrupts_itself():
+            aside("message.cancel", lambda: self.close(timeout))
             return
         self.session.post(feed.drop)
         cancelling = feed.cancelling

@@ -1,0 +1,57 @@
+"""Calls in signal handlers: what ends something mustn't wait there for the very thread that the signal interrupted.
+
+A handler runs between two instructions of the main thread. If that was at work in this package it may hold a lock, or
+be the one that reads from the socket, and goes on only when the handler returns.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Final
+
+from amqp_sansio import By, CloseReport, EndpointClosed
+
+_PACKAGE: Final = __name__.partition(".")[0]
+
+_logger = logging.getLogger(_PACKAGE)
+
+
+def interrupts_itself() -> bool:
+    """Whether the call at hand comes from code that interrupted a call of this package in the same thread.
+
+    The stack tells it at any instruction, and nothing has to be noted beforehand that an exception could leave behind.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    while frame is not None and not _is_ours(frame):
+        frame = frame.f_back
+    return frame is not None
+
+
+def aside(what: str, call: Callable[[], object]) -> CloseReport:
+    """Make a call in a thread of its own, and don't wait for it; a report that says so."""
+
+    def make() -> None:
+        # Who goes on with what has ended gets the reason there.
+        with suppress(EndpointClosed):
+            try:
+                call()
+            except TimeoutError as error:
+                _logger.warning("called in a signal handler: %s", error)
+
+    threading.Thread(target=make, name=f"amqp-sansio-{what}", daemon=True).start()
+    return CloseReport(By.LOCAL, 0, f"{what} is under way, a signal handler asked for it")
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name: str = frame.f_globals.get("__name__", "")
+    return name == _PACKAGE or name.startswith(_PACKAGE + ".")
+
+
+__all__ = ["aside", "interrupts_itself"]
