@@ -8,16 +8,17 @@ import os
 import signal
 import socket
 import ssl
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from amqp_sansio.broker import DialectName, Settings, User
-from amqp_sansio.capture import endpoint
+from amqp_sansio.capture import NotACapture, endpoint
 from amqp_sansio_asyncio import serve_broker
 
-from .errors import CommandError, describe
-from .record import Address, announce, parse_address, say
+from .errors import CommandError, describe, say
+from .record import Address, announce, cut_torn_end, parse_address
 
 _COLLECT = (10_000, 20, 10)
 """Objects that make the collector look at the young ones, and how many of those looks make it look at older ones."""
@@ -48,10 +49,11 @@ def broker_command(
     )
     address = parse_address(listen)
     context = make_context(*tls)
-    # Messages and connections live long and are let go by their counts; the collector, which looks for cycles, would
-    # walk over all of them again and again.
-    gc.freeze()
-    gc.set_threshold(*_COLLECT)
+    if record is not None:
+        try:
+            cut_torn_end(record)
+        except (OSError, NotACapture) as error:
+            raise CommandError(describe(error)) from None
     asyncio.run(
         _serve(settings, address, context, (record, record_secrets), ready_file, allow_remote=allow_remote)
     )
@@ -109,8 +111,9 @@ def make_context(
     for path in (certificate, key, authority):
         if path is not None and not path.is_file():
             raise CommandError(f"{path}: no such file")
+    terminal = sys.stdin is not None and sys.stdin.isatty()
     try:
-        context.load_cert_chain(certificate, key)
+        context.load_cert_chain(certificate, key, None if terminal else _no_password)
     except (OSError, ssl.SSLError) as error:
         raise CommandError(f"{certificate}: isn't a certificate with its key ({_reason(error)})") from None
     if authority is not None:
@@ -145,6 +148,10 @@ async def _serve(
         raise CommandError(f"{error}: --allow-remote") from None
     except OSError as error:
         raise CommandError(_unusable(error, address)) from None
+    # Messages and connections live long and are let go by their counts; the collector, which looks for cycles, would
+    # walk over all of them again and again.
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
     where = endpoint(server.host.partition("%")[0], server.port)
     announced = False
     try:
@@ -156,12 +163,16 @@ async def _serve(
     except OSError as error:
         raise CommandError(describe(error)) from None
     finally:
-        if announced and ready_file is not None:
+        if announced and ready_file is not None and ready_file.is_file():
             with suppress(OSError):  # Somebody may have removed it.
-                ready_file.unlink()
+                ready_file.resolve().unlink()
         count = server.connections
         await server.close()
     say(f"stopped; {count} connection{'' if count == 1 else 's'} closed")
+
+
+def _no_password() -> str:
+    raise CommandError("the key of --tls-cert is encrypted, and there is no terminal to ask for its password")
 
 
 def _unusable(error: OSError, address: Address) -> str:

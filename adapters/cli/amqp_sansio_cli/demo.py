@@ -13,8 +13,8 @@ from amqp_sansio.errors import AmqpError
 from amqp_sansio.tables import COLUMNS
 
 from .demo_traffic import MESSAGES, ROUTES, record_traffic
-from .errors import CommandError
-from .output import Heading, align, printable, table_lines, write_lines
+from .errors import CommandError, printable
+from .output import Heading, align, table_lines, write_lines
 from .spark import local_session
 
 if TYPE_CHECKING:

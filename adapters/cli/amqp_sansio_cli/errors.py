@@ -1,15 +1,59 @@
-"""What ends a command with one line for the user."""
+"""One line for the user, whatever happens: about errors, and about what was done."""
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+from typing import TextIO
+
+PROGRAM = "amqp-sansio"
+
 
 class CommandError(Exception):
-    """Wrong usage or unreadable input: its text is printed as one line, and the exit status is 2."""
+    """Wrong usage, or input or output that can't be used: its text is printed as one line, and the exit status is 2."""
 
 
-def describe(error: Exception) -> str:
-    """An error in the words of its system, without its number."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        name = error.filename if isinstance(error.filename, str) else repr(error.filename)
-        return f"{name}: {error.strerror.lower()}"
+def say(text: str) -> None:
+    """Print one line on standard error, whatever the text holds; without a reader it's not said."""
+    try:
+        print(f"{PROGRAM}: {printable(text)}", file=sys.stderr, flush=True)
+    except OSError:
+        give_up(sys.stderr)
+
+
+def give_up(stream: TextIO) -> None:
+    """Let what is still buffered, and all that follows, go nowhere: the stream can't be written any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def printable(text: str) -> str:
+    """The text with everything that isn't a visible character written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def describe(error: Exception, name: str = "") -> str:
+    """An error in the words of its system, without its number; `name` is the file's, where the error has none."""
+    if isinstance(error, OSError) and error.strerror:
+        about = name if error.filename is None else _file_name(error.filename)
+        return f"{about}: {error.strerror.lower()}" if about else error.strerror.lower()
     return str(error) or type(error).__name__
+
+
+def describe_fault(error: Exception) -> str:
+    """An error that nothing should have let out: what it is, where it was raised, and what to do."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    place = "" if where is None else f" at {'/'.join(Path(where.tb_frame.f_code.co_filename).parts[-2:])}"
+    line = "" if where is None else f":{where.tb_lineno}"
+    return (
+        f"a fault of {PROGRAM} itself: {type(error).__name__}: {error}{place}{line}; "
+        "python -X dev -m amqp_sansio_cli shows where it comes from"
+    )
+
+
+def _file_name(name: object) -> str:
+    return os.fsdecode(name) if isinstance(name, (str, bytes)) else str(name)

@@ -37,15 +37,14 @@ def check_captures(files: Sequence[CaptureFile]) -> None:
             for _ in read_segments(head, file=file.path):
                 break
         except (OSError, NotACapture) as error:
-            raise CommandError(describe(error)) from None
+            raise CommandError(describe(error, file.path)) from None
 
 
 def read_inputs(
     files: Sequence[CaptureFile], progress: Progress
 ) -> Iterator[Segment | CaptureDamage]:
     """Everything in the files, in their order. Raises CommandError for one that can't be read."""
-    total = sum(os.path.getsize(file.path) for file in files if file is not STDIN)
-    progress.start("reading", total)
+    progress.start("reading", sum([_size(file) for file in files]))
     for file in files:
         try:
             yield from read_segments(_read(file, progress), file=file.name)
@@ -54,12 +53,24 @@ def read_inputs(
             where = file.name if file is STDIN else file.path
             raise CommandError(f"{where}: {text}") from None
         except OSError as error:
-            raise CommandError(describe(error)) from None
+            raise CommandError(describe(error, file.path)) from None
     progress.stop()
+
+
+def _size(file: CaptureFile) -> int:
+    if file is STDIN:
+        return 0
+    try:
+        return os.path.getsize(file.path)
+    except OSError as error:
+        linked = f" (a link to {os.readlink(file.path)})" if os.path.islink(file.path) else ""
+        raise CommandError(f"{describe(error)}{linked}") from None
 
 
 def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:
     if file is STDIN:
+        if sys.stdin is None:
+            raise CommandError("standard input is closed")
         while piece := os.read(sys.stdin.fileno(), READ_SIZE):
             yield piece
         return

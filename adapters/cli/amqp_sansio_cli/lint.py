@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from amqp_sansio.tables import COLUMNS
 
-from .output import day_clock, printable, write_lines
+from .errors import printable, say
+from .output import day_clock, write_lines
 from .rows import LocalRows
 
 Row = Mapping[str, object]
@@ -31,14 +31,14 @@ def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0)
             rules[row["rule"]] += 1
     write_lines(_lines(connections, violations))
     if not rows.found:
-        print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
+        say(f"no AMQP in {', '.join(given)}")
     else:
         found = ", ".join(_count(severities[kind], kind) for kind in ("error", "warning"))
         total = _count(len(connections), "connection")
-        print(f"amqp-sansio: {found} in {total}", file=sys.stderr)
+        say(f"{found} in {total}")
         if rules["capture/late-segment"]:
             for sentence in rows.advice():
-                print(f"amqp-sansio: {sentence}", file=sys.stderr)
+                say(sentence)
     return int(severities["error"] > 0 or (fail_on == "warning" and severities.total() > 0))
 
 

@@ -7,38 +7,53 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 from amqp_sansio import __version__
 
-from .errors import CommandError
+from .errors import PROGRAM, CommandError, describe, describe_fault, say
 
 TABLES = ("events", "messages", "connections", "violations")
-PROGRAM = "amqp-sansio"
+_TEXT = 255
+"""Octets of a name, at most."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0 when done, 1 for findings, 2 for wrong usage or unreadable input."""
-    for stream in (sys.stdout, sys.stderr):
-        _speak_utf8(stream)
+    """Run the command; returns its exit status.
+
+    | status | meaning |
+    |---|---|
+    | 0 | done; also when the reader of standard output went away |
+    | 1 | done, and `lint` found something |
+    | 2 | wrong usage, or input or output that can't be used |
+    | 70 | a fault of this program |
+    | 130 | interrupted by Ctrl-C |
+
+    From 2 on, standard error has one line that says what is wrong.
+    """
+    _open_streams()
     try:
-        arguments = build_parser().parse_args(argv)
-        return _run(arguments)
+        return _run(build_parser().parse_args(argv))
     except CommandError as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        say(str(error))
         return 2
-    except BrokenPipeError:
-        # Whoever read the rows has enough of them. What is still buffered has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        say(describe(error))
+        return 2
     except KeyboardInterrupt:
+        say("interrupted")
         return 130
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        say(describe_fault(error))
+        return 70
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     parser = _Parser(prog=PROGRAM, description="Replays, lints, reports and records AMQP traffic, and serves a broker.")
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     replay = commands.add_parser(
@@ -137,6 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
     broker.add_argument(
         "--user",
         metavar="NAME:PASSWORD",
+        type=_text,
         action="append",
         default=[],
         help="who may log in (default: guest:guest); NAME alone has a client certificate",
@@ -144,6 +160,7 @@ def build_parser() -> argparse.ArgumentParser:
     broker.add_argument(
         "--vhost",
         metavar="NAME",
+        type=_text,
         action="append",
         default=[],
         help="a virtual host besides /",
@@ -186,6 +203,7 @@ def build_parser() -> argparse.ArgumentParser:
     broker.add_argument(
         "--product",
         metavar="NAME[/VERSION]",
+        type=_text,
         help="what it says it is, for clients that insist on a name",
     )
     broker.add_argument(
@@ -210,10 +228,38 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise CommandError(f"{message} (see {self.prog} --help)")
 
+    def print_help(self, file: object = None) -> None:
+        _write_text(self.format_help())
+
+
+class _Version(argparse.Action):
+    """Prints the version."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        _write_text(f"{PROGRAM} {__version__}")
+        parser.exit()
+
+
+def _write_text(text: str) -> None:
+    from .output import write_lines
+
+    write_lines(text.splitlines())
+
+
+def _text(text: str) -> str:
+    """A name that AMQP can carry."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"isn't UTF-8: {text!r}") from None
+    if size > _TEXT:
+        raise argparse.ArgumentTypeError(f"is longer than {_TEXT} octets")
+    return text
+
 
 def _frames(text: str) -> int:
     """Units of a sequence diagram."""
-    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+    if not text.isdecimal() or len(text) > 6 or not 1 <= int(text) <= 100_000:
         raise argparse.ArgumentTypeError(f"is a number from 1 to 100000, not {text!r}")
     return int(text)
 
@@ -323,7 +369,15 @@ def _run(arguments: argparse.Namespace) -> int:
             return demo_command()
 
 
-def _speak_utf8(stream: TextIO) -> None:
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
+def _open_streams() -> None:
+    """Make what is said UTF-8, and closed descriptors safe: no file that is opened later becomes a standard stream."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(opened)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -13,6 +13,8 @@ from unicodedata import east_asian_width
 
 from amqp_sansio.tables import COLUMNS
 
+from .errors import CommandError, describe, give_up, printable
+
 Row = Sequence[object]
 _SAMPLE = 1000
 _LEAST = 12
@@ -110,25 +112,37 @@ def _shrink(wanted: Sequence[int], least: Sequence[int], total: int) -> list[int
     return widths
 
 
-def printable(text: str) -> str:
-    """The text with everything that isn't a visible character written as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to standard output, many at a time, until its reader has enough of them.
 
-
-def write_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
-    """Write lines to standard output, many at a time."""
-    out = stream or sys.stdout
+    Raises CommandError when standard output can't be written.
+    """
     pending: list[str] = []
     for line in lines:
         pending.append(line)
         if len(pending) >= 256:
-            out.write("\n".join(pending) + "\n")
+            if not _put(pending):
+                return
             pending.clear()
-    if pending:
-        out.write("\n".join(pending) + "\n")
-    out.flush()
+    _put(pending)
+
+
+def _put(lines: Sequence[str]) -> bool:
+    """Write lines; False when nobody reads them."""
+    out: TextIO | None = sys.stdout
+    if out is None:
+        if lines:
+            raise CommandError("standard output is closed")
+        return True
+    try:
+        out.write("".join([f"{line}\n" for line in lines]))
+        out.flush()
+    except OSError as error:
+        give_up(out)
+        if not isinstance(error, BrokenPipeError):
+            raise CommandError(describe(error, "standard output")) from None
+        return False
+    return True
 
 
 def clock(ts_ns: object) -> str:

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import struct
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +16,7 @@ from typing import BinaryIO, Literal
 from amqp_sansio.capture import CaptureReader, NotACapture, PcapngWriter, endpoint
 from amqp_sansio.capture.redact import Redactor
 
-from .errors import CommandError, describe
+from .errors import CommandError, describe, say
 
 READ_SIZE = 65_536
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -34,8 +33,12 @@ def parse_address(text: str) -> Address:
         host = host[1:-1]
     elif ":" in host:
         raise CommandError(f"{text}: write an IPv6 address as [ADDRESS]:PORT")
-    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+    if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
         raise CommandError(f"{text}: HOST:PORT is wanted")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise CommandError(f"{text}: {host!r} can't be the name of a host") from None
     return host, int(port)
 
 
@@ -71,7 +74,8 @@ class Recording:
         except (OSError, NotACapture) as error:
             raise CommandError(describe(error)) from None
         if self.error is not None:
-            raise CommandError(describe(self.error))
+            self._file.close()
+            raise CommandError(describe(self.error, str(path)))
 
     def __enter__(self) -> Recording:
         return self
@@ -222,10 +226,18 @@ class _Link:
 
 
 def _open_to_append(path: Path) -> BinaryIO:
-    """The file, unbuffered, cut at the end of its last whole block."""
+    """The file, unbuffered."""
+    cut_torn_end(path)
+    return open(path, "ab", buffering=0)
+
+
+def cut_torn_end(path: Path) -> None:
+    """Cut a recording that exists at the end of its last whole block.
+
+    Raises NotACapture when the file is something else, OSError when it can't be changed.
+    """
     if path.is_file():
         os.truncate(path, _whole(path))
-    return open(path, "ab", buffering=0)
 
 
 def _whole(path: Path) -> int:
@@ -251,10 +263,21 @@ async def _one_address(listen: Address) -> Address:
 
 
 def announce(path: Path, text: str) -> None:
-    """Write the file whole or not at all: who waits for it reads it as soon as it's there."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text + "\n", encoding="ascii")
-    os.replace(part, path)
+    """Write the file whole or not at all: who waits for it reads it as soon as it's there.
+
+    What is no regular file (a pipe, a terminal) is written to, and not replaced. Raises OSError.
+    """
+    line = text + "\n"
+    if path.exists() and not path.is_file():
+        try:
+            path.write_text(line, encoding="ascii")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        return
+    where = path.resolve()
+    part = where.with_name(where.name + ".part")
+    part.write_text(line, encoding="ascii")
+    os.replace(part, where)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
@@ -271,7 +294,3 @@ def _name(address: tuple[str, int]) -> str:
 
 def _nothing() -> None:
     pass
-
-
-def say(text: str) -> None:
-    print(f"amqp-sansio: {text}", file=sys.stderr, flush=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from amqp_sansio_spark.tables import BodyMode
 
-from .errors import CommandError
+from .errors import CommandError, say
 from .inputs import check_captures, find_inputs
 from .output import json_lines, table_lines, write_lines
 from .rows import LocalRows
@@ -42,7 +41,7 @@ def replay_command(
     make = table_lines if form == "table" else json_lines
     write_lines(make(table, (row for name, row in rows if name == table)))
     if not rows.found:
-        print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
+        say(f"no AMQP in {', '.join(given)}")
     return 0
 
 
@@ -53,13 +52,14 @@ def _replay_in_spark(
     check_captures(files)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise CommandError(f"{output}: exists and isn't an empty folder")
+    output.mkdir(parents=True, exist_ok=True)
     from .spark import write_tables
 
     counts, found = write_tables(
         [file.path for file in files], table, body, output, clock_skew=clock_skew
     )
     for name, count in counts.items():
-        print(f"amqp-sansio: {count:,} rows in {output / name}", file=sys.stderr)
+        say(f"{count:,} rows in {output / name}")
     if not found:
-        print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
+        say(f"no AMQP in {', '.join(given)}")
     return 0

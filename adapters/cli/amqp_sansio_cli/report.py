@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from amqp_sansio.tables import skew_of
 from amqp_sansio_report import Bounds, Report
 from amqp_sansio_report.report import report_segments
 
-from .errors import CommandError, describe
+from .errors import CommandError, describe, say
 from .inputs import check_captures, find_inputs, read_inputs
 from .progress import Progress
 
@@ -53,12 +52,9 @@ def report_command(
     try:
         output.write_text(report.html, encoding="utf-8")
     except OSError as error:
-        raise CommandError(describe(error)) from None
+        raise CommandError(describe(error, str(output))) from None
     gather = report.gather
-    print(
-        f"amqp-sansio: {gather.connections:,} connections, {gather.messages:,} messages in {output}",
-        file=sys.stderr,
-    )
+    say(f"{gather.connections:,} connections, {gather.messages:,} messages in {output}")
     if not gather.amqp:
-        print(f"amqp-sansio: no AMQP in {', '.join(given)}", file=sys.stderr)
+        say(f"no AMQP in {', '.join(given)}")
     return 0

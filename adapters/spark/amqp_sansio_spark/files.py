@@ -32,8 +32,8 @@ def find_captures(
     between. `file:` URIs are accepted. Of folders and patterns only files whose base name matches `pattern` are taken.
     For the files' names see `name_files`.
 
-    Raises FileNotFoundError where nothing is found, PermissionError for a folder that can't be listed, ValueError for
-    the URI of another file system.
+    Raises FileNotFoundError where nothing is found, PermissionError for a folder that can't be listed or entered,
+    ValueError for the URI of another file system.
     """
     found: dict[str, set[str]] = {}
     for given in paths:
@@ -72,7 +72,10 @@ def read_octets(path: str) -> Iterator[bytes]:
 
 def local_path(given: str) -> str:
     """The path of a `file:` URI; a path stays. Raises ValueError for the URI of another file system."""
-    parts = urlsplit(given)
+    try:
+        parts = urlsplit(given)
+    except ValueError:
+        return given
     # A single letter is a drive of Windows.
     if len(parts.scheme) < 2 or "/" not in given:
         return given
@@ -98,7 +101,7 @@ def _expand(given: str, recursive: bool, pattern: str | None) -> list[str]:
         if not files:
             raise FileNotFoundError(f"{given}: no file in this folder")
         return files
-    if os.path.lexists(path):
+    if _is_there(path):
         return [path]
     if has_magic(path):
         matches = [
@@ -114,8 +117,20 @@ def _expand(given: str, recursive: bool, pattern: str | None) -> list[str]:
             return matches
     if "," in given:
         parts = [part.strip() for part in given.split(",") if part.strip()]
-        return [file for part in parts for file in _expand(part, recursive, pattern)]
+        if parts:
+            return [file for part in parts for file in _expand(part, recursive, pattern)]
     raise FileNotFoundError(f"{given}: no such file")
+
+
+def _is_there(path: str) -> bool:
+    """Whether there is such a name, a dangling link too. Raises PermissionError where that can't be found out."""
+    try:
+        os.lstat(path)
+    except PermissionError:
+        raise
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _walk(folder: str, recursive: bool, pattern: str | None) -> Iterator[str]:
