@@ -6,6 +6,7 @@ from binascii import b2a_base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ._printable import json_string
 from .errors import CodecError
 
 if TYPE_CHECKING:
@@ -14,15 +15,8 @@ if TYPE_CHECKING:
 _BODY_FRAMES: Final = ("content-body", "body-frame")
 """The units of bodies whose message wasn't seen."""
 
-_ESCAPES: Final = {
-    **{code: f"\\u{code:04x}" for code in range(32)},
-    ord("\n"): "\\n",
-    ord("\r"): "\\r",
-    ord("\t"): "\\t",
-    ord('"'): '\\"',
-    ord("\\"): "\\\\",
-    0x7F: "\\u007f",
-}
+_REPEATED: Final = 16
+"""Elements without octets that a list shows one by one; of more it tells the element and the count."""
 
 
 def encode(value: Any) -> str:
@@ -36,6 +30,10 @@ def encode(value: Any) -> str:
     without the fields that aren't set, other described values `{"descriptor": ..., "value": ...}`, and keys of maps
     that are no strings the JSON text of the key. Of 0-10: structs as composite types, sequence-sets lists of their
     ranges, datetimes numbers (seconds).
+
+    More than 16 elements that a few octets say any number of, such as an array of nulls, become
+    `{"repeated": element, "count": number}`. So the text grows with the octets it tells, by at most 200 characters for
+    each, and so does the time it takes. Characters that act on a terminal are escaped.
 
     >>> encode({"a": [1, True, None, b"\\x00"]})
     '{"a":[1,true,null,{"base64":"AA=="}]}'
@@ -66,7 +64,7 @@ def encode(value: Any) -> str:
     if isinstance(value, Mapping):
         return _mapping(value)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, (list, tuple)):
-        return f"[{','.join([encode(item) for item in value])}]"  # pyright: ignore[reportUnknownVariableType]
+        return _sequence(value)  # pyright: ignore[reportUnknownArgumentType]
     return _other(value)
 
 
@@ -198,14 +196,27 @@ def _request(message: Any) -> list[str]:
     return [f'"request":{encode(value)}'] if known else []
 
 
+def _sequence(items: list[Any] | tuple[Any, ...]) -> str:
+    """A list. Those of 0-10 hold the elements of arrays, which are all null or all true where they have no octets."""
+    first = items[0] if len(items) > _REPEATED else False
+    if (first is None or first is True) and all([item is first for item in items]):
+        return _repeated(first, len(items))
+    return f"[{','.join([encode(item) for item in items])}]"
+
+
+def _repeated(element: Any, count: int) -> str:
+    return f'{{"repeated":{encode(element)},"count":{count}}}'
+
+
 def _mapping(mapping: Mapping[Any, Any]) -> str:
+    found: dict[str, str] = {}
+    again: dict[str, int] = {}
     try:
-        found: dict[str, str] = {}
         pairs: Any = getattr(mapping, "pairs", mapping.items)
         for name, value in pairs():
-            key = _key(name if isinstance(name, str) else encode(name))
-            while key in found:  # names that differ in octets or type, which look alike as text
-                key = f"{key[:-1]}'\""
+            key = _key(name)
+            if key in found:
+                key = _other_key(key, found, again)
             found[key] = encode(value)
     except CodecError:
         raw = getattr(mapping, "raw", b"")
@@ -213,27 +224,56 @@ def _mapping(mapping: Mapping[Any, Any]) -> str:
     return f"{{{','.join([f'{key}:{value}' for key, value in found.items()])}}}"
 
 
+def _other_key(key: str, found: dict[str, str], again: dict[str, int]) -> str:
+    """A key of its own for a name that looks as another does: with "'" behind it, then "'2", "'3"."""
+    count = again.get(key, 0)
+    other = key
+    while other in found:
+        # Each turn passes a name that is there already, and none is passed twice.
+        count += 1
+        other = f"{key[:-1]}'{count if count > 1 else ''}\""
+    again[key] = count
+    return other
+
+
 def _base64(octets: bytes | bytearray) -> str:
     return b2a_base64(octets, newline=False).decode()
 
 
 def _text(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return (
-            f'"{text}"' if '"' not in text and "\\" not in text else f'"{text.translate(_ESCAPES)}"'
-        )
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return encode(text.encode("utf-8", "surrogateescape"))
-    return f'"{text.translate(_ESCAPES)}"'
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return encode(text.encode("utf-8", "surrogateescape"))
+    return json_string(text)
 
 
-def _key(name: str) -> str:
-    if name.isascii() and name.isprintable() and '"' not in name and "\\" not in name:
-        return f'"{name}"'
-    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return f'"{text.translate(_ESCAPES)}"'
+def _key(name: Any) -> str:
+    if not isinstance(name, str):
+        return json_string(encode(_octets(name) if _has_odd_keys(name) else name))
+    if name.isascii():
+        return json_string(name)
+    return json_string(name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
+
+
+def _has_odd_keys(name: Any) -> bool:
+    """Whether a key holds a map with keys that are no strings: JSON within JSON within JSON doubles each time."""
+    if isinstance(name, Mapping):
+        pairs: Any = name.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        return any([not isinstance(key, str) or _has_odd_keys(value) for key, value in pairs])
+    parts: Any = name
+    if hasattr(name, "runs"):
+        parts = [item for item, _ in name.runs()]
+    elif not isinstance(name, (list, tuple)):
+        parts = [getattr(name, each) for each in getattr(name, "__match_args__", ())]
+    return any([_has_odd_keys(part) for part in parts])
+
+
+def _octets(name: Any) -> bytes:
+    from .amqp_1_0.values import encode as encode_value
+
+    return encode_value(name)
 
 
 _DIGITS: Final = 38
@@ -255,7 +295,8 @@ def _other(value: Any) -> str:
     if hasattr(value, "to_decimal"):
         return _decimal(value.to_decimal())
     if hasattr(value, "element"):
-        return encode(list(value))
+        repeats = value.repeats > _REPEATED
+        return _repeated(value[0], value.repeats) if repeats else encode(list(value))
     if hasattr(value, "hex"):
         return f'"{value}"'
     return format(value, "f")
