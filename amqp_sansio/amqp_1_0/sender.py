@@ -341,10 +341,12 @@ class Sender(Link):
         forgotten: list[bytes] = []
         lost: list[bytes] = []
         incomplete = self.incomplete or remote.incomplete_unsettled
+        local = self.local
+        ours = (local.unsettled if local is not None else None) or {}
         left: dict[bytes, SavedDelivery] = {}
         for tag, saved in restored.items():
             known = tag in theirs
-            if not known and remote.incomplete_unsettled:
+            if not known and (remote.incomplete_unsettled or tag not in ours):
                 # What an incomplete map leaves out may be unsettled all the same (part 2 section 2.6.13).
                 left[tag] = saved
                 continue
