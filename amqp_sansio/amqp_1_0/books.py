@@ -41,12 +41,15 @@ class SessionHalf:
     `next_outgoing_id` is the id of the next transfer frame of this side. `window_limit` is the id of the first one that
     the other side doesn't take, by its last word; `window_known` the farthest such limit there was, which an
     older flow may have told. None: not known, because the begin wasn't seen. `deliveries` are this side's,
-    by delivery-id, until they are settled. `handles` are the links this side has attached.
+    by delivery-id, until they are settled. `handles` are the links this side has attached. `allowance` are the steps
+    that dispositions may still take over deliveries that stay, of the transfers up to `counted`.
     """
 
     __slots__ = (
+        "allowance",
         "begin",
         "channel",
+        "counted",
         "deliveries",
         "handles",
         "initial_outgoing_id",
@@ -62,10 +65,17 @@ class SessionHalf:
         self.begin: Begin | None = None
         self.initial_outgoing_id = 0
         self.next_outgoing_id = 0
+        self.allowance = 0
+        self.counted = 0
         self.window_limit: int | None = 0
         self.window_known: int | None = 0
         self.deliveries: dict[int, DeliveryBook] = {}
         self.handles: dict[int, LinkBook] = {}
+
+    def renumber(self, next_outgoing_id: int) -> None:
+        """The side says which id its next transfer has; what it skips is no transfer."""
+        self.counted += next_outgoing_id - self.next_outgoing_id
+        self.next_outgoing_id = next_outgoing_id
 
 
 class SessionBook:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..endpoint import Side
+from .settling_rules import EACH
 
 if TYPE_CHECKING:
     from ..lifecycle import MessageRecord
@@ -65,6 +66,7 @@ class Delivery:
             before.forget()
         self.session, self.id = session, number
         session.deliveries[self.sender][number] = self
+        session.allowance[self.sender] += EACH
         if self.record is not None:
             self.link.open[self.key] = self
         return before
@@ -212,12 +214,14 @@ class LinkBooks:
 
 class SessionBooks:
     """One session: its channel on each side (None: not known), and by side its handles and its own deliveries:
-    those that are complete and not settled, and those under way, by delivery-id.
+    those that are complete and not settled, and those under way, by delivery-id. `allowance` is by side what
+    dispositions may still do to these without settling them.
     """
 
-    __slots__ = ("channels", "deliveries", "ended", "handles", "under_way")
+    __slots__ = ("allowance", "channels", "deliveries", "ended", "handles", "under_way")
 
     def __init__(self) -> None:
+        self.allowance = [0, 0]
         self.channels: list[int | None] = [None, None]
         self.ended = [False, False]
         self.handles: tuple[dict[int, LinkBooks], dict[int, LinkBooks]] = ({}, {})

@@ -20,6 +20,7 @@ from .history_books import (
     outcome_name,
     side_of,
 )
+from .settling_rules import FREE
 
 if TYPE_CHECKING:
     from ..observer import Observed
@@ -190,6 +191,13 @@ def disposition(history: OneZeroHistory, event: Observed, frame: Any) -> Message
     deliveries = session.deliveries[sender]
     first = frame.first
     span = 0 if frame.last is None else (frame.last - first) % _SERIALS
+    steps = min(span + 1, len(deliveries) + len(session.under_way[sender]))
+    # As in the engine's rules; the observer has a row for what is too much.
+    if steps > FREE and session.allowance[sender] < (0 if frame.settled else steps):
+        return _NONE
+    found = _within(deliveries, first, span)
+    steps -= len(found) if frame.settled else 0
+    session.allowance[sender] -= steps if steps > FREE else 0
     for way in _within(session.under_way[sender], first, span):
         way.words[side] = (event, frame.state, frame.settled)
     if not span:
@@ -198,7 +206,7 @@ def disposition(history: OneZeroHistory, event: Observed, frame: Any) -> Message
             _NONE if one is None else _update(history, event, one, frame.state, frame.settled, side)
         )
     done: list[MessageRecord] = []
-    for delivery in _within(deliveries, first, span):
+    for delivery in found:
         done += _update(history, event, delivery, frame.state, frame.settled, side)
     return done
 

@@ -270,7 +270,8 @@ class Joint:
         own.state = states.SESSION[own.state][states.SessionInput.BEGIN]
         own.channel = channel
         own.begin = frame
-        own.next_outgoing_id = own.initial_outgoing_id = frame.next_outgoing_id
+        own.renumber(frame.next_outgoing_id)
+        own.initial_outgoing_id = frame.next_outgoing_id
         other = session.halves[1 - side]
         if other.begin is not None:
             # Both windows are known now; before its peer's begin a side can't send a transfer.
@@ -340,7 +341,7 @@ class Joint:
             raise self._wrong_flow(
                 "fields of a link without a handle", "transport/flow/no-handle", channel, session
             )
-        own.next_outgoing_id = frame.next_outgoing_id
+        own.renumber(frame.next_outgoing_id)
         _open_window(other, frame)
         if frame.handle is None:
             return session, None

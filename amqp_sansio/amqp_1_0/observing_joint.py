@@ -376,7 +376,8 @@ def _force_begin(
     own.state = states.Session.MAPPED
     own.channel = channel
     own.begin = frame
-    own.next_outgoing_id = own.initial_outgoing_id = frame.next_outgoing_id
+    own.renumber(frame.next_outgoing_id)
+    own.initial_outgoing_id = frame.next_outgoing_id
     _doubt(session)
     joint.bound(side, session)
 
@@ -428,7 +429,7 @@ def _force_flow(
 ) -> None:
     session = joint.assume(side, channel)
     own, other = session.halves[side], session.halves[1 - side]
-    own.next_outgoing_id = frame.next_outgoing_id
+    own.renumber(frame.next_outgoing_id)
     other.window_limit = other.window_known = None
     link = None if frame.handle is None else own.handles.get(frame.handle)
     if link is not None:

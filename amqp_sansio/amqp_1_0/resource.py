@@ -38,18 +38,23 @@ _REJECTED: Final = Symbol("amqp:rejected:list")
 class Transaction:
     """An open transaction and its work, in the order it came.
 
-    `posted` are deliveries to make visible, with the outcome that the controller was told; `retired` deliveries of this
-    end with the outcome that the controller wants for them. `channel` and `link` are those of the control link.
+    `posted` are deliveries to make visible, with the outcome that the controller was told. `channel` and `link` are
+    those of the control link.
     """
 
-    __slots__ = ("channel", "link", "posted", "retired", "txn_id")
+    __slots__ = ("_retired", "channel", "link", "posted", "txn_id")
 
     def __init__(self, txn_id: bytes, channel: int, link: int) -> None:
         self.txn_id = txn_id
         self.channel = channel
         self.link = link
         self.posted: list[tuple[Delivery, DeliveryState]] = []
-        self.retired: list[tuple[Handle[Any], DeliveryState | None]] = []
+        self._retired: dict[Handle[Any], tuple[Sender, DeliveryState | None]] = {}
+
+    @property
+    def retired(self) -> list[tuple[Handle[Any], DeliveryState | None]]:
+        """Deliveries of this end, with the outcome that the controller wants for them."""
+        return [(handle, outcome) for handle, (_, outcome) in self._retired.items()]
 
 
 class Resource:
@@ -59,12 +64,14 @@ class Resource:
     detached. Txn-ids are numbers from 0, unique on the connection.
     """
 
-    __slots__ = ("_next", "acquisition", "connection", "transactions")
+    __slots__ = ("_bound", "_next", "acquisition", "connection", "transactions")
 
     def __init__(self, connection: Connection, *, acquisition: bool = False) -> None:
         self.connection = connection
         self.acquisition = acquisition
         self.transactions: dict[bytes, Transaction] = {}
+        # The transactions in which deliveries were retired, until these end.
+        self._bound: dict[Handle[Any], Transaction] = {}
         self._next = 0
 
     def declare(self, request: TransactionRequested) -> Transaction:
@@ -98,7 +105,7 @@ class Resource:
                 transaction, f"transaction {transaction.txn_id!r} is discharged with a delivery half sent"
             )
             return None
-        del self.transactions[transaction.txn_id]
+        self._forget(transaction)
         return transaction
 
     def complete(self, request: TransactionRequested) -> None:
@@ -161,14 +168,16 @@ class Resource:
         if transaction is None:
             sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
             return None
-        wanted = set(handles)
-        for other in self.transactions.values():
-            if other is not transaction and wanted.intersection([each[0] for each in other.retired]):
+        for handle in handles:
+            other = self._bound.get(handle, transaction)
+            if other is not transaction:
                 self._end(other, "a delivery's outcome is bound to two transactions")
                 return None
         outcome: Any = state.outcome
-        transaction.retired = [each for each in transaction.retired if each[0] not in wanted]
-        transaction.retired += [(handle, outcome) for handle in handles]
+        for handle in handles:
+            self._bound[handle] = transaction
+            transaction._retired.pop(handle, None)
+            transaction._retired[handle] = sender, outcome
         return transaction
 
     def acquire(self, sender: Sender, event: CreditChanged) -> Transaction | None:
@@ -191,12 +200,12 @@ class Resource:
         """A transaction that was discharged or lost isn't committed: what its controller said of deliveries that aren't
         settled is as if it had never been said (part 4 section 4.4.4)."""
         peer = 1 - self.connection._side
-        for channel in self.connection.sessions:
-            for link in self.connection.session(channel).links:
-                for delivery in () if link.ROLE else link.unsettled.values():
-                    state = delivery.states[peer]
-                    if isinstance(state, TransactionalState) and state.txn_id == transaction.txn_id:
-                        delivery.states[peer] = None
+        for handle, (sender, _) in transaction._retired.items():
+            tag: Any = handle.key[2]
+            delivery = sender.unsettled.get(tag)
+            state = None if delivery is None or delivery.handle != handle else delivery.states[peer]
+            if isinstance(state, TransactionalState) and state.txn_id == transaction.txn_id:
+                delivery.states[peer] = None  # type: ignore[union-attr]
 
     def control_link_closed(self, channel: int, link: int) -> tuple[Transaction, ...]:
         """The transactions that ended with their control link, to be rolled back (part 4 section 4.1)."""
@@ -204,8 +213,13 @@ class Resource:
             each for each in self.transactions.values() if (each.channel, each.link) == (channel, link)
         ]
         for each in lost:
-            del self.transactions[each.txn_id]
+            self._forget(each)
         return tuple(lost)
+
+    def _forget(self, transaction: Transaction) -> None:
+        del self.transactions[transaction.txn_id]
+        for handle in transaction._retired:
+            del self._bound[handle]
 
     def _control(self, request: TransactionRequested) -> Receiver:
         link: Any = self.connection.session(request.channel).link(request.link)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .._serial import add, distance
+from .._serial import MASK, add, distance
 from . import conditions, states
 from ._performatives import Received
-from .books import DeliveryBook, LinkBook, SessionBook, is_outcome
+from .books import DeliveryBook, LinkBook, SessionBook, SessionHalf, is_outcome
 from .violation import link_error, session_error
 
 if TYPE_CHECKING:
@@ -18,19 +18,32 @@ if TYPE_CHECKING:
     from .books import State
 
 _SECOND: Final = 1
+_SENDING: Final = states.Delivery.SENDING
+
+FREE: Final = 256
+"""Steps that one disposition may take over deliveries that stay unsettled, or aren't there, at no charge."""
+EACH: Final = 8
+"""Steps more that each transfer pays for."""
 
 
 def disposition(
     side: int, channel: int, session: SessionBook, frame: Disposition
 ) -> list[DeliveryBook]:
-    """A disposition (part 2 section 2.7.6): the deliveries it is about that weren't settled before."""
+    """A disposition (part 2 section 2.7.6): the deliveries it is about that weren't settled before.
+
+    A delivery that it settles is paid for by its transfer. Looking at the others costs the allowance of their side, or
+    a frame of 58 octets could cost a step for each delivery, again and again.
+    """
     # role names the issuer's end: a receiver speaks of what the other side sent.
     owner = 1 - side if frame.role else side
-    deliveries = session.halves[owner].deliveries
+    half = session.halves[owner]
+    deliveries = half.deliveries
     first = frame.first
+    state, settled = frame.state, frame.settled
+    says = settled or state is not None
     if frame.last is None or frame.last == first:
         one = deliveries.get(first)
-        found = [] if one is None else [one]
+        found = [] if one is None or not says else [one]
     else:
         count = distance(first, frame.last)
         if count < 0:
@@ -41,6 +54,11 @@ def disposition(
                 channel,
                 session,
             )
+        if not says:
+            return []
+        steps = min(count + 1, len(deliveries))
+        if steps > FREE:
+            _check_allowance(channel, session, half, steps, settled)
         if count < len(deliveries):
             ids = [add(first, index) for index in range(count + 1)]
             found = [deliveries[each] for each in ids if each in deliveries]
@@ -48,9 +66,9 @@ def disposition(
             found = [
                 each for number, each in deliveries.items() if 0 <= distance(first, number) <= count
             ]
-    state, settled = frame.state, frame.settled
-    if state is None and not settled:
-        return found
+        if steps > FREE:
+            steps -= len([each for each in found if each.progress is not _SENDING]) if settled else 0
+            half.allowance -= steps if steps > FREE else 0
     for delivery in found:
         if settled and frame.role:
             _check_second(channel, delivery.link, delivery, owner)
@@ -61,9 +79,32 @@ def disposition(
             delivery.states[side] = state
         if settled:
             delivery.settled = True
-            if delivery.progress is not states.Delivery.SENDING:
+            if delivery.progress is not _SENDING:
                 forget(delivery, deliveries)
     return found
+
+
+def _check_allowance(
+    channel: int, session: SessionBook, half: SessionHalf, steps: int, settled: bool
+) -> None:
+    """Raise Violation when nothing is left that pays for looking at deliveries.
+
+    A disposition that settles pays afterwards, for what it looked at in vain.
+    """
+    earned = (half.next_outgoing_id - half.counted) & MASK
+    half.counted = half.next_outgoing_id
+    # What stays can't need more: it isn't saved for later.
+    half.allowance = min(half.allowance + EACH * earned, EACH * len(half.deliveries))
+    if half.allowance < (0 if settled else steps):
+        raise session_error(
+            conditions.RESOURCE_LIMIT_EXCEEDED,
+            f"a disposition is about {steps} deliveries, and the ones before have looked at so many without settling "
+            f"them that no transfer pays for more; say at most {EACH} times what becomes of a delivery, or name at "
+            f"most {FREE} at a time",
+            "transport/error/resource-limit",
+            channel,
+            session,
+        )
 
 
 def tell(

@@ -277,14 +277,14 @@ def test_many_elements_without_octets_cost_no_more_than_few(element: bytes) -> N
         assert known == array
         assert token(known) == token(array)
         uses: list[Callable[[Any], object]] = [encode, token, repr, hash]
-        assert [use for use in uses if steps(partial(use, inner)) > 200] == []
+        assert [use for use in uses if count_steps(partial(use, inner)) > 200] == []
         assert known.repeats == count
 
 
 def test_the_broker_keeps_many_elements_without_octets_as_they_came() -> None:
     octets = repeated(65_536, 150)
     array, _ = decode(octets)
-    assert steps(lambda: one_zero_values.read(array)) < 20_000
+    assert count_steps(lambda: one_zero_values.read(array)) < 20_000
     assert one_zero_values.read(array) == ("encoded", octets)
     few, _ = decode(repeated(2, 2))
     nulls = ("array", [("null", None)] * 2)

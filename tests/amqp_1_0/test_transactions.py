@@ -33,6 +33,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from tests.support.links_1_0 import BODY, Mapped, attach, transfer
 from tests.support.links_1_0 import flow as session_flow
+from tests.support.steps import count_steps
 
 LOCAL = Coordinator(("amqp:local-transactions",))
 CONTROL, WORK = 7, 8
@@ -411,3 +412,25 @@ def test_a_flow_may_bind_what_will_be_acquired(supported: bool) -> None:
         assert detach.error.condition == "amqp:not-implemented"
         with pytest.raises(EndpointClosed):
             link._check()
+
+
+def test_retiring_and_undoing_cost_what_is_retired() -> None:
+    """Neither all that the transaction has retired before, nor all that its links have unsettled."""
+    costs: list[int] = []
+    for count in (100, 200):
+        facing = Coordinating.ready()
+        transaction = facing.declared(0)
+        link = serving(facing)
+        facing.get(session_flow(handle=9, delivery_count=0, link_credit=2 * count))
+        state = TransactionalState(transaction.txn_id, Accepted())
+        handles = [link.send(Message("m")) for _ in range(2 * count)][:count]
+
+        def retire(facing: Any = facing, link: Any = link, handles: Any = handles, state: Any = state) -> None:
+            for each in handles:
+                facing.resource.retire(link, (each,), state)
+
+        costs.append(count_steps(retire))
+        assert len(transaction.retired) == count
+        other = facing.declared(1)
+        assert count_steps(lambda: facing.resource.undo(other)) < 20
+    assert costs[1] <= 2.2 * costs[0]

@@ -16,7 +16,17 @@ from amqp_sansio._classic.table import RABBIT, Table
 from amqp_sansio.amqp_0_10 import Map as Map10
 from amqp_sansio.amqp_0_10 import Struct, decode_value
 from amqp_sansio.amqp_1_0 import Source
-from amqp_sansio.amqp_1_0.values import Array, Described, Map, Symbol, UByte, UInt, ULong, decode, encode
+from amqp_sansio.amqp_1_0.values import (
+    Array,
+    Described,
+    Map,
+    Symbol,
+    UByte,
+    UInt,
+    ULong,
+    decode,
+    encode,
+)
 from tests.amqp_0_10.test_bad_octets import VALID
 from tests.support.classic_values import raw_of, table_values
 from tests.support.steps import assert_linear

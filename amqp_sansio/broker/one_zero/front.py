@@ -90,7 +90,7 @@ class OneZeroFront(Front):
         self.links: dict[tuple[int, int], NodeLink] = {}
         self.senders: dict[str, OutgoingLink] = {}
         self.consumers: dict[int, OutgoingLink] = {}
-        self.unfinished: list[tuple[OutgoingLink, bytes, object]] = []
+        self.unfinished: dict[tuple[OutgoingLink, bytes], object] = {}
         self.is_rabbitmq = hub.settings.product == _RABBITMQ
         self.coordination = Coordination(self)
         self.management = Management(self)
@@ -354,8 +354,8 @@ class OneZeroFront(Front):
 
     def _finish(self) -> None:
         """Settle deliveries of which all is sent meanwhile."""
-        waiting, self.unfinished = self.unfinished, []
-        for link, tag, state in waiting:
+        waiting, self.unfinished = self.unfinished, {}
+        for (link, tag), state in waiting.items():
             link.later(tag, state)
 
     def on_link_closed(self, event: LinkClosed) -> None:
@@ -401,7 +401,9 @@ class OneZeroFront(Front):
     def _link_is_over(self, channel: int, link: int, *, resumable: bool) -> None:
         found = self.drop((channel, link))
         if found is not None:
-            self.unfinished = [each for each in self.unfinished if each[0] is not found]
+            self.unfinished = {
+                key: state for key, state in self.unfinished.items() if key[0] is not found
+            }
             Termini.of(self.hub).detach(found, closed=not resumable)
         else:
             self.coordination.control_link_closed(channel, link)

@@ -299,7 +299,7 @@ class OutgoingLink(NodeLink):
             if tag in link.pending:
                 link.settle(tag, state)  # type: ignore[arg-type]
         elif delivery is link.current or delivery.rest is not None:
-            self.front.unfinished.append((self, tag, state))
+            self.front.unfinished[self, tag] = state
         else:
             link.settle(tag, state)  # type: ignore[arg-type]
 
