@@ -70,7 +70,7 @@ def test_settings_name_the_dialect_whatever_clients_say(version: Version, name: 
 
 def test_only_those_dialects_can_be_set() -> None:
     wrong: Any = "qpidd"
-    with pytest.raises(ValueError, match="Settings.dialect: 'qpidd' is none of rabbitmq, specification, qpid"):
+    with pytest.raises(ValueError, match=r"Settings\.dialect: 'qpidd' is none of rabbitmq, specification, qpid"):
         Settings(dialect=wrong)
 
 
@@ -128,7 +128,10 @@ def test_rabbitmq_has_no_immediate(dialect: str, mandatory: bool) -> None:
 
 
 @pytest.mark.rule("0-9-1/connection.tune/channel-max-highest", "0-8/connection/limits-exceeded")
-@pytest.mark.parametrize(("dialect", "code"), [("0-9-1-rabbit", 530), ("0-8-rabbit", 530), ("0-9-1", 504), ("0-8", 504), ("0-9-1-qpid", 504)])
+@pytest.mark.parametrize(
+    ("dialect", "code"),
+    [("0-9-1-rabbit", 530), ("0-8-rabbit", 530), ("0-9-1", 504), ("0-8", 504), ("0-9-1-qpid", 504)],
+)
 def test_a_channel_more_than_agreed(dialect: str, code: int) -> None:
     world = World(dialect)
     user = world.client(channel_max=3)
