@@ -26,7 +26,7 @@ class Client:
     """
 
     __slots__ = (
-        "_acceptor", "_close_hint", "_patience", "_refusal", "_was_open", "front", "hub", "is_secure", "number",
+        "_acceptor", "_close_hint", "_early", "_patience", "_refusal", "_was_open", "front", "hub", "is_secure", "number",
         "peer_name", "version",
     )  # fmt: skip
 
@@ -43,6 +43,8 @@ class Client:
         self._patience: float | None = None
         """When it is too late for a protocol header; or to read why the connection is closed."""
         self._was_open = False
+        self._early = 0
+        """Octets that came before it had logged in."""
 
     # The edge.
 
@@ -54,6 +56,8 @@ class Client:
     def receive_data(self, data: Buffer, now: float) -> None:
         """Take octets that arrived at `now` (seconds on the broker's clock)."""
         self.hub.now = max(now, self.hub.now)
+        if not self._was_open:
+            self._early += memoryview(data).nbytes
         if self.front is not None:
             self.front.connection.receive_data(data, now)
             return
@@ -96,6 +100,9 @@ class Client:
             front.take_events()
             self._watch(front)
             self._wait(front)
+            if not self._room_for_login and self.close_hint is CloseHint.KEEP:
+                reason = f"the client hasn't logged in with {self._early} octets"
+                self.connection_lost(reason, self.hub.now)
             if self.close_hint is CloseHint.CLOSE_NOW:
                 self.hub.forget(self.number)
         elif self._close_hint is CloseHint.CLOSE_NOW:
@@ -151,7 +158,7 @@ class Client:
         if self.hub.is_blocked and front.publishes:
             return 0
         budget: int = front.connection.receive_budget
-        return budget
+        return budget if self._was_open else min(budget, self._room_for_login)
 
     @property
     def close_hint(self) -> CloseHint:
@@ -186,11 +193,21 @@ class Client:
         return report
 
     @property
+    def is_open(self) -> bool:
+        """Whether the client has logged in, and nobody has ended its connection."""
+        return self.front is not None and bool(self.front.connection.is_open)
+
+    @property
     def config(self) -> Any:
         """The configuration of its engine, or one of those that it may get."""
         return self.front.connection.config if self.front is not None else self.hub.settings.any_config
 
     # Inside.
+
+    @property
+    def _room_for_login(self) -> int:
+        """Octets that may still come before the client must have logged in; some, when it has."""
+        return 1 if self._was_open else max(0, self.hub.settings.limits.login - self._early)
 
     def _wait(self, front: Front) -> None:
         """Once the connection is being closed, the client has the time of `close_timeout` to read something: the

@@ -18,6 +18,7 @@ class BrokerLimits:
     | `transaction_octets` | what one transaction publishes, and all together `memory_high`: refused (LIMIT) |
     | `memory_high`, `memory_low` | octets of all messages held: publishers are held up, and let go again |
     | `backlog_high`, `backlog_low` | octets that one client hasn't read: it gets no more, and gets again |
+    | `login` | octets that a client may send before it has logged in: its connection is cut |
     """
 
     exchanges: int = 65_536
@@ -31,6 +32,7 @@ class BrokerLimits:
     backlog_high: int = 1024 * 1024
     backlog_low: int = 256 * 1024
     kept_links: int = 65_536
+    login: int = 64 * 1024
 
 
 __all__ = ["BrokerLimits"]

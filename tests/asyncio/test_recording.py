@@ -7,6 +7,7 @@ import io
 import logging
 import ssl
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ from amqp_sansio.capture import (
     StreamData,
     read_segments,
 )
-from amqp_sansio_asyncio import Recorder, connect
+from amqp_sansio_asyncio import BrokerServer, Recorder, connect, serve_broker
+from amqp_sansio_asyncio.recording import STRANGER_OCTETS
 from tests.support.asyncio_broker import broker, until, url_of
 from tests.support.asyncio_loops import run
 from tests.support.certificates import make_certificates
@@ -215,3 +217,62 @@ def test_a_file_that_can_not_be_opened(tmp_path: Path) -> None:
             await connect("amqp://localhost", record=tmp_path)
 
     run(main())
+
+
+async def flood(broker: BrokerServer, first: bytes, more: bytes) -> None:
+    """Send `first`, and a million octets of `more` as long as anybody reads them."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", broker.port)
+    writer.write(first)
+    await reader.read(1)
+    with suppress(OSError):
+        for _ in range(16):
+            writer.write(more * (65_536 // len(more)))
+            await writer.drain()
+            await asyncio.sleep(0)
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    await until(lambda: not broker.connections)
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "most"),
+    [
+        (b"AMQP\0\0\x09\x01" + b"\xff" * 8, b"\0\0\0", 0),
+        (b"GET / HTTP/1.1", b"x", 0),
+        (b"AMQP\0\0\x09\x01", b"\x08\0\0\0\0\0\0\xce", STRANGER_OCTETS),
+    ],
+    ids=["refused", "no AMQP", "heartbeats"],
+)
+def test_little_is_recorded_of_a_client_that_is_not_logged_in(first: bytes, more: bytes, most: int) -> None:
+    file = io.BytesIO()
+
+    async def main() -> None:
+        async with serve_broker(record=file) as broker:
+            await flood(broker, first, more)
+            size = len(file.getvalue())
+            async with connect(broker.url) as connection:
+                await (await connection.open_channel()).call(QueueDeclare(queue="jobs"))
+            assert size < most + 4096
+            assert len(file.getvalue()) < size + 8192
+
+    run(main())
+    flooded, client = streams_of(file.getvalue())
+    assert len(flooded[0]) <= max(most, len(first))
+    assert b"jobs" in client[0]
+
+
+def test_a_client_that_logs_in_late_enough_is_recorded_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    file = io.BytesIO()
+    with Recorder(file, record_secrets=True) as recorder:
+        connection = recorder.open(("127.0.0.1", 40000), ("127.0.0.1", 5672))
+        with caplog.at_level(logging.INFO, "amqp_sansio_asyncio"):
+            connection.client_sent(b"a" * STRANGER_OCTETS, is_known=False)
+            assert not caplog.records
+            connection.client_sent(b"bc", is_known=False)
+        connection.server_sent(b"d")
+        connection.client_sent(b"password")
+        connection.close("client")
+    assert "40000" in caplog.text
+    ((client, server, end),) = streams_of(file.getvalue())
+    assert (client, server, end.how) == (b"a" * STRANGER_OCTETS, b"", "end-of-capture")

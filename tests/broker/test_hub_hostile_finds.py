@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Limits, Version
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, CloseHint, Limits, Version
 from amqp_sansio._classic.dialect import get_dialect
 from amqp_sansio.amqp_0_8 import FileProperties
 from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, MessageSetFlowMode
@@ -28,7 +28,7 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
     ULong,
 )
-from amqp_sansio.broker import BrokerLimits, Settings
+from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.classic.channel import ClassicChannel
 from amqp_sansio.endpoint import Side
 from tests.support import hub_0_10, hub_classic, octets_0_10
@@ -62,6 +62,47 @@ def test_small_limits_are_no_reason_to_raise_when_a_client_comes() -> None:
 def test_limits_that_no_connection_can_have_are_refused_at_once(limits: Limits) -> None:
     with pytest.raises(ValueError, match=r"Settings\.connection_limits"):
         Settings(connection_limits=limits)
+
+
+# Logging in.
+
+_SASL = b"AMQP\x03\1\0\0" + b"\0\0\0\x23\x02\1\0\0\0\x53\x41\xc0\x16\x02\xa3\x05PLAIN\xa0\x0c\0guest\0guest"
+
+
+@pytest.mark.parametrize(
+    ("header", "more"),
+    [
+        (AMQP_0_8.header, b"\x08\0\0\0\0\0\0\xce"),
+        (AMQP_0_9_1.header, b"\x08\0\0\0\0\0\0\xce"),
+        (_SASL + AMQP_1_0.header, b"\0\0\0\x08\x02\0\0\0"),
+    ],
+    ids=["0-8", "0-9-1", "1.0"],
+)
+@pytest.mark.parametrize("size", [7, 1000, 300_000])
+def test_who_does_not_log_in_is_not_read_for_long(header: bytes, more: bytes, size: int) -> None:
+    limit = BrokerLimits().login
+    hub = Hub(Settings())
+    client = hub.connect()
+    waiting, taken = header + more * (2 * limit // len(more)), 0
+    while client.close_hint is CloseHint.KEEP:
+        piece = waiting[taken : taken + min(size, client.receive_budget)]
+        assert piece
+        client.receive_data(piece, 0.0)
+        taken += len(piece)
+        client.next_event()
+        client.data_to_send(0.0)
+    assert taken == limit
+    assert client.close_hint is CloseHint.CLOSE_NOW
+    assert not hub.clients
+
+
+def test_who_has_logged_in_may_send_as_much_as_it_likes() -> None:
+    world = hub_classic.World("0-9-1", limits=BrokerLimits(login=1000))
+    channel = world.channel()
+    channel.declare("q")
+    for _ in range(20):
+        channel.publish(b"x" * 1000, "q")
+    assert channel.count("q") == 20
 
 
 # 0-8 and 0-9-1.

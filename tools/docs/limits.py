@@ -11,7 +11,7 @@ from tools.docs.pages import run
 
 _OCTETS = frozenset(
     {"unparsed", "message", "bodies", "header", "backlog_high", "backlog_low", "backlog_hard"}
-    | {"replay_octets", "transaction_octets", "memory_high", "memory_low"}
+    | {"replay_octets", "transaction_octets", "memory_high", "memory_low", "login"}
 )
 
 

@@ -51,7 +51,8 @@ def serve_broker(
 
     One port takes clients of every version that `settings` speak. Port 0 takes a free one; see `BrokerServer.port` and
     `url`. With `ssl` everything goes through TLS; a context that asks for client certificates lets their holders log in
-    by EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS. `clock` is
+    by EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS; of a client
+    that doesn't log in it takes 16 KiB, and nothing that comes after its connection was refused. `clock` is
     where the broker's time comes from, by default the event loop. `faults` go wrong on purpose.
 
     Settings without a seed get a random one, those without `urls` the address that it listens on, those without an

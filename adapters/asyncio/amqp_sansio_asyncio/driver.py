@@ -42,6 +42,8 @@ class Core(Endpoint, Protocol):
     def config(self) -> CoreConfig: ...
     @property
     def report(self) -> CloseReport | None: ...
+    @property
+    def is_open(self) -> bool: ...
 
 
 CoreT = TypeVar("CoreT", bound=Core)
@@ -74,6 +76,8 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self._recorder = recorder
         self.transport: asyncio.Transport | None = None
         self.tap: RecordedConnection | None = None
+        self._is_known = False
+        """Whether the client is this side, or has logged in."""
         self.lost: asyncio.Future[None] = loop.create_future()
         self.flush_scheduled = False
         self.write_paused = False
@@ -104,10 +108,11 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.progress()
 
     def data_received(self, data: bytes) -> None:
+        if self.lingering:
+            # Nobody reads it, and nobody has to record it.
+            return
         if self.tap is not None:
             self._tapped(data, sent=False)
-        if self.lingering:
-            return
         if self._held or len(data) > self.core.receive_budget:
             self._held += data
             self.feed_held()
@@ -306,10 +311,11 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
 
     def _tapped(self, data: bytes, sent: bool) -> None:
         assert self.tap is not None
-        if sent is (self.core.role is Side.CLIENT):
-            self.tap.client_sent(data)
-        else:
+        if sent is not (self.core.role is Side.CLIENT):
             self.tap.server_sent(data)
+            return
+        self._is_known = self._is_known or sent or self.core.is_open
+        self.tap.client_sent(data, is_known=self._is_known)
 
     def _log_unclean_end(self) -> None:
         """Every version wants a line where the socket ends without its closing handshake, such as

@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from contextlib import suppress
-from typing import IO, Literal, TypeAlias, cast
+from typing import IO, Final, Literal, TypeAlias, cast
 
 from amqp_sansio.capture import PcapngWriter
 from amqp_sansio.capture.redact import Redactor
@@ -18,6 +18,10 @@ that is shared.
 
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
+
+STRANGER_OCTETS: Final = 16 * 1024
+"""Octets that are recorded of a client that hasn't logged in: more than any login takes. Who sends more isn't recorded
+any further, so that a recording can't be filled, nor others be held up by it, without a password."""
 
 
 class Recorder:
@@ -56,7 +60,7 @@ class Recorder:
         names = _name(client, fallback), _name(server, 5672)
         number, octets = self._writer.open(*names, time.time_ns())
         self._write(octets)
-        return RecordedConnection(self, number, None if self._secrets else Redactor())
+        return RecordedConnection(self, number, None if self._secrets else Redactor(), names[0])
 
     def close(self) -> None:
         """Write everything out; close the file if it was opened here."""
@@ -98,20 +102,37 @@ class Recorder:
 class RecordedConnection:
     """One connection of a recording: tell it what each side sends, and how it ends."""
 
-    def __init__(self, recorder: Recorder, number: int, redactor: Redactor | None) -> None:
+    def __init__(
+        self, recorder: Recorder, number: int, redactor: Redactor | None, client: str
+    ) -> None:
         self._recorder = recorder
         self._number = number
         self._redactor = redactor
+        self._client = client
         self._open = True
+        self._left = STRANGER_OCTETS
 
-    def client_sent(self, data: bytes) -> None:
-        """Octets from the client."""
+    def client_sent(self, data: bytes, *, is_known: bool = True) -> None:
+        """Octets from the client; until it `is_known`, by having logged in, the recording takes few of them."""
+        if not self._open:
+            return
+        is_too_much = not is_known and len(data) > self._left
+        if not is_known:
+            data = data[: self._left]
+            self._left -= len(data)
         redacted = data if self._redactor is None else self._redactor.feed(data)
         self._recorder.data(self._number, "client", redacted)
+        if is_too_much:
+            self.close(None)
+            _logger.info(
+                "the recording leaves out what else %s sends: it has sent %d octets without logging in",
+                self._client, STRANGER_OCTETS,
+            )  # fmt: skip
 
     def server_sent(self, data: bytes) -> None:
         """Octets from the server."""
-        self._recorder.data(self._number, "server", data)
+        if self._open:
+            self._recorder.data(self._number, "server", data)
 
     def close(self, by: Literal["client", "server"] | None, reset: bool = False) -> None:
         """The connection ended, by whom if that is known, with a RST if `reset`. A second call does
