@@ -370,12 +370,15 @@ def _begin_delivery(
                 link,
             )
     if frame.message_format is None and not joint.halves[side].assumed:
-        raise link_error(
-            conditions.INVALID_FIELD,
-            f"the first transfer of delivery {delivery_id} on link {link.name!r} has no message-format",
-            "transport/transfer/message-format",
-            channel,
-            link,
+        # Clients leave it out that post to a coordinator; 0 is the format of all that this library reads.
+        joint.tolerate(
+            link_error(
+                conditions.INVALID_FIELD,
+                f"the first transfer of delivery {delivery_id} on link {link.name!r} has no message-format; 0 is meant",
+                "transport/transfer/message-format",
+                channel,
+                link,
+            )
         )
     if len(tag) > _TAG_SIZE:
         raise link_error(
@@ -494,6 +497,15 @@ def _check_continuation(
             conditions.INVALID_FIELD,
             f"another delivery-tag within delivery {delivery.delivery_id} of link {link.name!r}",
             "transport/transfer/no-interleave",
+            channel,
+            link,
+        )
+    if frame.message_format is not None and frame.message_format != delivery.message_format:
+        raise link_error(
+            conditions.INVALID_FIELD,
+            f"message-format {frame.message_format} within delivery {delivery.delivery_id} of link {link.name!r}, "
+            f"whose first transfer says {delivery.message_format}",
+            "transport/transfer/message-format",
             channel,
             link,
         )

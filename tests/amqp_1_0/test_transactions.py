@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -425,12 +426,9 @@ def test_retiring_and_undoing_cost_what_is_retired() -> None:
         state = TransactionalState(transaction.txn_id, Accepted())
         handles = [link.send(Message("m")) for _ in range(2 * count)][:count]
 
-        def retire(facing: Any = facing, link: Any = link, handles: Any = handles, state: Any = state) -> None:
-            for each in handles:
-                facing.resource.retire(link, (each,), state)
-
-        costs.append(count_steps(retire))
+        retire = partial(facing.resource.retire, link, state=state)
+        costs.append(sum([count_steps(partial(retire, (each,))) for each in handles]))
         assert len(transaction.retired) == count
         other = facing.declared(1)
-        assert count_steps(lambda: facing.resource.undo(other)) < 20
+        assert count_steps(partial(facing.resource.undo, other)) < 20
     assert costs[1] <= 2.2 * costs[0]

@@ -111,7 +111,10 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("transport/flow/delivery-count-sender", lambda: _open().client(_credit(delivery_count=None))),
     ("transport/transfer/delivery-id", lambda: _open().client(transfer(None, X))),
     ("transport/transfer/delivery-tag", lambda: _open().client(frame(Transfer(0, 0, None, 0), X))),
-    ("transport/transfer/message-format", lambda: _open().client(frame(Transfer(0, 0, b"t"), X))),
+    (
+        "transport/transfer/message-format",
+        lambda: _open().client(transfer(0, X[:2], more=True), Transfer(0, message_format=1)),
+    ),
     ("transport/delivery/tag-unique", lambda: _open().client(transfer(0, X), transfer(0, X))),
     (
         "transport/delivery/tag-unique",
@@ -346,6 +349,14 @@ def test_a_flow_without_delivery_count_is_a_warning() -> None:
     talk.client(transfer(0, X)).finish()
     assert _broken(talk) == [(Side.SERVER, "1.0/transport/flow/delivery-count-receiver")]
     assert _violations(talk)[0].severity == "warning"
+
+
+@pytest.mark.rule("1.0/transport/transfer/message-format")
+def test_a_first_transfer_without_message_format_is_a_warning() -> None:
+    talk = _open().client(frame(Transfer(0, 0, b"t"), X)).finish()
+    assert talk.rules == ["1.0/transport/transfer/message-format"]
+    assert _violations(talk)[0].severity == "warning"
+    assert talk.last().body == b"x"
 
 
 @pytest.mark.rule("1.0/transport/open/max-frame-size-min")

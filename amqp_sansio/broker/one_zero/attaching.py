@@ -41,6 +41,7 @@ from .termini import (
     node_capability,
     outcomes_of,
     receiving_mode,
+    told_modes,
 )
 
 if TYPE_CHECKING:
@@ -357,7 +358,7 @@ def _dynamic(
     )
     told = {
         LIFETIME_POLICY: policy,
-        SUPPORTED_DIST_MODES: [Symbol(each) for each in modes],
+        SUPPORTED_DIST_MODES: told_modes(modes),
     }
     return Node(NodeKind.QUEUE, name), told
 

@@ -22,6 +22,7 @@ from ...amqp_1_0.conditions import (
 )
 from ..commands import Begin, Commit, Outcome, Rollback, Settle
 from ..faults import Fault
+from .addresses import NodeKind
 from .errors import Refusal, refusal_of, short
 from .targets import CREDIT, takers
 
@@ -147,6 +148,9 @@ class Coordination:
             if told is None:
                 # The controller isn't told, so it mustn't believe that it succeeds.
                 work.failed = work.failed or f"a message can't be published: {refusal.text}"
+                if link.node.kind is NodeKind.ANONYMOUS:
+                    link.end_with(event, refusal)
+                    return
                 outcome = Rejected(refusal.error)
             else:
                 outcome = told

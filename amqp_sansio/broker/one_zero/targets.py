@@ -183,13 +183,17 @@ class IncomingLink(NodeLink):
         return self._supported(_RELEASED, "no queue takes it")
 
     def _supported(self, outcome: DeliveryState, why: str) -> DeliveryState:
-        """Released, or what the client knows of what is nearest."""
+        """Released, or what the client knows of what is nearest. Raises Refusal for a message to the anonymous terminus
+        when the client knows nothing of the kind: the link ends then."""
         if outcome.SYMBOL in self.outcomes:
             return outcome
         if Modified.SYMBOL in self.outcomes:
             return Modified()
+        refusal = Refusal(NOT_FOUND, why)
         if _REJECTED_SYMBOL in self.outcomes:
-            return Rejected(Refusal(NOT_FOUND, why).error)
+            return Rejected(refusal.error)
+        if self.node.kind is NodeKind.ANONYMOUS:
+            raise refusal
         return _ACCEPTED
 
     def _refuse(self, event: Delivery, refusal: Refusal) -> None:
@@ -200,6 +204,10 @@ class IncomingLink(NodeLink):
         if outcome is not None:
             self.link.update([event], outcome)
             return
+        self.end_with(event, refusal)
+
+    def end_with(self, event: Delivery, refusal: Refusal) -> None:
+        """Detach, because nothing else tells the client that a message isn't taken."""
         info: Mapping[Any, Any] = {Symbol("delivery-tag"): event.delivery_tag}
         self.link.close(refusal.condition, refusal.error.description or "", info)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...amqp_1_0 import (
     Accepted,
+    Array,
     DeleteOnClose,
     DeleteOnNoLinks,
     DeleteOnNoLinksOrMessages,
@@ -87,15 +88,23 @@ def lifetime_of(properties: Mapping[Any, Any] | None) -> tuple[Lifetime, object]
 
 
 def dist_modes_of(properties: Mapping[Any, Any] | None) -> tuple[str, ...]:
-    """The distribution modes that a dynamic node is to have, both where nothing is asked for. Raises Refusal."""
+    """The distribution modes that a dynamic node is to have, both where nothing is asked for: a symbol or an array of
+    them (part 3 section 3.5.10); a list of them is taken too. Raises Refusal.
+    """
     asked = None if properties is None else properties.get(SUPPORTED_DIST_MODES)
     if asked is None:
         return (str(MOVE), str(COPY))
-    modes: list[Any] = list(asked) if asked.__class__ is list else [asked]
+    modes: list[Any] = list(asked) if isinstance(asked, list | Array) else [asked]
     wrong = [each for each in modes if each not in (MOVE, COPY)]
     if wrong or not modes:
         raise Refusal(INVALID_FIELD, f"supported-dist-modes {asked!r}; there are move and copy")
     return tuple([str(each) for each in modes])
+
+
+def told_modes(modes: tuple[str, ...]) -> object:
+    """The distribution modes of a dynamic node as its properties tell them."""
+    symbols = [Symbol(each) for each in modes]
+    return symbols[0] if len(symbols) == 1 else Array(symbols)
 
 
 def modes_of(queue: Queue) -> tuple[str, ...]:
@@ -159,4 +168,5 @@ __all__ = [
     "ANONYMOUS_RELAY", "DIST_MODES_ARGUMENT", "LEGACY_FILTERS", "LIFETIME_POLICY", "LINK_PAIR", "NO_LOCAL", "OUTCOMES",
     "SELECTOR", "SUPPORTED_DIST_MODES", "Expiry", "default_outcome_of", "dist_modes_of", "expiry_of",
     "lifetime_of", "mode_of", "modes_of", "node_capability", "outcomes_of", "receiving_mode", "sending_outcomes",
+    "told_modes",
 ]  # fmt: skip

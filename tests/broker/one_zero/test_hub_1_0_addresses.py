@@ -138,6 +138,18 @@ def test_the_anonymous_terminus_ends_a_link_that_would_not_hear() -> None:
     assert handle.error is not None
 
 
+def test_what_no_queue_takes_is_not_accepted_of_the_anonymous_terminus() -> None:
+    """A client that knows no outcome but accepted hears it by the end of its link."""
+    user = place().connect()
+    unbound = Message(b"x", properties=Properties(to="/exchanges/ex/none"))
+    picky = user.sender(Target(address=None), source=Source(outcomes=(Symbol("amqp:accepted:list"),)))
+    picky.send(unbound)
+    assert user.refused(picky) == "amqp:not-found"
+    modest = user.sender(Target(address=None), source=Source(outcomes=(Symbol("amqp:released:list"),)))
+    assert user.send(modest, unbound) == [Released()]
+    assert modest.is_open
+
+
 def test_an_internal_exchange_takes_nothing() -> None:
     world = place()
     world.exchange("inside", "fanout", internal=True)

@@ -8,6 +8,7 @@ import pytest
 
 from amqp_sansio.amqp_1_0 import (
     Accepted,
+    Array,
     DeleteOnClose,
     DeleteOnNoLinks,
     DeleteOnNoLinksOrMessages,
@@ -134,13 +135,22 @@ def test_delete_on_no_links_or_messages_waits_for_both() -> None:
 
 @pytest.mark.rule("1.0/node-properties/supported-dist-modes", "1.0/source.distribution-mode/sender-sets")
 @pytest.mark.rule("1.0/transport/link/adjust-report")
-def test_a_dynamic_node_has_the_modes_that_were_asked_for() -> None:
+@pytest.mark.parametrize(
+    "modes",
+    [Symbol("copy"), Array([Symbol("copy")]), [Symbol("copy")]],
+    ids=["symbol", "array", "list"],
+)
+def test_a_dynamic_node_has_the_modes_that_were_asked_for(modes: Any) -> None:
     world = World()
     user = world.connect()
-    properties = {MODES: [Symbol("copy")]}
+    properties = {MODES: modes}
     link = user.receiver(Source(dynamic=True, dynamic_node_properties=properties), credit=10)
     source: Any = link.source
-    assert source.dynamic_node_properties[MODES] == ["copy"]
+    # One symbol, or an array of them; a list is no field of the type symbol.
+    assert source.dynamic_node_properties[MODES] == Symbol("copy")
+    assert user.receiver(Source(dynamic=True)).source.dynamic_node_properties[MODES] == Array(  # type: ignore[union-attr]
+        [Symbol("move"), Symbol("copy")]
+    )
     assert source.distribution_mode == "copy"
     assert link.address is not None
     moving = user.receiver(Source(link.address, distribution_mode=Symbol("move")), credit=10)
@@ -153,8 +163,8 @@ def test_a_dynamic_node_has_the_modes_that_were_asked_for() -> None:
 
 @pytest.mark.parametrize(
     "properties",
-    [{LIFETIME: 7}, {MODES: [Symbol("share")]}, {MODES: []}],
-    ids=["lifetime", "mode", "no mode"],
+    [{LIFETIME: 7}, {MODES: [Symbol("share")]}, {MODES: []}, {MODES: Array([], element=Symbol)}],
+    ids=["lifetime", "mode", "no mode", "no mode of an array"],
 )
 def test_wrong_node_properties_are_refused(properties: Any) -> None:
     world = World()

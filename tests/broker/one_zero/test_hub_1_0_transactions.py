@@ -154,6 +154,19 @@ def test_an_unsettled_posting_that_can_not_be_done_is_told_and_the_rest_commits(
     assert talk.world.ready("jobs") == [b"one"]
 
 
+@pytest.mark.parametrize("settled", [False, True])
+def test_a_posting_to_the_anonymous_terminus_ends_a_link_that_would_not_hear(talk: Talk, settled: bool) -> None:
+    txn_id = talk.declare()
+    talk.post(txn_id, b"one")
+    source = Source(outcomes=(Symbol("amqp:accepted:list"),))
+    picky = talk.user.sender(Target(address=None), talk.session, source=source)
+    nowhere = Message(b"x", properties=Properties(to="/queues/none"))
+    picky.send(nowhere, state=TransactionalState(txn_id), settled=settled)
+    assert talk.user.refused(picky) == "amqp:not-found"
+    assert condition(talk.commit(txn_id)) == ROLLBACK
+    assert talk.state() == (0, 0)
+
+
 @pytest.mark.rule("1.0/transactions/settled/outcome-broken", "1.0/transactions/error/rollback")
 def test_an_outcome_that_became_impossible_fails_the_commit(talk: Talk) -> None:
     talk.world.queue("other")
