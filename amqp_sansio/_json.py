@@ -6,8 +6,8 @@ from binascii import b2a_base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ._printable import json_string
 from .errors import CodecError
+from .printing import json_string
 
 if TYPE_CHECKING:
     from .observer import Observed

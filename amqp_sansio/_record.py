@@ -3,12 +3,17 @@
 A record is written like a dataclass and behaves like a frozen one for static checkers. At run time its attributes are
 plain slots: a frozen dataclass takes four times as long to build, and importing `dataclasses` costs more
 than the whole core may cost.
+
+`__record_texts__` names the fields that are sentences for people, which may quote a peer: they become
+`printing.printable`. What `__record_hidden__` names isn't shown by `repr`.
 """
 
 from __future__ import annotations
 
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from .printing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +22,8 @@ if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 
 _T = TypeVar("_T")
-_COMPILED: Final[dict[tuple[int, tuple[str, ...]], CodeType]] = {}
-"""The code of `__init__` by number of fields and what is made later, before it has their names."""
+_COMPILED: Final[dict[tuple[int, tuple[int, ...], tuple[str, ...]], CodeType]] = {}
+"""The code of `__init__` by number of fields, which are sentences and what is made later, before it has their names."""
 
 
 def _equal(self: Any, other: Any) -> Any:
@@ -45,7 +50,11 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 
 def _initializer(
-    owner: str, names: list[str], defaults: dict[str, Any], later: dict[str, Callable[[Any], object]]
+    owner: str,
+    names: list[str],
+    defaults: dict[str, Any],
+    texts: tuple[str, ...],
+    later: dict[str, Callable[[Any], object]],
 ) -> FunctionType:
     """What sets the fields `names`. Compiling one for each record would be a tenth of what importing the core takes: it
     is compiled for the number of fields, and given their names.
@@ -54,11 +63,13 @@ def _initializer(
     for name in names[:needed]:
         if name in defaults:
             raise TypeError(f"{owner}: a field without a default follows {name}, which has one")
-    shape = (len(names), tuple(later))
+    sentences = tuple([names.index(name) for name in texts])
+    shape = (len(names), sentences, tuple(later))
     code = _COMPILED.get(shape)
     if code is None:
         fields = [f"f{index}" for index in range(len(names))]
         lines = [f" self.{field} = {field}" for field in fields] or [" pass"]
+        lines += [f" self.{fields[index]} = _printable({fields[index]})" for index in sentences]
         lines += [f" self.{name} = _later_{name}(self)" for name in later]
         found: dict[str, Any] = {}
         exec(f"def __init__({', '.join(['self', *fields])}):\n" + "\n".join(lines), found)
@@ -68,7 +79,8 @@ def _initializer(
         co_names=(*names, *code.co_names[len(names) :]),
         co_qualname=f"{owner}.__init__",
     )
-    space: dict[str, Any] = {f"_later_{name}": make for name, make in later.items()}
+    space: dict[str, Any] = {"_printable": printable}
+    space |= {f"_later_{name}": make for name, make in later.items()}
     return FunctionType(named, space, "__init__", tuple([defaults[name] for name in names[needed:]]))
 
 
@@ -104,7 +116,8 @@ def _build(cls: type[Any]) -> type[Any]:
         later: dict[str, Callable[[Any], object]] = {}
         for base in cls.__mro__[1:]:
             later.update(base.__dict__.get("__record_later__", {}))
-        body["__init__"] = _initializer(cls.__qualname__, names, defaults, later)
+        texts = body.get("__record_texts__", ())
+        body["__init__"] = _initializer(cls.__qualname__, names, defaults, texts, later)
     for name, function in (
         ("__eq__", _equal),
         ("__hash__", _hash),

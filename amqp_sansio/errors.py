@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from .printing import printable
+
 if TYPE_CHECKING:
     from .events import CloseReport
 
@@ -19,7 +21,10 @@ class Scope(Enum):
 
 
 class AmqpError(Exception):
-    """The base of every exception of this library."""
+    """The base of every exception of this library. Its text may quote the peer, and is `printing.printable`."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*[printable(each) if isinstance(each, str) else each for each in arguments])
 
 
 class LocalProtocolError(AmqpError):

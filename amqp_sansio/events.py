@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar, cast
 
 from ._record import record
 from .errors import AmqpError, LocalProtocolError, Scope
+from .printing import printable
 
 if TYPE_CHECKING:
     from .sasl import Credentials
@@ -46,12 +47,15 @@ class Event:
 class CloseReport:
     """Why a channel or connection ended, and what was open then.
 
-    `code` and `text` are those of the close, `class_id`/`method_id` the method that the closing side blames or 0.
+    `code` and `text` are those of the close, as the peer wrote them (`str` of the report is `printing.printable`),
+    `class_id`/`method_id` the method that the closing side blames or 0.
     `unsettled` are the delivery tags received (or, on a server, sent) and not yet settled, `unconfirmed` the
     publish numbers without a
     confirm, `hint` a sentence on the likely cause when the pattern is known, else "". 1.0 has `condition`, the error's
     symbol ("amqp:not-found"), instead of codes, and counts in `unsettled` the deliveries by their delivery-id.
     """
+
+    __record_texts__ = ("hint",)
 
     by: By
     code: int = 0
@@ -74,7 +78,7 @@ class CloseReport:
         if self.text:
             parts.append(self.text)
         text = f"{parts[0]}: {' '.join(parts[1:])}" if len(parts) > 1 else parts[0]
-        return f"{text} ({self.hint})" if self.hint else text
+        return printable(f"{text} ({self.hint})" if self.hint else text)
 
 
 class Handle(Generic[_T_co]):

@@ -91,6 +91,8 @@ class Violation(Event):
     could be made of the octets.
     """
 
+    __record_texts__ = ("text",)
+
     sender: Side
     rule: str
     severity: str

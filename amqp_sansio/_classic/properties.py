@@ -87,9 +87,13 @@ class Properties:
         return hash((self.CLASS_ID, *[hashable(value) for value in self._values()]))
 
     def __repr__(self) -> str:
+        try:
+            values = self._values()
+        except CodecError:
+            return f"<{type(self).__name__.removeprefix('Unread')} of {len(self._raw or b'')} damaged octets>"
         shown = [
             f"{name}={value!r}"
-            for name, value in zip(self.__match_args__, self._values(), strict=True)
+            for name, value in zip(self.__match_args__, values, strict=True)
             if value is not None
         ]
         return f"{type(self).__name__}({', '.join(shown)})"

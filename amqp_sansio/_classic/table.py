@@ -156,7 +156,10 @@ class Table(TableOctets, Mapping[str, FieldValue]):
         return hash(frozenset(self._loaded()))
 
     def __repr__(self) -> str:
-        return f"Table({self._loaded()!r})"
+        try:
+            return f"Table({self._loaded()!r})"
+        except CodecError:
+            return f"<Table of {len(self._raw)} damaged octets>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Table.from_wire, (self._raw, self._rules)

@@ -10,6 +10,7 @@ from typing import Final
 
 from .._record import record
 from ..errors import LocalProtocolError, Scope
+from ..printing import printable
 from ..versions import AMQP_0_8, Version
 from .rule_ids import rule_id
 
@@ -70,9 +71,9 @@ class Violation(Exception):
         scope: Scope = Scope.CONNECTION,
         causal: bool = False,
     ) -> None:
-        super().__init__(text)
+        super().__init__(printable(text))
         self.code = code
-        self.text = text
+        self.text = printable(text)
         self.rule = rule
         self.scope = scope
         self.causal = causal

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final
 
 from ..errors import LocalProtocolError, Scope
+from ..printing import printable
 
 NORMAL: Final = 200
 CONNECTION_FORCED: Final = 320
@@ -49,7 +50,7 @@ class Violation(Exception):
         scope: Scope = Scope.CONNECTION,
         detach: DetachCode | None = None,
     ) -> None:
-        super().__init__(text)
+        super().__init__(printable(text))
         self.code = code
         self.rule = rule
         self.scope = scope

@@ -6,6 +6,7 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, Va
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ..errors import CodecError
 from ._decimals import Decimal32, Decimal64, Decimal128
 from ._encode import encode, encode_items
 from ._fast import read_properties, read_symbols
@@ -615,7 +616,10 @@ class Map(Mapping[Any, Any]):
         return hash(token(self))
 
     def __repr__(self) -> str:
-        return f"Map({self._loaded()!r})"
+        try:
+            return f"Map({self._loaded()!r})"
+        except CodecError:
+            return f"<Map of {len(self._raw)} damaged octets>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Map.from_wire, (self._raw,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from ..errors import CodecError
 from . import _sections
 from ._bodies import AmqpSequence, AmqpValue, Body, BodyKind, Data, check_encoding
 from ._decode import ENTRIES, NESTING, Map, read_value
@@ -561,11 +562,14 @@ class Message:
         return hash((self.body_kind, self.properties))
 
     def __repr__(self) -> str:
-        shown = [repr(self.typed_body if self.body_kind != "none" else None)]
-        for name in _NAMES:
-            value = getattr(self, name)
-            if value:
-                shown.append(f"{name}={value!r}")
+        try:
+            shown = [repr(self.typed_body if self.body_kind != "none" else None)]
+            for name in _NAMES:
+                value = getattr(self, name)
+                if value:
+                    shown.append(f"{name}={value!r}")
+        except CodecError:
+            return f"<Message of {len(self.encode())} damaged octets>"
         return f"Message({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import LocalProtocolError, RemoteProtocolError, Scope
+from ..printing import printable
 
 if TYPE_CHECKING:
     from .books import LinkBook, SessionBook
@@ -28,7 +29,7 @@ class Violation(Exception):
         session: SessionBook | None = None,
         link: LinkBook | None = None,
     ) -> None:
-        super().__init__(text)
+        super().__init__(printable(text))
         self.condition = condition
         self.rule = rule
         self.scope = scope

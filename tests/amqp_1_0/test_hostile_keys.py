@@ -1,4 +1,4 @@
-"""Keys of 1.0's maps that a peer chose to be slow: equal hashes, equal keys, keys that hold much (part 1 section 1.6.23)."""
+"""Keys of 1.0's maps that a peer chose to be slow: equal hashes, equal keys, keys that hold much (1.6.23)."""
 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations

@@ -161,10 +161,11 @@ def test_a_map_reads_what_decoding_reads(pairs: dict[Any, Any], data: st.DataObj
 
 def test_a_map_reads_when_it_is_asked() -> None:
     broken = Map.from_wire(b"\xc1\x03\x02\xa1\x01")
-    accesses: list[Callable[[Map], Any]] = [len, list, repr, hash, Map.pairs, Map.to_dict, dict]
+    accesses: list[Callable[[Map], Any]] = [len, list, hash, Map.pairs, Map.to_dict, dict]
     for access in accesses:
         with pytest.raises(CodecError):
             access(broken)
+    assert repr(broken) == "<Map of 5 damaged octets>"
     assert broken.raw == b"\xc1\x03\x02\xa1\x01"
     assert pickle.loads(pickle.dumps(broken)).raw == broken.raw
     for octets in (b"\xc1\x01\x00\x40", b"\xc0\x01\x00", b"\x40"):

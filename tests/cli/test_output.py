@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio_cli.errors import printable
-from amqp_sansio_cli.output import Heading, align, clock, day_clock, duration, octets, table_lines
+from amqp_sansio.printing import printable
+from amqp_sansio_cli.output import (
+    Heading,
+    align,
+    clock,
+    day_clock,
+    duration,
+    octets,
+    table_lines,
+)
 
 HEADINGS = [Heading("name", least=6), Heading("n", right=True), Heading("more", drops=1)]
 

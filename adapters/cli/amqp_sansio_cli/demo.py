@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from amqp_sansio.errors import AmqpError
+from amqp_sansio.printing import printable
 from amqp_sansio.tables import COLUMNS
 
 from .demo_traffic import MESSAGES, ROUTES, record_traffic
-from .errors import CommandError, printable
+from .errors import CommandError
 from .output import Heading, align, table_lines, write_lines
 from .spark import local_session
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from amqp_sansio.printing import printable
+
 PROGRAM = "amqp-sansio"
 
 
@@ -25,13 +27,6 @@ def say(text: str) -> None:
 def give_up(stream: TextIO) -> None:
     """Let what is still buffered, and all that follows, go nowhere: the stream can't be written any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def printable(text: str) -> str:
-    """The text with everything that isn't a visible character written as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def describe(error: Exception, name: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from amqp_sansio.tables import COLUMNS
 
-from .errors import printable, say
+from .errors import say
 from .output import day_clock, write_lines
 from .rows import LocalRows
 
@@ -51,7 +51,7 @@ def _lines(
         for row in rows:
             where = "" if row["offset"] is None else f" (octet {row['offset']})"
             sender = f"{row['sender']}: " if row["sender"] else ""
-            text = printable(f"{sender}{row['text']}{where}")
+            text = f"{sender}{row['text']}{where}"
             yield f"  {day_clock(row['ts_ns'])}  {row['severity']:<7}  {row['rule']}"
             yield f"      {text}"
 

@@ -11,9 +11,10 @@ from itertools import chain, islice
 from typing import NamedTuple, TextIO, cast
 from unicodedata import east_asian_width
 
+from amqp_sansio.printing import json_string, printable
 from amqp_sansio.tables import COLUMNS
 
-from .errors import CommandError, describe, give_up, printable
+from .errors import CommandError, describe, give_up
 
 Row = Sequence[object]
 _SAMPLE = 1000
@@ -28,7 +29,7 @@ def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
     JSON columns are values within it, timestamps texts of ISO 8601 in UTC to the microsecond.
     """
     write_plain: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
-    writers: dict[str, Callable[[object], str]] = {"json": _json, "timestamp": _moment}
+    writers: dict[str, Callable[[object], str]] = {"json": str, "timestamp": _moment, "string": _string}
     columns = [(f'"{name}":', writers.get(kind, write_plain)) for name, kind in COLUMNS[table]]
     for row in rows:
         parts = [
@@ -115,11 +116,11 @@ def _shrink(wanted: Sequence[int], least: Sequence[int], total: int) -> list[int
 def write_lines(lines: Iterable[str]) -> None:
     """Write lines to standard output, many at a time, until its reader has enough of them.
 
-    Raises CommandError when standard output can't be written.
+    Nothing in them acts on a terminal (`printable`). Raises CommandError when standard output can't be written.
     """
     pending: list[str] = []
     for line in lines:
-        pending.append(line)
+        pending.append(printable(line))
         if len(pending) >= 256:
             if not _put(pending):
                 return
@@ -179,8 +180,8 @@ def octets(count: object) -> str:
     return f"{count:,}" if isinstance(count, int) else ""
 
 
-def _json(value: object) -> str:
-    return str(value)
+def _string(value: object) -> str:
+    return json_string(str(value))
 
 
 def _moment(microseconds: object) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
+from amqp_sansio.printing import visible
+
 
 class Markup(str):
     """HTML that is whole and safe; any other str is text."""
@@ -29,19 +31,6 @@ def text(content: Content) -> Markup:
     if content is None:
         return Markup("")
     return content if isinstance(content, Markup) else Markup(escape(visible(content)))
-
-
-def visible(content: str) -> str:
-    """The text with characters that show nothing, or turn the direction of writing, as escapes.
-
-    >>> visible("a\\x00b\\u202ec")
-    'a\\\\x00b\\\\u202ec'
-    """
-    if content.isprintable():
-        return content
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in content
-    )
 
 
 def element(name: str, *content: Content, **attributes: str | float | bool | None) -> Markup:
@@ -91,4 +80,4 @@ def data(value: object) -> str:
     return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-__all__ = ["Content", "Markup", "data", "element", "join", "number", "text", "visible"]
+__all__ = ["Content", "Markup", "data", "element", "join", "number", "text"]

@@ -48,6 +48,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else text.translate(_PYTHON)
 
 
+def visible(text: str) -> str:
+    """`printable` for a text of several lines: their ends stay.
+
+    >>> visible("a\\x00b\\nc")
+    'a\\\\x00b\\nc'
+    """
+    return "\n".join([printable(line) for line in text.split("\n")])
+
+
 def json_string(text: str) -> str:
     """`text` as a JSON string, in which everything that `printable` escapes is escaped, and reads as it was.
 
@@ -59,4 +68,4 @@ def json_string(text: str) -> str:
     return f'"{text.translate(_JSON)}"'
 
 
-__all__ = ["json_string", "printable"]
+__all__ = ["json_string", "printable", "visible"]
