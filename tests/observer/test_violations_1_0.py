@@ -113,7 +113,7 @@ _ONCE: list[tuple[str, Callable[[], Talk10]]] = [
     ("transport/transfer/delivery-tag", lambda: _open().client(frame(Transfer(0, 0, None, 0), X))),
     (
         "transport/transfer/message-format",
-        lambda: _open().client(transfer(0, X[:2], more=True), Transfer(0, message_format=1)),
+        lambda: _open().client(transfer(0, X, more=True), Transfer(0, message_format=1)),
     ),
     ("transport/delivery/tag-unique", lambda: _open().client(transfer(0, X), transfer(0, X))),
     (
