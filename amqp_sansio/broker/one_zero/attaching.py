@@ -14,7 +14,7 @@ from ...amqp_1_0.conditions import (
     STOLEN,
 )
 from ...errors import LocalProtocolError
-from ..commands import Bind, CloseOwner, DeclareQueue, LinkQueue
+from ..commands import Bind, CloseOwner, DeclareQueue, LinkQueue, Unbind
 from ..exchange import HeadersExchange, TopicExchange
 from ..faults import Fault
 from . import addresses, filters
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ..owner import Owner
     from .front import OneZeroFront
     from .links import LinkKey, NodeLink
+    from .sources import Binding
     from .termini import Expiry
 
 _PRIORITY: Final = Symbol("rabbitmq:priority")
@@ -123,7 +124,7 @@ def _make_source(
     """The terminus, subscribed without credit. Raises Refusal, Fault."""
     wanted = Filters(asked.filter, front.connection_owner.connection)
     properties: Mapping[Any, Any] | None = None
-    bound = False
+    binding: Binding | None = None
     if asked.dynamic:
         node, properties = _dynamic(front, link.name, asked.dynamic_node_properties, owner)
         queue = node.name
@@ -132,8 +133,10 @@ def _make_source(
         node = _find(front, asked.address)
         address = str(asked.address)
         if node.kind is NodeKind.EXCHANGE:
-            queue = _subscription(front, owner, node, wanted)
-            bound = wanted.binding is not None and _binds(front, node, wanted)
+            queue = str(front.hub.apply(DeclareQueue(owner, "", exclusive_to=owner)).name)
+            binding = _binding(front, node, wanted)
+            if node.name:
+                front.hub.apply(Bind(owner, queue, node.name, *binding))
         elif node.kind is NodeKind.QUEUE:
             queue = node.name
             if node.creates:
@@ -168,10 +171,11 @@ def _make_source(
         queue,
         answered,
         acquires=mode != COPY,
-        filter=wanted.filter(bound=bound),
+        filter=wanted.filter(bound=_binds(front, node, wanted)),
         default_outcome=default,
         priority=_priority_of(attach),
     )
+    made.binding = binding
     made.subscribe()
     return made
 
@@ -186,8 +190,9 @@ def _resume_source(
     try:
         known.expiry = _renewed(known, asked)
         wanted = Filters(asked.filter, front.connection_owner.connection)
-        bound = known.node.kind is NodeKind.EXCHANGE and wanted.binding is not None
-        known.filter = wanted.filter(bound=bound and _binds(front, known.node, wanted))
+        known.filter = wanted.filter(bound=_binds(front, known.node, wanted))
+        known.source = known.source.replace(filter=wanted.reported or None)
+        _move_binding(front, known, wanted)
         known.subscribe()
     except (Refusal, Fault) as error:
         known.destroy()
@@ -203,30 +208,33 @@ def _resume_source(
     front.add(known)
 
 
-def _subscription(front: OneZeroFront, owner: Owner, node: Node, wanted: Filters) -> str:
-    """A queue of the link's own, bound to an exchange. Raises Fault."""
-    apply = front.hub.apply
-    queue = apply(DeclareQueue(owner, "", exclusive_to=owner))
-    exchange = owner.vhost.exchanges[node.name]
-    key, arguments = node.key or "", {}
+def _binding(front: OneZeroFront, node: Node, wanted: Filters) -> Binding:
+    """The key and arguments that bind a link's own queue to an exchange."""
+    exchange = front.connection_owner.vhost.exchanges[node.name]
+    key = node.key or ""
     if wanted.binding is not None and _binds(front, node, wanted):
         kind, value = wanted.binding
-        if kind == filters.HEADERS:
-            arguments = binding_arguments(value)
-        else:
-            key = value
-    elif isinstance(exchange, HeadersExchange):
-        arguments = {"x-match": "all"}
-    elif isinstance(exchange, TopicExchange) and not key:
-        key = "#"
-    if node.name:
-        apply(Bind(owner, queue.name, node.name, key, arguments))
-    return str(queue.name)
+        return ("", binding_arguments(value)) if kind == filters.HEADERS else (value, {})
+    if isinstance(exchange, HeadersExchange):
+        return key, {"x-match": "all"}
+    return "#" if isinstance(exchange, TopicExchange) and not key else key, {}
+
+
+def _move_binding(front: OneZeroFront, known: OutgoingLink, wanted: Filters) -> None:
+    """A link to an exchange that is attached again may ask for another binding. Raises Fault."""
+    name, before = known.node.name, known.binding
+    if before is None or not name:
+        return
+    after = _binding(front, known.node, wanted)
+    if after != before:
+        front.hub.apply(Bind(known.owner, known.queue, name, *after))
+        front.hub.apply(Unbind(known.owner, known.queue, name, *before))
+        known.binding = after
 
 
 def _binds(front: OneZeroFront, node: Node, wanted: Filters) -> bool:
     """Whether a legacy filter is one of the bindings that the exchange has."""
-    if wanted.binding is None or node.key:
+    if wanted.binding is None or node.key or node.kind is not NodeKind.EXCHANGE:
         return False
     exchange = front.connection_owner.vhost.exchanges.get(node.name)
     kind = wanted.binding[0]

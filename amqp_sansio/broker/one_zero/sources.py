@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 SETTLED: Final = SenderSettleMode.SETTLED
 
+Binding = tuple[str, dict[str, Any]]
+"""The key and arguments of a binding."""
+
 
 class OutgoingLink(NodeLink):
     """One source of the broker.
@@ -43,11 +46,12 @@ class OutgoingLink(NodeLink):
     `held` are the messages that are sent and not settled, by delivery-tag; `outbox` those that the model has delivered
     and that can't be sent at the moment, because the session's window or the client's reading is behind. `txn` is the
     transaction that what is sent belongs to (part 4 section 4.4.3). `seen` is where a suspended browser was.
-    `rcv_settle_mode` is that of each delivery where it isn't the link's.
+    `rcv_settle_mode` is that of each delivery where it isn't the link's. `binding` is how its own queue is bound to its
+    exchange, where it has that.
     """
 
     __slots__ = (
-        "acquires", "consumer", "default_outcome", "draining", "filter", "held", "outbox", "priority", "queue",
+        "acquires", "binding", "consumer", "default_outcome", "draining", "filter", "held", "outbox", "priority", "queue",
         "rcv_settle_mode", "seen",
         "settles", "source", "txn", "window",
     )  # fmt: skip
@@ -76,6 +80,7 @@ class OutgoingLink(NodeLink):
         self.filter = filter
         self.default_outcome = default_outcome
         self.priority = priority
+        self.binding: Binding | None = None
         self.settles = False
         self.rcv_settle_mode: int | None = None
         self.window = Window(0)
@@ -313,4 +318,4 @@ def without(state: LinkState, tag: bytes) -> LinkState:
     )  # fmt: skip
 
 
-__all__ = ["OutgoingLink"]
+__all__ = ["Binding", "OutgoingLink"]

@@ -192,3 +192,64 @@ def test_a_browser_with_a_filter() -> None:
     put(world, "b", "a")
     assert user.bodies(link) == ["a"]
     assert world.state("jobs") == (5, 0)
+
+
+def reattached(user: User, address: str, *proposed: tuple[Any, Any], name: str = "mine") -> Any:
+    """A lasting receiver with filters, attached for the first time or again."""
+    wanted = {Symbol(f"f{number}"): Described(*each) for number, each in enumerate(proposed)}
+    source = Source(address, expiry_policy=Symbol("never"), filter=wanted or None)
+    return user.receiver(source, name=name, credit=100)
+
+
+@pytest.mark.rule("1.0/source.filter/stable")
+def test_the_answer_to_a_second_attach_lists_the_filters_that_apply() -> None:
+    world = World()
+    world.queue("jobs")
+    user = world.connect()
+    link = reattached(user, "jobs", (DIRECT, "a"))
+    link.detach()
+    world.pump()
+    link = reattached(user, "jobs", (DIRECT, "b"), (Symbol("made:up"), 1))
+    assert link.source.filter == {Symbol("f0"): Described(DIRECT, "b")}
+    put(world, "a", "b")
+    assert user.bodies(link) == ["b"]
+    link.detach()
+    world.pump()
+    assert reattached(user, "jobs").source.filter is None
+
+
+@pytest.mark.parametrize(
+    ("address", "first", "second"),
+    [
+        ("amq.direct", (DIRECT, "one"), (DIRECT, "two")),
+        ("amq.topic", (TOPIC, "one.#"), (TOPIC, "two.#")),
+        ("amq.headers", (HEADERS, {"x-match": "all", "k": "one"}), (HEADERS, {"x-match": "any", "k": "two"})),
+    ],
+)
+def test_a_binding_filter_that_changed_moves_the_binding(address: str, first: Any, second: Any) -> None:
+    world = World()
+    user = world.connect()
+    sender = user.sender("/exchange/" + address)
+
+    def send(mark: str) -> None:
+        for kind in ("one", "two"):
+            properties = Properties(subject=kind)
+            user.send(sender, Message(f"{kind}{mark}", properties=properties, application_properties={"k": kind}))
+
+    link = reattached(user, address, first)
+    send("a")
+    assert user.bodies(link) == ["onea"]
+    link.detach()
+    world.pump()
+    send("b")
+    link = reattached(user, address, second)
+    send("c")
+    # What came before by the old binding stays in the link's queue.
+    assert user.bodies(link) == ["onea", "oneb", "twoc"]
+    link.detach()
+    world.pump()
+    link = reattached(user, address, second)
+    send("d")
+    assert user.bodies(link)[-1] == "twod"
+    exchange = world.hub.model.vhosts["/"].exchanges[address]
+    assert len(list(exchange.bindings)) == 1
