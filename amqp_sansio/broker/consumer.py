@@ -129,6 +129,8 @@ class Consumer:
             return False
         if entry.excluded and self.place in entry.excluded:
             return False
+        if entry.group is not None and self.acquires and not entry.queue.may_take(entry, self):
+            return False
         return self.filter is None or self.filter.accepts(entry.message)
 
     def octets_of(self, message: Message) -> int:

@@ -72,7 +72,7 @@ def remove_consumer(broker: Broker, consumer: Consumer) -> None:
     queue.used_at = broker.now
     if queue.options.expires is not None and not queue.consumers:
         broker.watch(queue)
-    if queue.active is not None:
+    if queue.active is not None or queue.options.group_key is not None:
         broker.runnable[queue] = None
 
 
@@ -174,6 +174,8 @@ def hand_over(broker: Broker, entry: Entry, consumer: Consumer) -> None:
     if consumer.settles:
         refill(broker, entry, consumer)
         entry.queue.archive(entry, On.ACCEPT)
+        if entry.group is not None:
+            look_again(broker, entry.queue)
         broker.drop(entry.message)
         if broker.history is not None:
             broker.history.add(
@@ -193,7 +195,7 @@ def get(broker: Broker, command: commands.Get) -> Entry | None:
         text = f"queue {queue.name!r} in vhost {owner.vhost.name!r} in exclusive use"
         raise Fault(FaultKind.EXCLUSIVE, text)
     queue.used_at = broker.now
-    entry = queue.first()
+    entry = queue.first_for(owner)
     if entry is None:
         return None
     queue.acquire(entry, owner, None)

@@ -453,8 +453,9 @@ def _compare_queue(
         if name in given and given[name][0] != given[name][1]:
             raise _inequivalent(what, name, *given[name])
     if "arguments" in command.compare and options != found.options:
-        for name, field in ARGUMENTS.items():
-            if getattr(options, field) != getattr(found.options, field):
+        said = [name for name in ARGUMENTS if name in command.arguments or name in found.arguments]
+        for name in said:
+            if getattr(options, ARGUMENTS[name]) != getattr(found.options, ARGUMENTS[name]):
                 raise _inequivalent(what, name, command.arguments.get(name), found.arguments.get(name))
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .consumer import Consumer
     from .content import Content
     from .owner import Owner
-    from .queue import Queue
+    from .queue import Hold, Queue
     from .transaction import Transaction
 
 
@@ -101,12 +101,13 @@ class Entry:
 
     `redelivered`: it may have been delivered before. `delivery_count`: how often a delivery of it failed.
     `owner` and `consumer` have it while it is acquired (`consumer` None: it was got or acquired by name).
-    `transaction` has decided of it and isn't over. `expires`: the second at which it goes, None: never.
+    `transaction` has decided of it and isn't over. `expires`: the second at which it goes, None: never. `key` is its
+    value in a queue of last values, `group` its message group; `hold` is that group's holder while it is with that.
     """
 
     __slots__ = (
-        "consumer", "delivery_count", "excluded", "expires", "linked", "message", "owner", "position", "priority",
-        "queue", "redelivered", "state", "transaction",
+        "consumer", "delivery_count", "excluded", "expires", "group", "hold", "key", "linked", "message", "owner",
+        "position", "priority", "queue", "redelivered", "state", "transaction",
     )  # fmt: skip
 
     def __init__(
@@ -126,6 +127,9 @@ class Entry:
         self.transaction: Transaction | None = None
         self.excluded: tuple[tuple[int, str], ...] = ()
         """The places of consumers that it isn't delivered to any more (1.0 undeliverable-here)."""
+        self.key: Hashable = None
+        self.group: Hashable = None
+        self.hold: Hold | None = None
 
     def __repr__(self) -> str:
         return f"<Entry {self.position} of {self.queue.name!r}, {self.state.value}>"

@@ -91,7 +91,11 @@ def place(broker: Broker, command: commands.Publish) -> tuple[Published, Message
 
 def refuses(queue: Queue, content: Content) -> bool:
     """Whether a queue is full and takes no message like this one (x-overflow)."""
-    return queue.options.overflow != "drop-head" and _is_full(queue, content)
+    if queue.options.overflow == "drop-head" or not _is_full(queue, content):
+        return False
+    older = queue.newest.get(queue.key_of(content)) if queue.newest else None
+    # It would make room for itself.
+    return older is None or older.state is not State.AVAILABLE
 
 
 def enqueue(broker: Broker, queue: Queue, message: Message, *, promised: bool = False) -> Published:
@@ -117,17 +121,17 @@ def enqueue(broker: Broker, queue: Queue, message: Message, *, promised: bool = 
                 _note_routed(broker, queue, message)
             broker.hold(message)
             consumer.take(entry)
-            entry.state = State.ACQUIRED
-            entry.owner = consumer.owner
-            entry.consumer = consumer
-            queue.unsettled += 1
-            queue.leave(entry)
+            if entry.key is not None:
+                _replace(broker, queue, entry)
+            queue.hand(entry, consumer)
             consuming.hand_over(broker, entry, consumer)
             return _CONSUMED
     if message.immediate:
         queue.leave(entry)
         return _ROUTED
     _note_routed(broker, queue, message)
+    if entry.key is not None:
+        _replace(broker, queue, entry)
     queue.put(entry)
     broker.hold(message)
     if queue.turns or queue.browsers:
@@ -142,6 +146,23 @@ def enqueue(broker: Broker, queue: Queue, message: Message, *, promised: bool = 
         elif queue.expiring and queue.expiring[0][2] is entry:
             broker.watch_for(queue, queue.expiring[0][0])
     return _ROUTED
+
+
+def drop_replaced(broker: Broker, entry: Entry) -> None:
+    """A message goes because a newer one of its key has come; it is no dead letter."""
+    queue = entry.queue
+    queue.archive(entry, On.DROP)
+    consuming.look_again(broker, queue)
+    _note(broker, queue, entry.message, "dropped", "replaced")
+    broker.drop(entry.message)
+
+
+def _replace(broker: Broker, queue: Queue, entry: Entry) -> None:
+    """A message takes the place of the one that was the newest of its key, which goes unless somebody has it."""
+    older = queue.newest.get(entry.key)
+    queue.newest[entry.key] = entry
+    if older is not None and older.state is State.AVAILABLE:
+        drop_replaced(broker, older)
 
 
 def expire(broker: Broker, queue: Queue) -> None:
@@ -278,4 +299,4 @@ if TYPE_CHECKING:
     DeadLetter: TypeAlias = tuple[VirtualHost, str, str, Content, Message, bool]
     """A virtual host, the exchange, the key, the content, what it was before, and whether it goes to an alternate."""
 
-__all__ = ["bury", "die", "enqueue", "expire", "place", "publish", "refuses"]
+__all__ = ["bury", "die", "drop_replaced", "enqueue", "expire", "place", "publish", "refuses"]

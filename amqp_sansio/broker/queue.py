@@ -6,14 +6,18 @@ from bisect import bisect_left
 from collections import deque
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
+from ..errors import CodecError
 from .entry import MESSAGE, Entry, On, State
+from .headers import comparable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
     from .commands import Lifetime
     from .consumer import Consumer
+    from .content import Content
     from .entry import Message
     from .options import QueueOptions
     from .owner import Owner
@@ -25,21 +29,37 @@ _FEW: Final = 64
 """Entries that aren't there any more and may lie among the others, beside as many as the others are."""
 _FOLDED: Final = 2
 """Levels of priority of a queue that wasn't told how many: 0 to 4, and 5 and above (0-9-1, basic class)."""
-_UPPER: Final = 5
+_MIDDLE: Final = 5
+"""The priority around which levels are spread."""
+_GROUPS: Final = 255
+"""Groups that are told apart where they stay with their consumers; more share places, as Broker-J does it."""
+_NO_GROUP: Final = "qpid.no-group"
+"""The group of messages without one, where a group is shared (the C++ broker's default)."""
+
+
+class Hold:
+    """Who has a message group, a consumer or whoever fetched of it, and how many of its messages are with it."""
+
+    __slots__ = ("count", "who")
+
+    def __init__(self, who: Consumer | Owner) -> None:
+        self.who = who
+        self.count = 0
 
 
 class Queue:
     """A queue. The model changes it; everybody may read.
 
     `ready` and `unsettled` count the messages that are available and acquired, `octets` the bodies of the available.
-    `used_at` is when it was last used, for `QueueOptions.expires`. `links` counts those of 1.0 that use it.
+    `used_at` is when it was last used, for `QueueOptions.expires`. `links` counts those of 1.0 that use it. In a queue
+    of last values `newest` has the newest message of each key that there is; `groups` says who has which group.
     """
 
     __slots__ = (
         "active", "alternate", "arguments", "auto_delete", "browsers", "choosy", "consumers", "cramped", "creator",
-        "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "had_consumer", "is_deleted",
-        "is_plain", "levels", "lifetime", "links", "name", "next_position", "octets", "offered", "options", "outlives",
-        "ready", "turns", "unsettled", "used_at", "vhost", "was_scanned",
+        "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "groups", "had_consumer", "is_deleted",
+        "is_keyed", "is_plain", "levels", "lifetime", "links", "lowest", "name", "newest", "next_position", "octets",
+        "offered", "options", "outlives", "ready", "turns", "unsettled", "used_at", "vhost", "was_scanned",
     )  # fmt: skip
 
     def __init__(
@@ -69,7 +89,11 @@ class Queue:
         self.lifetime = lifetime
         self.creator: Owner | None = creator if lifetime is not None else None
         self.outlives = outlives
-        count = _FOLDED if options.max_priority is None else options.max_priority + 1
+        count = options.levels or _FOLDED
+        # Priorities up to here are the lowest level (0-10 message.transfer, rule priority-level-implementation).
+        self.lowest = max(0, _MIDDLE - (count + 1) // 2)
+        if options.levels is None and options.max_priority is not None:
+            count, self.lowest = options.max_priority + 1, 0
         self.levels: tuple[deque[Entry], ...] = tuple([deque() for _ in range(count)])
         self.ready = self.unsettled = self.octets = 0
         self.next_position = 0
@@ -92,6 +116,10 @@ class Queue:
         self.had_consumer = self.is_deleted = False
         self.is_plain = options.message_ttl is options.max_length is options.max_octets is None
         """Whether it takes any number of messages and keeps them for any time."""
+        self.is_keyed = options.last_value_key is not None or options.group_key is not None
+        """Whether headers say what becomes of its messages."""
+        self.newest: dict[Hashable, Entry] = {}
+        self.groups: dict[Hashable, Hold] = {}
         self.links = 0
         self.used_at = now
 
@@ -111,10 +139,12 @@ class Queue:
 
     def new_entry(self, message: Message, priority: int, expires: float | None) -> Entry:
         """A message's place behind all others of its priority; not yet among the available ones."""
-        highest = self.options.max_priority
-        level = (1 if priority >= _UPPER else 0) if highest is None else min(priority, highest)
+        level = min(max(priority - self.lowest, 0), len(self.levels) - 1)
         entry = Entry(message, self, self.next_position, level, expires)
         entry.linked = False
+        if self.is_keyed:
+            entry.key = self.key_of(message.content)
+            entry.group = self._group_of(message.content)
         self.next_position += 1
         return entry
 
@@ -143,20 +173,23 @@ class Queue:
         entry.state = MESSAGE[entry.state][On.ACQUIRE]
         self.ready -= 1
         self.octets -= entry.message.content.size
-        self.unsettled += 1
-        entry.owner = owner
-        entry.consumer = consumer
-        self.leave(entry)
+        self._hand(entry, owner, consumer)
         if entry.linked:
             self._tidy(entry)
         if len(self.expiring) > 2 * self.ready + _FEW:
             self._thin_out()
+
+    def hand(self, entry: Entry, consumer: Consumer) -> None:
+        """A new entry is a consumer's at once."""
+        entry.state = _ACQUIRED
+        self._hand(entry, consumer.owner, consumer)
 
     def release(self, entry: Entry) -> None:
         """Let an acquired entry be available again, in its place."""
         entry.state = MESSAGE[entry.state][On.RELEASE]
         self.unsettled -= 1
         entry.owner = entry.consumer = entry.transaction = None
+        self._let_go(entry)
         if self.was_scanned:
             level = entry.priority
             self.offered[level] = min(self.offered[level], entry.position - 1)
@@ -171,6 +204,9 @@ class Queue:
             self.octets -= entry.message.content.size
         entry.state = MESSAGE[entry.state][why]
         entry.owner = entry.consumer = entry.transaction = None
+        self._let_go(entry)
+        if entry.key is not None and self.newest.get(entry.key) is entry:
+            del self.newest[entry.key]
         self.leave(entry)
         if entry.linked:
             self._tidy(entry)
@@ -189,6 +225,12 @@ class Queue:
                 level.popleft()
                 entry.linked = False
         return None
+
+    def first_for(self, owner: Owner) -> Entry | None:
+        """The available message that is next for somebody who fetches."""
+        if not self.groups:
+            return self.first()
+        return next((each for each in self.available() if self.may_take(each, owner)), None)
 
     def oldest(self) -> Entry | None:
         """The available message that goes first where there are too many: of the lowest priority, the oldest."""
@@ -219,6 +261,22 @@ class Queue:
             deadline = idle if deadline is None else min(deadline, idle)
         return deadline
 
+    # Keys and groups.
+
+    def key_of(self, content: Content) -> Hashable:
+        """What a message is the newest value of; None: of nothing."""
+        name = self.options.last_value_key
+        return None if name is None else _header(content, name)
+
+    def is_replaced(self, entry: Entry) -> bool:
+        """Whether a newer message of its key has come."""
+        return entry.key is not None and self.newest.get(entry.key) is not entry
+
+    def may_take(self, entry: Entry, who: Consumer | Owner) -> bool:
+        """Whether the group of a message is nobody else's."""
+        hold = None if entry.group is None else self.groups.get(entry.group)
+        return hold is None or hold.who is who
+
     # Consumers.
 
     def add_consumer(self, consumer: Consumer) -> None:
@@ -245,6 +303,9 @@ class Queue:
             del self.browsers[consumer.number]
         elif consumer.is_choosy:
             self.choosy -= 1
+        if self.groups and not self.options.shared_groups:
+            self.groups = {group: hold for group, hold in self.groups.items() if hold.who is not consumer}
+            self._look_again()
         if consumer.waiting:
             consumer.waiting = False
             turns = self.turns[consumer.priority]
@@ -267,7 +328,7 @@ class Queue:
         consumer.waiting = True
         self.cramped.pop(consumer.number, None)
         if self.was_scanned:
-            self.offered = [-1] * len(self.levels)
+            self._look_again()
         turns = self.turns.get(consumer.priority)
         if turns is None:
             # Higher priorities are asked first.
@@ -280,7 +341,7 @@ class Queue:
 
     def taker(self, entry: Entry) -> Consumer | None:
         """The consumer whose turn it is to get `entry`; those without room lose their turns until they have some."""
-        choosy = self.choosy or entry.excluded
+        choosy = self.choosy or entry.excluded or entry.group is not None
         for priority in list(self.turns) if len(self.turns) > 1 else self.turns:
             turns = self.turns[priority]
             passed = 0
@@ -336,6 +397,44 @@ class Queue:
 
     # Inside.
 
+    def _group_of(self, content: Content) -> Hashable:
+        options = self.options
+        if options.group_key is None:
+            return None
+        group = _header(content, options.group_key)
+        if options.shared_groups:
+            return _NO_GROUP if group is None else group
+        # A consumer's stay with it as long as it lives: there must not be any number of them.
+        return None if group is None else crc32(repr(group).encode("utf-8", "surrogatepass")) % _GROUPS
+
+    def _hand(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
+        self.unsettled += 1
+        entry.owner = owner
+        entry.consumer = consumer
+        if entry.group is not None:
+            self._hold(entry, owner if consumer is None else consumer)
+        self.leave(entry)
+
+    def _hold(self, entry: Entry, who: Consumer | Owner) -> None:
+        if self.options.shared_groups:
+            entry.hold = self.groups.setdefault(entry.group, Hold(who))
+            entry.hold.count += 1
+        elif who is entry.consumer and not entry.consumer.is_cancelled:
+            self.groups.setdefault(entry.group, Hold(who))
+
+    def _let_go(self, entry: Entry) -> None:
+        """A message isn't with somebody any more: with the last one its shared group is free."""
+        hold, entry.hold = entry.hold, None
+        if hold is not None:
+            hold.count -= 1
+            if not hold.count:
+                del self.groups[entry.group]
+                self._look_again()
+
+    def _look_again(self) -> None:
+        """What was offered in vain isn't any more."""
+        self.offered = [-1] * len(self.levels)
+
     def _thin_out(self) -> None:
         """Forget the times of messages that aren't there any more: theirs may be far away."""
         kept = {each[1]: each for each in self.expiring if each[2].state is _AVAILABLE}
@@ -364,6 +463,14 @@ class Queue:
         return f"<Queue {self.name!r}, {self.ready} ready, {self.unsettled} unsettled>"
 
 
+def _header(content: Content, name: str) -> Hashable:
+    """What stands for the value of a header; None for one that isn't there, or is damaged."""
+    try:
+        return comparable(content.headers.get(name))
+    except CodecError:
+        return None
+
+
 def _position(entry: Entry) -> int:
     return entry.position
 
@@ -372,4 +479,4 @@ def _served(consumer: Consumer) -> int:
     return consumer.served
 
 
-__all__ = ["Queue"]
+__all__ = ["Hold", "Queue"]

@@ -67,6 +67,8 @@ def _accept(broker: Broker, entry: Entry) -> None:
     if entry.owner is not None:
         entry.owner.held.pop(entry, None)
     queue.archive(entry, On.ACCEPT)
+    if entry.group is not None:
+        consuming.look_again(broker, queue)
     broker.drop(entry.message)
     if queue.lifetime is not None:
         consuming.leave_if_empty(broker, queue)
@@ -91,6 +93,10 @@ def give_back(
         if limit is not None and entry.delivery_count > limit:
             publishing.die(broker, entry, "delivery_limit", On.REJECT)
             return
+    if queue.is_replaced(entry):
+        publishing.drop_replaced(broker, entry)
+        consuming.leave_if_empty(broker, queue)
+        return
     queue.release(entry)
     if entry.expires is not None:
         if entry.expires <= broker.now:

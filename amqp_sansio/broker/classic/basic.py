@@ -149,7 +149,7 @@ def _first(front: ClassicFront, channel: ClassicChannel, name: str, settles: boo
     """Take the first message of a queue; in 0-8 the first one of the basic class."""
     hub, owner = front.hub, channel.owner
     queue = owner.vhost.queues.get(name)
-    first = queue.first() if queue is not None and front.is_old else None
+    first = queue.first_for(owner) if queue is not None and front.is_old else None
     if queue is None or first is None or class_of(first.message) == BASIC:
         found: Entry | None = hub.apply(Get(owner, name, settles))
         return found

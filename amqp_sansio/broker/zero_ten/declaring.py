@@ -18,7 +18,6 @@ from ..commands import (
 )
 from ..exchange import HeadersExchange
 from ..faults import Fault, FaultKind
-from .arguments import check_queue_arguments, model_arguments
 from .failover import tell_queue
 
 if TYPE_CHECKING:
@@ -169,10 +168,6 @@ def declare_queue(
     if not name:
         raise Fault(FaultKind.NAME_MISSING, "a queue's name is needed, the broker makes none up", "queue")
     alternate = command.alternate_exchange or None
-    arguments = command.arguments or NO_ARGUMENTS
-    if not command.passive:
-        check_queue_arguments(arguments)
-        arguments = model_arguments(arguments)
     front.hub.apply(
         DeclareQueue(
             session.owner,
@@ -182,7 +177,8 @@ def declare_queue(
             auto_delete=command.auto_delete,
             exclusive_to=session.owner if command.exclusive else None,
             alternate=alternate,
-            arguments=arguments,
+            arguments=command.arguments or NO_ARGUMENTS,
+            strict=True,
             compare=() if alternate is None else ("alternate",),
             outlives=True,
         )

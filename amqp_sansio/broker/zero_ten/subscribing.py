@@ -10,8 +10,8 @@ from ...amqp_0_10.execution import NOT_FOUND, ExecutionError
 from ...amqp_0_10.sequence_set import SequenceSet
 from ..commands import Acquire, Cancel, Outcome, Settle, Subscribe
 from ..consumer import Window
+from ..options import NO_LOCAL
 from .answers import Answer
-from .arguments import NO_LOCAL
 from .delivering import is_drained
 from .kinds import MESSAGES, TransferMeasure
 from .publishing import current_work

@@ -391,3 +391,15 @@ def test_what_one_client_was_told_another_sees() -> None:
     for number in range(10):
         one.publish(b"%d" % number, "q")
     assert sorted([*one.bodies(), *two.bodies()]) == [b"%d" % number for number in range(10)]
+
+
+@pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1-qpid", "0-8-rabbit", "0-8-qpid"])
+def test_queues_by_qpids_arguments(dialect: str) -> None:
+    channel = World(dialect).channel()
+    arguments = {"qpid.last_value_queue_key": "k", "qpid.priorities": "10", "qpid.max_count": "2"}
+    channel.declare("q", arguments=arguments)
+    for priority, value in ((9, "a"), (1, "b"), (5, "a")):
+        channel.publish(b"%d" % priority, "q", properties={"headers": {"k": value}, "priority": priority})
+    assert [channel.get("q").body for _ in range(2)] == [b"5", b"1"]
+    channel.call("queue.declare", queue="r", arguments={"qpid.max_count": "two"})
+    assert channel.error[1] in (406, 530)

@@ -222,3 +222,13 @@ def test_a_queue_that_is_another_owners_is_forbidden(managing: Managing) -> None
     other = world.hub.apply(OpenOwner("/", "other"))
     world.hub.apply(DeclareQueue(other, "theirs", exclusive_to=other))
     assert managing.ask("DELETE", "/queues/theirs")[0] == 403
+
+
+def test_queues_by_qpids_arguments(managing: Managing) -> None:
+    arguments = {"qpid.last_value_queue_key": "k", "qpid.max_count": "2"}
+    assert managing.ask("PUT", "/queues/q", queue_body(arguments=arguments))[0] == 201
+    sender = managing.user.sender("/queues/q")
+    for number, value in enumerate("aba"):
+        managing.user.send(sender, Message(b"%d" % number, application_properties={"k": value}))
+    status, told = managing.ask("GET", "/queues/q")
+    assert (status, told["message_count"]) == (200, 2)

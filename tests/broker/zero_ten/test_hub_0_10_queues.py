@@ -19,6 +19,7 @@ from amqp_sansio.amqp_0_10 import (
     Headers,
     Message,
     MessageCancel,
+    MessageProperties,
     MessageSubscribe,
     QueueDeclare,
     QueueDelete,
@@ -86,7 +87,7 @@ def test_a_passive_declaration_looks_whether_it_exists(peer: Peer, session: Sess
 
 
 @pytest.mark.rule("0-10/queue.declare/unknown-argument")
-@pytest.mark.parametrize("name", ["strange", "x-strange", "qpid.last_value_queue"])
+@pytest.mark.parametrize("name", ["strange", "x-strange", "qpid.strange"])
 def test_an_unknown_argument_of_a_queue_is_not_implemented(peer: Peer, session: Session, name: str) -> None:
     assert peer.refused(session, QueueDeclare("q", arguments={name: 1})) == 540
 
@@ -351,6 +352,26 @@ def test_flow_to_disk_has_no_bound(peer: Peer, session: Session) -> None:
     assert peer.depth(session, "q") == 2
 
 
-@pytest.mark.parametrize("arguments", [{"qpid.policy_type": "none"}, {"qpid.priorities": 3}])
+@pytest.mark.parametrize("arguments", [{"qpid.policy_type": "none"}, {"qpid.priorities": 0}])
 def test_values_that_arguments_can_not_have(peer: Peer, session: Session, arguments: dict[str, Any]) -> None:
     assert peer.refused(session, QueueDeclare("q", arguments=arguments)) == 542
+
+
+def test_the_newest_value_of_a_key_is_kept_and_numbers_may_be_texts(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q", arguments={"qpid.last_value_queue_key": "k", "qpid.max_count": "2"})
+    for number, value in enumerate("aba"):
+        properties = MessageProperties(application_headers={"k": value})
+        message = Message(b"%d" % number, routing_key="q", message_properties=properties)
+        assert not isinstance(peer.publish(session, "", message), Rejected)
+    assert peer.drain(session, "q") == [b"1", b"2"]
+
+
+def test_a_group_is_one_subscribers_while_it_has_some_of_it(peer: Peer, session: Session) -> None:
+    peer.queue(session, "q", arguments={"qpid.group_header_key": "g", "qpid.shared_msg_group": "1"})
+    for destination in ("one", "two"):
+        peer.subscribe(session, "q", destination, credit=9)
+    for number, group in enumerate("abab"):
+        properties = MessageProperties(application_headers={"g": group})
+        message = Message(b"%d" % number, routing_key="q", message_properties=properties)
+        peer.publish(session, "", message)
+    assert [peer.bodies(session, each) for each in ("one", "two")] == [[b"0", b"2"], [b"1", b"3"]]
