@@ -26,6 +26,7 @@ from ._records import (
     SessionRequestTimeout,
     SessionTimeout,
 )
+from .dialect import missing
 from .events import BodyAborted, Resumed, SessionRequested
 from .execution import ILLEGAL_STATE, NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED
 from .frames import CONTROL, encode_assembly
@@ -45,7 +46,7 @@ _NOTHING: Final = SequenceSet()
 _FIRST: Final = SequenceSet.of(0)
 _ALL: Final = SessionFlush(expected=True, confirmed=True, completed=True)
 _MANY: Final = 65_536
-"""So many ids may be completed and not known to be before the peer is asked to say that it knows."""
+"""So many ids may be completed and not known to be before the peer is asked to say that it knows, or told so."""
 _MOST_RANGES: Final = 0xFFFF // 8
 """More ranges don't fit into a sequence-set: eight octets each, and a size of two."""
 
@@ -264,9 +265,9 @@ def receive(connection: Connection, channel: int, control: Any) -> None:
             f"{control.NAME} on channel {channel}, {connection.channel_max} channels were agreed",
             "connection.tune-ok/available-channels",
         )
-    missing = control.missing()
-    if missing:
-        raise framing_error(f"{control.NAME} without {missing.replace('_', '-')}", "wire/struct-required")
+    name = missing(control, connection.config.dialect)
+    if name:
+        raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
     session = connection._sessions.get(channel)
     kind = control.__class__
     if kind is SessionAttach:
@@ -460,7 +461,7 @@ def _expected(session: Session, control: SessionExpected) -> None:
     if session._ready or not session._asked or session._attachment is not Attachment.ATTACHED:
         return
     state = session._state
-    if session._resuming and not expected and state.opened and state.sending.next_id:
+    if session._resuming and not expected and state.opened:
         text = f"the peer has forgotten session {session.name!r}: what is in doubt stays so"
         ending.leave(session, text, forgotten=True)
     elif expected and not session._resuming:
@@ -484,8 +485,9 @@ def _completed(session: Session, control: SessionCompleted) -> None:
     session._state.asked = False
     if news:
         own_commands.completed(session, news)
-    if commands or control.timely_reply:
-        # An exact echo will do (rule stateless).
+    if control.timely_reply or len(commands) > _MANY:
+        # An exact echo will do (rule stateless). Who doesn't ask for it isn't told of every completion (rule
+        # delayed-reply): a later reply covers all that went before.
         _answer(session, SessionKnownCompleted(commands))
 
 

@@ -51,7 +51,7 @@ class Config:
     | `session_prefix` | begin of the names of sessions that are opened without one; must be unique for the user |
     | `session_timeout_max` | the longest that this end keeps a detached session; None: for ever |
     | `stream_above` | bodies of more octets come in pieces (`MessageBegun`); None: never |
-    | `dialect` | how a transaction's xid is written; see `Dialect` |
+    | `dialect` | how a transaction's xid is written, which fields the peer may leave out; see `Dialect` |
     | `validate_content` | look through headers when they arrive instead of when they are read; None: servers do |
     | `lenient_accepts` | server: an accept of what isn't acquired releases it, as Qpid's browsers want it |
     | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
@@ -78,7 +78,7 @@ class Config:
     session_prefix: str = ""
     session_timeout_max: int | None = 3600
     stream_above: int | None = None
-    dialect: Dialect = Dialect.ERRATA
+    dialect: Dialect = Dialect.QPID
     validate_content: bool | None = None
     lenient_accepts: bool = True
     handshake_timeout: float = 30.0

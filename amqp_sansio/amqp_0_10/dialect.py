@@ -1,28 +1,51 @@
-"""Dialect: in which form a dtx.xid is written, the only difference between the specification and its errata.
+"""Dialect: in which form a dtx.xid is written, and which required fields a peer may leave out.
 
 The specification's XML gives the xid a size of two octets and no code, the errata's one of four and the code 6.4. Only
 the latter can stand in the array of dtx.recover-result, and real peers write it. Both are read, and a peer is answered
 in the form it wrote itself.
+
+Qpid's Python clients leave out fields that the XML calls required, and both Qpid brokers take them: this table has
+those whose absence has a plain meaning. An end writes them itself, in every dialect.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
-from ._records import Xid
+from ._records import (
+    ConnectionStartOk,
+    ConnectionTuneOk,
+    ExchangeBind,
+    ExchangeDeclare,
+    ExchangeUnbind,
+    MessageTransfer,
+    SessionCommandPoint,
+    SessionDetached,
+    Xid,
+)
 
 if TYPE_CHECKING:
-    from .records import Command
+    from collections.abc import Mapping
 
+    from .records import Command, Struct
+
+_NONE: Final = 1
+"""accept-mode none."""
 _C = TypeVar("_C", bound="Command[Any]")
 
 
 class Dialect(Enum):
-    """How a dtx.xid is written: as the specification says, or as its errata says, which is the default."""
+    """Which 0-10 is spoken. Each member reads what the ones above it read.
+
+    `SPECIFICATION`: a dtx.xid is written as the specification's XML says. `ERRATA`: it's written as the errata says.
+    `QPID`, the default: as `ERRATA`, and a peer may leave out the fields that Qpid's clients leave out; a client's
+    message.transfer without an accept-mode asks for no word about its message, as if the mode were none.
+    """
 
     SPECIFICATION = "0-10"
     ERRATA = "0-10-errata"
+    QPID = "0-10-qpid"
 
 
 class PlainXid(Xid):
@@ -67,6 +90,44 @@ def adapt(command: _C, dialect: Dialect) -> _C:
     return command.__class__(**{**fields, "xid": _in_form(xid, form)})
 
 
+_LEFT_OUT: Final[Mapping[type[Struct], tuple[str, ...]]] = {
+    # Nothing to say at first; the offered maximum; detached for no reason; from a command's begin on.
+    ConnectionStartOk: ("response",),
+    ConnectionTuneOk: ("channel_max",),
+    SessionDetached: ("code",),
+    SessionCommandPoint: ("command_offset",),
+    # The key without characters.
+    ExchangeBind: ("binding_key",),
+    ExchangeUnbind: ("binding_key",),
+}
+
+
+def missing(record: Struct, dialect: Dialect) -> str:
+    """The name of the first field that a peer has to write and hasn't written, "" when all are there.
+
+    >>> missing(SessionCommandPoint(0), Dialect.QPID), missing(SessionCommandPoint(0), Dialect.ERRATA)
+    ('', 'command_offset')
+    """
+    found = record.missing()
+    if not found or dialect is not Dialect.QPID:
+        return found
+    left_out = _LEFT_OUT.get(record.__class__, ())
+    if isinstance(record, ExchangeDeclare) and record.passive:
+        # Which type an exchange has that is only asked for, the server knows.
+        left_out = ("type",)
+    for name in record.MANDATORY:
+        if getattr(record, name) is None and name not in left_out:
+            return name
+    return ""
+
+
+def understood(command: _C, dialect: Dialect) -> _C:
+    """What a server makes of a client's command: a transfer without an accept-mode waits for no word about it."""
+    if dialect is Dialect.QPID and isinstance(command, MessageTransfer) and command.accept_mode is None:
+        return command.__class__(command.destination, _NONE, command.acquire_mode)
+    return command
+
+
 def _in_form(xid: Xid, form: type[Xid]) -> Xid:
     found = form(xid.format, xid.global_id, xid.branch_id)
     # From the packing flags on both forms have the same octets.
@@ -74,4 +135,4 @@ def _in_form(xid: Xid, form: type[Xid]) -> Xid:
     return found
 
 
-__all__ = ["Dialect", "PlainXid", "adapt"]
+__all__ = ["Dialect", "PlainXid", "adapt", "missing", "understood"]

@@ -33,6 +33,7 @@ from ._records import (
     TxRollback,
 )
 from .credit import Balance, check_flow_mode, check_unit
+from .dialect import missing
 from .events import (
     BodyReceived,
     CommandReceived,
@@ -148,10 +149,10 @@ def _check(session: Session, command: Any, headers: Headers, body: bytes) -> Non
     role = session._connection.role.value
     if role not in command.HANDLERS:
         raise exception(NOT_ALLOWED, f"{command.NAME} isn't for a {role}")
-    missing = command.missing()
-    if missing:
+    name = missing(command, session._connection.config.dialect)
+    if name:
         raise exception(
-            COMMAND_INVALID, f"{command.NAME} without {missing.replace('_', '-')}", "wire/struct-required"
+            COMMAND_INVALID, f"{command.NAME} without {name.replace('_', '-')}", "wire/struct-required"
         )
     if (headers.raw and not command.HEADERS) or (body and not command.HAS_BODY):
         raise exception(COMMAND_INVALID, f"{command.NAME} with a header or body segment")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FIELDS: Final = "wire/struct-size-includes"
 _CODES: Final = "wire/struct-code"
+_REQUIRED: Final = "wire/struct-required"
 _CODE_SIZE: Final = 2
 
 
@@ -99,6 +100,10 @@ def decode_first(content: Content) -> None:
         else:
             content.command, content.sync = decode_command(first, 0, len(first))
         check_maps(content.command)
+        name = content.command.missing()
+        if name:
+            text = f"{content.name} without {name.replace('_', '-')}"
+            content.faults.append((_REQUIRED, text, content.offset, "warning"))
     except CodecError as error:
         rule = _FIELDS if content.name else _CODES
         _blame(content, error, rule, f"{content.name or 'a segment'} can't be read")

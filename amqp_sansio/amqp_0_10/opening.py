@@ -32,6 +32,7 @@ from ._records import (
     ConnectionTuneOk,
 )
 from .config import DEFAULT_LOCALE, client_mechanisms, own_channel_max
+from .dialect import missing
 from .events import Redirected
 from .frames import LARGEST_FRAME, MIN_MAX_FRAME_SIZE, PROTOCOL_HEADER, PROTOCOL_HEADER_SIZE
 from .states import On
@@ -98,9 +99,9 @@ def _differs(connection: Connection, header: bytes) -> None:
 
 def receive(connection: Connection, control: Any) -> None:
     """Go on with the opening after a control that belongs to it. Raises Violation."""
-    missing = control.missing()
-    if missing:
-        raise Violation(SILENT, f"{control.NAME} without {missing}", rule="wire/struct-required")
+    name = missing(control, connection.config.dialect)
+    if name:
+        raise Violation(SILENT, f"{control.NAME} without {name}", rule="wire/struct-required")
     _STEPS[control.__class__](connection, control)
 
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..endpoint import Side
 from ..errors import CodecError
 from . import attaching, ending, executing
 from ._records import MessageTransfer
 from .assembly import Assembly, begins
 from .closing import CLOSING
+from .dialect import understood
 from .events import BodyReceived
 from .execution import COMMAND_INVALID, RESOURCE_LIMIT_EXCEEDED
 from .frames import (
@@ -315,8 +317,12 @@ def _too_large(session: Session, arriving: Arriving, what: str) -> Violation:
 def _decode(session: Session, arriving: Arriving) -> None:
     """Decode the command's segment. Raises Violation: command-invalid."""
     octets = joined(arriving.command)
+    connection = session._connection
     try:
-        arriving.decoded, arriving.sync = decode_command(octets, 0, len(octets))
+        command, arriving.sync = decode_command(octets, 0, len(octets))
+        if connection.role is Side.SERVER:
+            command = understood(command, connection.config.dialect)
+        arriving.decoded = command
     except CodecError as error:
         raise exception(COMMAND_INVALID, str(error), _rule(error)) from error
 

@@ -228,7 +228,7 @@ def test_controls_come_between_the_frames_of_a_command(side: Side) -> None:
     octets = segment(0x0301, sync=True)
     facing.feed(
         frame(octets[:3], 1, flags=0x0E)
-        + completed(0)
+        + completed(0, timely=True)
         + flush("completed")
         + frame(octets[3:], 1, flags=0x0D)
     )

@@ -18,7 +18,7 @@ from amqp_sansio import (
     OpenRequested,
     Scope,
 )
-from amqp_sansio.amqp_0_10 import Redirected, SessionRequested
+from amqp_sansio.amqp_0_10 import Dialect, Redirected, SessionRequested
 from amqp_sansio.sasl import Anonymous, External, Plain, ScramSha256
 from tests.support.octets_0_10 import (
     HEADER,
@@ -134,7 +134,8 @@ def test_a_mechanism_that_was_not_offered_ends_the_connection_without_a_word(nam
     ],
 )
 def test_a_step_of_the_opening_without_its_fields_ends_it(octets: bytes) -> None:
-    facing = Facing.started(SERVER) if octets[13] == 2 else Facing.tuned(SERVER)
+    config = server_config(dialect=Dialect.ERRATA)
+    facing = Facing.started(SERVER, config) if octets[13] == 2 else Facing.tuned(SERVER, config)
     facing.feed(octets)
     facing.silently_ends("wire/struct-required")
 

@@ -61,7 +61,7 @@ def test_a_client_sends_again_what_the_server_has_not() -> None:
     assert facing.out == attach(b"s", force=True)
     facing.forget()
     # Command 1 came before the cut, 2 and 3 didn't.
-    facing.feed(attached() + expected(2) + completed((0, 1)))
+    facing.feed(attached() + expected(2) + completed((0, 1), timely=True))
     assert facing.names() == [
         "session.flush", "session.command-point", "queue.purge", "queue.purge", "session.completed",
         "session.known-completed",
@@ -225,6 +225,22 @@ def test_a_client_that_was_never_told_a_timeout_has_nothing_to_go_on_with() -> N
 
 
 @pytest.mark.rule("0-10/session.expected/empty-iff-new")
+def test_a_session_that_its_client_begins_anew_is_not_gone_on_with() -> None:
+    """Though no command went either way: who expects nothing holds no state."""
+    before = Facing.opened(SERVER)
+    before.feed(attach())
+    before.end.accept_session(0)
+    before.feed(request_timeout(60))
+    facing = Facing.opened(SERVER)
+    facing.feed(attach())
+    facing.end.accept_session(0, lost(before))
+    facing.feed(flush("expected") + expected())
+    assert "forgotten" in str(facing.of(Failed)[0].error)
+    facing.feed(detached())
+    assert not facing.of(SessionClosed)[0].resumable
+
+
+@pytest.mark.rule("0-10/session.expected/empty-iff-new")
 def test_a_server_tells_a_session_it_keeps_without_a_command_from_a_new_one() -> None:
     before = Facing.opened(SERVER)
     before.feed(attach())
@@ -240,7 +256,7 @@ def test_a_server_tells_a_session_it_keeps_without_a_command_from_a_new_one() ->
     facing.feed(flush("expected"))
     assert facing.sent()[0].octets == expected(0)
     # The first command may have any number.
-    facing.feed(expected() + command_point(7) + transfer("", b"a"))
+    facing.feed(expected(0) + command_point(7) + transfer("", b"a"))
     assert [each.command_id for each in facing.of(MessageReceived)] == [7]
 
 

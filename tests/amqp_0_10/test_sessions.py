@@ -21,6 +21,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_10 import (
     DetachCode,
+    Dialect,
     ExecutionError,
     ExecutionSync,
     MessageReceived,
@@ -390,7 +391,8 @@ def test_detach_and_detached_need_no_session(side: Side) -> None:
 def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(
     side: Side, octets: bytes
 ) -> None:
-    facing = Facing.attached(side)
+    strict = {"dialect": Dialect.ERRATA}
+    facing = Facing.attached(side, client_config(**strict) if side is CLIENT else server_config(**strict))
     facing.feed(octets)
     facing.closes(501, "wire/struct-required")
 

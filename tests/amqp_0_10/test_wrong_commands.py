@@ -185,7 +185,7 @@ def test_a_session_goes_on_from_a_snapshot(side: Side) -> None:
     facing.forget()
     facing.feed(frame(octets[:3], 1, flags=0x0E))
     facing.end = pickle.loads(pickle.dumps(facing.end))
-    facing.feed(frame(octets[3:], 1, flags=0x0D) + completed(0))
+    facing.feed(frame(octets[3:], 1, flags=0x0D) + completed(0, timely=True))
     (settled,) = facing.events
     assert isinstance(settled, Settled)
     assert facing.session.pending == ()
