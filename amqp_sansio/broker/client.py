@@ -124,6 +124,8 @@ class Client:
             # It reads.
             self._patience = None
             self._wait(front)
+            if front.is_held_up and not front.is_behind:
+                self.hub.touch(self.number)
         return octets
 
     def handle_timeout(self, now: float) -> None:
@@ -151,11 +153,12 @@ class Client:
 
     @property
     def receive_budget(self) -> int:
-        """The octets that may still be given; 0 while the broker is full and this client publishes."""
+        """The octets that may still be given; 0 while the broker is full and this client publishes, and while it doesn't
+        read what it is answered."""
         front = self.front
         if front is None:
             return HEADER_SIZE if self._acceptor is not None else 0
-        if self.hub.is_blocked and front.publishes:
+        if (self.hub.is_blocked and front.publishes) or front.is_behind:
             return 0
         budget: int = front.connection.receive_budget
         return budget if self._was_open else min(budget, self._room_for_login)
@@ -183,6 +186,11 @@ class Client:
         else:
             self.front.shut_down(text)
         self.hub.touch(self.number)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it isn't read from because it doesn't read. Its silence counts all the same."""
+        return self.front is not None and self.front.is_behind
 
     # What adapters read of every core.
 

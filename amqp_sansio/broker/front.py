@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from ..endpoint import CloseHint
+from ..events import PAUSED
 from .consumer import Window
 
 if TYPE_CHECKING:
     from ..endpoint import Endpoint
+    from ..events import Event, Signal
     from .effects import Effect
     from .hub import Hub
 
@@ -18,10 +21,11 @@ class Front(ABC):
 
     `connection` is the engine's server end. `gate` is a window that every consumer of the connection has among its
     windows: it lets through what a client may leave unread, and `Client` gives more when the client has read.
-    `publishes`: the client has published, so that it's held up while the broker is full.
+    `publishes`: the client has published, so that it's held up while the broker is full. `is_held_up`: the client's
+    events wait until it has read more.
     """
 
-    __slots__ = ("connection", "gate", "hub", "number", "publishes")
+    __slots__ = ("connection", "gate", "hub", "is_held_up", "number", "publishes")
 
     connection: Any
 
@@ -31,6 +35,26 @@ class Front(ABC):
         self.connection = connection
         self.gate = Window(octets=hub.settings.limits.backlog_high, overdraws=True)
         self.publishes = False
+        self.is_held_up = False
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether answers, returns and confirms that the client hasn't read are more than `backlog_high`, beside what
+        `gate` has let through."""
+        connection, room = self.connection, self.gate.octets
+        high = self.hub.settings.limits.backlog_high
+        return (
+            connection.send_backlog > 2 * high - (high if room is None else room)
+            and connection.close_hint is CloseHint.KEEP
+        )
+
+    def next_event(self) -> Event | Signal:
+        """The engine's next event; none for a client that is behind, whatever it has sent."""
+        self.is_held_up = self.is_behind
+        if self.is_held_up:
+            return PAUSED
+        event: Event | Signal = self.connection.next_event()
+        return event
 
     @abstractmethod
     def take_events(self) -> None:

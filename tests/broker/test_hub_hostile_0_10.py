@@ -300,7 +300,7 @@ def test_a_queue_with_a_limit_keeps_no_more() -> None:
 
 def test_who_asks_and_never_reads_ends() -> None:
     """Answers pile up to `Limits.backlog_hard`: nothing that is said then would be read."""
-    driver = Driver(settings_of(connection_limits=Limits(backlog_hard=LIMITS.backlog_hard)))
+    driver = Driver(settings_of(limits=BrokerLimits(), connection_limits=Limits(backlog_hard=LIMITS.backlog_hard)))
     (witness,) = witnesses_of(driver, ["0-10"], "")
     line = Line(driver, Connection.client(Config(sasl=Plain("other", "other"), vhost="/", heartbeat=0)))
     pump(line)

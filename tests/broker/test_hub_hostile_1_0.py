@@ -272,7 +272,7 @@ def test_a_queue_with_a_limit_keeps_no_more() -> None:
 
 def test_who_asks_and_never_reads_is_told_so_and_ends() -> None:
     """Each flow with echo is answered by one: the answers pile up to `Limits.backlog_hard`."""
-    driver = Driver(settings_of())
+    driver = Driver(settings_of(limits=BrokerLimits()))
     (witness,) = witnesses_of(driver, ["1.0"], "")
     wild = One(driver, Choices(b""))
     wild.open()

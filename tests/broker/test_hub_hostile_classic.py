@@ -332,7 +332,7 @@ def test_who_stops_the_flow_gets_nothing(label: str) -> None:
 @BOTH
 def test_who_asks_and_never_reads_is_told_so_and_ends(label: str) -> None:
     """Answers pile up to `Limits.backlog_hard`, which ends the connection with 506."""
-    driver = Driver(settings_of())
+    driver = Driver(settings_of(limits=BrokerLimits()))
     (witness,) = witnesses_of(driver, [label], "")
     version = VERSIONS[label]
     line = Line(driver, connection_of(version, Side.CLIENT, client_config()))

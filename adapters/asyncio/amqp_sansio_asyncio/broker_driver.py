@@ -236,8 +236,8 @@ class BrokerDriver(Driver[Client]):
             end()
 
     def _on_timer(self) -> None:
-        if self.reading_paused and not self._held:
-            # Who isn't read from can't be heard, for whatever reason that is.
+        if self.reading_paused and not self._held and not self.core.is_behind:
+            # Who isn't read from can't be heard, for whatever reason that is but that it doesn't read.
             self.core.receive_data(b"", self.clock.time())
         super()._on_timer()
 

@@ -105,7 +105,7 @@ class ClassicFront(Front):
 
     def take_events(self) -> None:
         """Take the engine's events until there is none, and do what each asks for."""
-        next_event = self.connection.next_event
+        next_event = self.next_event
         effects = self.hub.model.effects
         while True:
             event: Event | Signal = next_event()

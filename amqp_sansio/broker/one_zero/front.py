@@ -98,8 +98,8 @@ class OneZeroFront(Front):
     # What Hub and Client call.
 
     def take_events(self) -> None:
-        connection, hub = self.connection, self.hub
-        while not isinstance(event := connection.next_event(), Signal):
+        hub = self.hub
+        while not isinstance(event := self.next_event(), Signal):
             handler = _HANDLERS.get(type(event))
             if handler is None:
                 continue

@@ -91,7 +91,7 @@ class ZeroTenFront(Front):
 
     def take_events(self) -> None:
         """Take the engine's events until there is none, and do what each asks for."""
-        next_event = self.connection.next_event
+        next_event = self.next_event
         if self.attached and self.client.close_hint is CloseHint.CLOSE_NOW:
             # What is executed now can bring it nothing any more: that is for others, in its order.
             for session in self.attached.values():
