@@ -370,10 +370,14 @@ class Ground(Witness):
             for consumer, copy in legal
             if consumer.number == self.places.get(seen.place) and copy.note.body == seen.body
         ]
+        # Who only looks may have looked before it was taken, and not afterwards; a commit brings several at once, so
+        # that what a client saw later may come before that on its line.
+        seen_by = {(self.places.get(each.place), each.body) for each in self.seen}
+        shown = {id(copy) for looks, copy in legal if not looks.acquires and (looks.number, copy.note.body) in seen_by}
+        found = [each for each in found if not each[2].acquires or id(each[3]) not in shown]
         if not found:
             return None
-        # Who only looks may have looked before it was taken, and not afterwards.
-        _, seen, consumer, copy = min(found, key=lambda each: (each[0], each[2].acquires))
+        _, seen, consumer, copy = min(found, key=lambda each: each[0])
         self.seen.remove(seen)
         self._check_flags(seen, copy)
         if seen.handle is not None and not consumer.settles:

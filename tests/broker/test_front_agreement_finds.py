@@ -188,3 +188,19 @@ def test_a_consumer_keeps_its_turn_though_it_was_granted_more_in_between() -> No
     stage.grant(actor, second, octets=False, value=None)
     stage.settle(actor, list(stage.held), "release", completes=False, set_redelivered=False)
     stage.check()
+
+
+def test_what_a_commit_brings_at_once_is_shown_to_one_browser_after_the_other() -> None:
+    pair = _Pair()
+    stage = pair.stage
+    other = stage.open(stage.connect("bob"))
+    taps = [
+        stage.attach_source(other, name, pair.terms._replace(browses=True, settled=settled), 10)
+        for name, settled in (("b", True), ("c", False))
+    ]
+    work = stage.declare(stage.control(pair.actor))
+    for _ in range(2):
+        stage.post(pair.spout, OneZeroNote(stage.new_body()), work, settled=True)
+    stage.discharge(work, fail=False)
+    stage.check()
+    assert [tap.engine.credit for tap in (pair.tap, *taps) if tap is not None] == [8, 8, 8]
