@@ -9,6 +9,10 @@ from typing import Final, Protocol
 MAGIC: Final = b"\x1f\x8b"
 STEP: Final = 262_144
 """Octets inflated at a time, at most."""
+SLICE: Final = 4096
+"""Compressed octets taken at a time, at most: zlib copies what is left of them behind each member and each step, and
+a thousandfold of them may come out.
+"""
 _GZIP_WINDOW: Final = 31
 
 
@@ -37,6 +41,12 @@ class Gunzip:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Inflate `data`, in pieces of at most `STEP` octets."""
+        for start in range(0, len(data), SLICE):
+            if self.error:
+                return
+            yield from self._feed(data[start : start + SLICE])
+
+    def _feed(self, data: bytes) -> Iterator[bytes]:
         more = bool(data)
         while more and not self.error:
             if self._inflate is None:

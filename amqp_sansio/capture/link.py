@@ -31,6 +31,13 @@ _TYPED: Final = {ETHERNET: (12, 14), LINUX_SLL: (14, 16), LINUX_SLL2: (0, 20)}
 LINK_TYPES: Final = _RAW | _LOOPBACK | frozenset(_TYPED)
 """The link types that are read."""
 
+LEAST: Final = {
+    **{link: 1 for link in _RAW},
+    **{link: 4 for link in _LOOPBACK},
+    **{link: header for link, (_, header) in _TYPED.items()},
+}
+"""Octets that tell what a packet of a link type carries, at least: a shorter one that wasn't cut is no IP."""
+
 _VLAN: Final = frozenset({0x8100, 0x88A8, 0x9100, 0x9200})
 _IPV4: Final = 0x0800
 _IPV6: Final = 0x86DD

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Final
 
 from .ip import Output, PacketDecoder
-from .link import LINK_TYPES
+from .link import LEAST, LINK_TYPES
 from .parser import Parser, PcapLayout, may_be_fragment
 from .records import NotACapture
 
@@ -65,6 +65,7 @@ class PcapParser(Parser):
         base = self.offset
         index, ts_ns = self.packet, self.ts_ns
         need = header
+        least = LEAST.get(link, 0)
         while pos + header <= end:
             seconds, fraction, captured, wire = unpack(buf, pos)
             if captured > limit:
@@ -84,6 +85,8 @@ class PcapParser(Parser):
                     self.damage(
                         base + pos, "unknown-link-type", f"link type {link} is not known", out
                     )
+            elif captured < least and wire <= captured:
+                pass  # Nothing is in it. A file can hold millions of these in few octets of gzip.
             elif decode or may_be_fragment(buf, start, stop, link):
                 decoder.decode(buf, start, stop, wire, link, (ts_ns, index, base + pos), out)
             index += 1

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Final
 
 from .ip import Output, PacketDecoder
-from .link import LINK_TYPES
+from .link import LEAST, LINK_TYPES
 from .parser import Interface, Parser, PcapngLayout, may_be_fragment
 
 SECTION: Final = b"\x0a\x0d\x0d\x0a"
@@ -300,6 +300,8 @@ class PcapngParser(Parser):
             self._silent[interface] = True
             text = f"link type {link} of interface {interface} is not known"
             self.damage(at, "unknown-link-type", text, out)
+        elif captured < LEAST[link] and wire <= captured:
+            pass
         elif decode or may_be_fragment(buf, start, start + captured, link):
             decoder: PacketDecoder = self._decoder
             where = (self.ts_ns, self.packet, at)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 SLICE: Final = 262_144
 """Octets parsed at a time, at most, whatever the size of what is given."""
-_GZIP_SLICE: Final = 65_536
 
 
 def read_segments(
@@ -51,9 +50,8 @@ def read_segments(
         if inflate is None:
             yield from reader.feed(piece)
         else:
-            for start in range(0, len(piece), _GZIP_SLICE):
-                for inflated in inflate.feed(piece[start : start + _GZIP_SLICE]):
-                    yield from reader.feed(inflated)
+            for inflated in inflate.feed(piece):
+                yield from reader.feed(inflated)
             if inflate.error:
                 break
     if not sniffed:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import sys
+import tracemalloc
 import zlib
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
-from amqp_sansio.capture.gz import STEP, Gunzip
+from amqp_sansio.capture.gz import SLICE, STEP, Gunzip
 from tests.support.captures import carried
 from tests.support.packets import ethernet, ipv4, pcap, tcp
 
@@ -119,3 +123,99 @@ def test_a_large_packet_comes_through_many_steps() -> None:
     data = pcap([(1, 0, frame) for frame in frames])
     assert rows(gzip.compress(data)) == rows(data)
     assert len(rows(data)) == 40
+
+
+def steps(data: bytes) -> int:
+    """Lines of the package that run to read a capture."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if "amqp_sansio" not in frame.f_code.co_filename:
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        for _ in read_segments(data):
+            pass
+    finally:
+        sys.settrace(before)
+    return count
+
+
+SEGMENT = ethernet(ipv4(tcp(1, 1)))
+TINY = [b"", b"x", bytes(13)]
+
+
+@pytest.mark.parametrize("packet", [*TINY, SEGMENT], ids=["empty", "one", "thirteen", "segment"])
+def test_compressed_records_take_as_many_steps_as_plain_ones(packet: bytes) -> None:
+    once, twice = (pcap([(1, 0, packet)] * count) for count in (2000, 4000))
+    plain = steps(once)
+    packed = steps(gzip.compress(once))
+    assert packed <= 1.2 * plain
+    assert steps(gzip.compress(twice)) <= 2.05 * packed
+
+
+@pytest.mark.parametrize("packet", TINY, ids=["empty", "one", "thirteen"])
+def test_the_smallest_records_take_no_more_steps_for_their_octets_than_segments(
+    packet: bytes,
+) -> None:
+    """In few octets of gzip are millions of them."""
+    tiny, segments = pcap([(1, 0, packet)] * 2000), pcap([(1, 0, SEGMENT)] * 2000)
+    assert steps(tiny) / len(tiny) <= 1.2 * steps(segments) / len(segments)
+
+
+class CountedInflate:
+    """zlib's object, with a count of the octets that it's given."""
+
+    given = 0
+
+    def __init__(self, inflate: Any) -> None:
+        self._inflate = inflate
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inflate, name)
+
+    def copy(self) -> CountedInflate:
+        return CountedInflate(self._inflate.copy())
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        CountedInflate.given += len(data)
+        piece: bytes = self._inflate.decompress(data, most)
+        assert len(piece) <= STEP
+        return piece
+
+
+def test_small_members_and_bombs_are_inflated_in_few_octets_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behind each member, and each step of a bomb, zlib copies the input that is left."""
+    begin = zlib.decompressobj
+    monkeypatch.setattr(zlib, "decompressobj", lambda window: CountedInflate(begin(window)))
+    member = gzip.compress(bytes(16))
+    count = 8000
+    CountedInflate.given = 0
+    assert rows(gzip.compress(pcap([])) + member * count) == []
+    assert CountedInflate.given <= count * SLICE
+    bomb = gzip.compress(pcap([]) + bytes(16 * 1024 * 1024))
+    CountedInflate.given = 0
+    held = 0
+    inflate = Gunzip()
+    for piece in inflate.feed(bomb):
+        held = max(held, len(piece))
+    assert held <= STEP and not inflate.finish()
+    assert CountedInflate.given <= len(bomb) + 64 * SLICE
+
+
+def test_a_bomb_is_read_within_little_memory() -> None:
+    bomb = gzip.compress(pcap([]) + bytes(2 * 1024 * 1024))
+    tracemalloc.start()
+    try:
+        assert rows(bomb) == []
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * STEP

@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from amqp_sansio.capture import Segment, read_segments
+from amqp_sansio.capture.gz import SLICE
 from amqp_sansio.tables import COLUMNS
+from amqp_sansio_cli.inputs import find_inputs, read_inputs
+from amqp_sansio_cli.progress import Progress
 from tests.support.captures import named
 from tests.support.later import restamped
 from tests.support.packets import ACK, ethernet, ipv4, pcap, tcp
@@ -273,3 +276,24 @@ def test_lint_says_when_clocks_are_to_blame(cli: Run, tmp_path: Path) -> None:
     assert "capture/late-segment" in done.stdout
     done = cli("lint", "--clock-skew", "5.1", tmp_path)
     assert (done.stdout, done.stderr) == ("", "amqp-sansio: 0 errors, 0 warnings in 1 connection\n")
+
+
+class Seen(Progress):
+    """Says how far the reading is."""
+
+    done = 0
+
+    def step(self, count: int = 1) -> None:
+        self.done += count
+
+
+def test_the_reading_of_gzip_shows_how_far_it_is(tmp_path: Path) -> None:
+    """By the compressed octets, and often, whatever comes out of them."""
+    path = tmp_path / "x.pcap.gz"
+    frame = ethernet(ipv4(tcp(1, 1)))
+    path.write_bytes(gzip.compress(pcap([(1, at, frame) for at in range(5_000)])))
+    progress = Seen()
+    places = {progress.done for _ in read_inputs(find_inputs([str(path)]), progress)}
+    size = path.stat().st_size
+    assert progress.done == size
+    assert len(places) >= size // SLICE >= 3

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
+from amqp_sansio.capture.gz import MAGIC as GZIP
+from amqp_sansio.capture.gz import SLICE
 from amqp_sansio_spark.files import READ_SIZE, CaptureFile, find_captures
 
 from .errors import CommandError, describe
@@ -75,6 +77,8 @@ def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:
             yield piece
         return
     with open(file.path, "rb") as opened:
-        while piece := opened.read(READ_SIZE):
+        # Of gzip, a thousandfold may come out of each piece: small ones show where the reading is.
+        size = SLICE if opened.peek(len(GZIP))[: len(GZIP)] == GZIP else READ_SIZE
+        while piece := opened.read(size):
             yield piece
             progress.step(len(piece))
