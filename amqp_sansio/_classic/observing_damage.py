@@ -13,6 +13,7 @@ from .observing_content import end_content, receive_body
 from .resync import LIKELY_MAX, Reader
 
 if TYPE_CHECKING:
+    from .dialect import Dialect
     from .observing import ClassicMachine
     from .observing_content import Content
 
@@ -62,9 +63,9 @@ def look(machine: ClassicMachine, direction: Direction, last: bool) -> bool:
 
 
 def _reader(machine: ClassicMachine, side: Side) -> Reader:
-    dialects = [machine.dialect]
+    dialects: tuple[Dialect, ...] = (machine.dialect,)
     if machine.undecided:
-        dialects = [get_dialect("0-9-1-rabbit"), get_dialect("0-8-rabbit")]
+        dialects = (get_dialect("0-9-1-rabbit"), get_dialect("0-8-rabbit"))
     agreed = machine.frame_max
     return Reader(
         dialects, side, min(agreed, machine.limits.unparsed) if agreed > 0 else LIKELY_MAX

@@ -169,6 +169,12 @@ class TableRules:
             return self
         return TableRules(*self._arguments()[:8], depth, entries)
 
+    def with_any_names(self) -> TableRules:
+        """The same rules without `strict_names`; itself when they are the same."""
+        if not self.strict_names:
+            return self
+        return TableRules(*self._arguments()[:7], False, self.depth, self.entries)
+
     def _arguments(self) -> tuple[str, str, str, bool, bool, bool, bool, bool, int, int]:
         return (
             self.name, self.writes, self.wide, self.s_is_string, self.l_is_unsigned,

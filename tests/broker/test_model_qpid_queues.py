@@ -33,7 +33,7 @@ def put(model: Model, *messages: str, header: str) -> None:
     """Publish messages, each with what stands before its colon as the header; without one, with none."""
     for each in messages:
         value, colon, _ = each.partition(":")
-        model.publish(each, **({"headers": {header: value}} if colon else {}))
+        model.publish(each, headers={header: value} if colon else None)
 
 
 def got(model: Model) -> dict[str, list[str]]:
@@ -207,7 +207,7 @@ def test_a_queue_of_last_values_against_a_list(actions: list[str]) -> None:
     for number, action in enumerate(actions):
         verb, _, key = action.partition(" ")
         if verb == "publish":
-            model.publish(f"{number}", **({"headers": {"k": key}} if key else {}))
+            model.publish(f"{number}", headers={"k": key} if key else None)
             if key:
                 expected = [each for each in expected if each[0] != key]
                 newest[key] = number

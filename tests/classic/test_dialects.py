@@ -255,3 +255,12 @@ def test_one_version_is_loaded_without_the_other() -> None:
         )
         assert run.returncode == 0, run.stderr
         assert run.stdout.strip() == ""
+
+
+@every_dialect
+def test_rules_of_tables_with_any_names(dialect: Dialect) -> None:
+    rules = dialect.tables
+    lenient = rules.with_any_names()
+    assert not lenient.strict_names
+    assert (lenient is rules) is not rules.strict_names
+    assert (lenient.name, lenient.writes, lenient.depth) == (rules.name, rules.writes, rules.depth)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from amqp_sansio import EndpointClosed
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1 import ConfirmSelect, QueueDeclare
 from amqp_sansio_sync import connect
 from tests.support.certificates import Certificates, make_certificates
 
@@ -121,6 +121,17 @@ def test_users_and_virtual_hosts(start: Callable[..., Running]) -> None:
         connect(broker.url())
     with pytest.raises(EndpointClosed, match="530"):
         connect(broker.url("you:s", "nowhere"))
+    broker.stop()
+
+
+def test_the_dialect_of_the_older_versions(start: Callable[..., Running]) -> None:
+    broker = start("broker", "--listen", "127.0.0.1:0", "--dialect", "specification")
+    with connect(broker.url()) as connection, connection.open_channel() as channel:
+        assert "capabilities" not in connection.peer_properties
+        with pytest.raises(EndpointClosed) as error:
+            channel.call(ConfirmSelect())
+    assert error.value.report is not None
+    assert error.value.report.code == 503
     broker.stop()
 
 

@@ -21,8 +21,8 @@ _NOTHING: Final = Typed("", None)
 
 def spans(raw: bytes, rules: TableRules) -> Iterator[tuple[str, int, int]]:
     """The name of every entry, and where in a table's octets it begins and ends. Raises CodecError for damage."""
-    check = rules if not rules.strict_names else _without_names(rules)
-    check_table(raw, 0, len(raw), check)
+    # Names that the dialect forbids are no damage: they are passed on as they came.
+    check_table(raw, 0, len(raw), rules.with_any_names())
     pos = 0
     while pos < len(raw):
         start = pos
@@ -37,14 +37,6 @@ def spans(raw: bytes, rules: TableRules) -> Iterator[tuple[str, int, int]]:
         else:
             pos = at + 5 + _READ_U32(raw, at + 1)[0]
         yield name, start, pos
-
-
-def _without_names(rules: TableRules) -> TableRules:
-    # Names that the dialect forbids are no damage: they are passed on as they came.
-    return TableRules(
-        rules.name, rules.writes, rules.wide, rules.s_is_string, rules.l_is_unsigned,
-        rules.first_wins, rules.consume_arguments, False, rules.depth, rules.entries,
-    )  # fmt: skip
 
 
 def replaced(raw: bytes, rules: TableRules, values: Mapping[str, Any], drop: Sequence[str] = ()) -> Table:

@@ -68,6 +68,15 @@ def test_settings_name_the_dialect_whatever_clients_say(version: Version, name: 
     assert _front(world).dialect is dialect
 
 
+@VERSIONS
+@pytest.mark.parametrize("name", NAMES)
+def test_clients_made_for_rabbitmq_get_in_whatever_the_dialect(version: Version, name: Any) -> None:
+    """Their properties have names that the specification forbids."""
+    capabilities = {"capabilities": {"basic.nack": True, "x-y": True}}
+    user = _set_to(name).client(version=version, properties=capabilities)
+    assert user.core.is_open
+
+
 def test_only_those_dialects_can_be_set() -> None:
     wrong: Any = "qpidd"
     with pytest.raises(ValueError, match=r"Settings\.dialect: 'qpidd' is none of rabbitmq, specification, qpid"):
