@@ -1,0 +1,76 @@
+"""The inputs of a run: each has a number, and comes out of the seed and that number alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+
+from .mutations import mutate, mutate_pieces, mutate_stream, mutate_text
+from .oracles import Failure, check
+from .seeds import Seeds
+from .targets import TARGETS, Target, version_of
+
+_TRIES = 300
+"""Shorter inputs that are tried for a finding, at most."""
+
+
+class Cases:
+    """Makes the inputs of one seed, and checks them."""
+
+    def __init__(self, seed: int, targets: list[str]) -> None:
+        self.seeds = Seeds(seed)
+        self._seed = seed
+        self._targets = targets
+
+    def check(self, number: int) -> Failure | None:
+        """Make the input with this number, and ask the oracles."""
+        random = Random(f"{self._seed} {number}")
+        # Decoders take a small part of the time that connections do: they have their turn in each round.
+        target = TARGETS[self._targets[number % len(self._targets)]]
+        return check(target, self.octets(target, random), random)
+
+    def octets(self, target: Target, random: Random) -> bytes:
+        """An input for a target: one to begin with, and changes."""
+        seeds = self.seeds.of(target.name)
+        begin = random.choice(seeds)
+        kind = target.name.partition("-")[0]
+        if kind == "selector":
+            return mutate_text(random, begin, seeds)
+        if kind not in ("client", "server", "hub", "observer"):
+            return mutate(random, begin, seeds)
+        version = version_of(target.name)
+        # What a client is attacked with is what servers send.
+        sides = {"client": ("server",), "observer": ("client", "server")}.get(kind, ("client",))
+        frames = [frame for side in sides for frame in self.seeds.of(f"frames-{version.label}-{side}")]
+        if kind != "observer":
+            return mutate_stream(random, begin, seeds, frames, version)
+        change = partial(_change, random, frames, version)
+        return mutate_pieces(random, begin, seeds, change)
+
+
+def _change(random: Random, frames: list[bytes], version: object, octets: bytes) -> bytes:
+    return mutate_stream(random, octets, frames, frames, version)  # type: ignore[arg-type]
+
+
+def shorter(failure: Failure) -> Failure:
+    """The finding with a shorter input that has it too: parts are left out as long as that goes."""
+    target = TARGETS[failure.target]
+    if failure.kind.startswith(("bomb", "too long")):
+        return failure
+    best = failure
+    tries = 0
+    size = len(failure.octets) // 2
+    while size and tries < _TRIES:
+        at = 0
+        while at < len(best.octets) and tries < _TRIES:
+            tries += 1
+            found = check(target, best.octets[:at] + best.octets[at + size :], Random(0))
+            if found is not None and found.kind == best.kind:
+                best = found
+            else:
+                at += size
+        size //= 2
+    return best
+
+
+__all__ = ["Cases", "shorter"]

@@ -1,0 +1,435 @@
+"""The ends that are attacked: clients that go through a script, servers that let everybody in, a hub, an observer.
+
+Each takes one step of its script after each event, so that what it does depends on what it was told and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    AMQP_0_10,
+    AMQP_1_0,
+    AmqpError,
+    AuthenticationRequested,
+    By,
+    Limits,
+    LocalProtocolError,
+    Observer,
+    OpenRequested,
+    ScramKeysRequested,
+    Side,
+    Signal,
+    Version,
+    amqp_0_8,
+    amqp_0_9_1,
+    amqp_0_10,
+    amqp_1_0,
+)
+from amqp_sansio._json import fields
+from amqp_sansio.broker import BrokerLimits, Hub, Settings
+from amqp_sansio.observer import Observed
+from amqp_sansio.sasl import Plain
+
+LIMITS: Final = Limits(unparsed=200_000, message=100_000, bodies=200_000, header=50_000, channels=20)
+BROKER_LIMITS: Final = BrokerLimits(exchanges=50, queues=50, bindings=100, consumers=50)
+VERSIONS: Final[tuple[Version, ...]] = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
+SERVERS: Final[dict[Version, Any]] = {
+    AMQP_0_8: (amqp_0_8.Connection, amqp_0_8.Config),
+    AMQP_0_9_1: (amqp_0_9_1.Connection, amqp_0_9_1.Config),
+    AMQP_0_10: (amqp_0_10.Connection, amqp_0_10.Config),
+    AMQP_1_0: (amqp_1_0.Connection, amqp_1_0.Config),
+}
+QUEUE: Final = "f"
+BODY: Final = b"a body of some octets"
+_TURNS: Final = 100_000
+"""More events than any input here can give."""
+
+Step = Callable[[Any], object]
+Lines = list[str]
+"""What an end did: a line for each event, and what it sent."""
+
+
+class Endless(AssertionError):
+    """Events come, or octets, and never end."""
+
+
+def events_of(source: Any) -> Iterator[Any]:
+    """All events until more octets are needed."""
+    for _ in range(_TURNS):
+        event = source.next_event()
+        if isinstance(event, Signal):
+            return
+        yield event
+    raise Endless("events come without end")
+
+
+class End:
+    """An endpoint with a script. `lines` is what it did, `sent` its octets."""
+
+    def __init__(self, endpoint: Any, script: Iterable[Step], server: bool) -> None:
+        self.endpoint = endpoint
+        self.lines: Lines = []
+        self.sent = bytearray()
+        self._now = 0.0
+        self._script = iter(script)
+        self._server = server
+
+    def run(self) -> None:
+        """Take all events, and send."""
+        for event in events_of(self.endpoint):
+            self.lines.append(repr(event))
+            self._act(event)
+            self._send()
+        self._send()
+
+    def feed(self, octets: bytes) -> None:
+        """Octets of the peer; what comes after the end of the connection is dropped."""
+        while octets:
+            room = self.endpoint.receive_budget
+            if room <= 0:
+                return
+            self.endpoint.receive_data(octets[:room], self._now)
+            octets = octets[room:]
+            self.run()
+
+    def finish(self) -> None:
+        """The peer hangs up; later all time is over."""
+        self.endpoint.receive_eof(self._now)
+        self.run()
+        for self._now in (100.0, 200.0):
+            self.endpoint.handle_timeout(self._now)
+            self.run()
+        self.endpoint.connection_lost("cut", self._now)
+        self.run()
+        self.lines.append(f"{self.endpoint.close_hint} {self.endpoint.report!r}")
+
+    def trace(self) -> Lines:
+        """What it did, and all it sent."""
+        return [*self.lines, f"sent {bytes(self.sent)!r}"]
+
+    def _act(self, event: Any) -> None:
+        try:
+            if isinstance(event, AuthenticationRequested):
+                self.endpoint.accept_authentication()
+            elif isinstance(event, ScramKeysRequested):
+                self.endpoint.provide_scram_keys(None)
+            elif isinstance(event, OpenRequested):
+                self.endpoint.accept_open()
+            elif self._server:
+                _accept(self.endpoint, event)
+            else:
+                step = next(self._script, None)
+                if step is not None:
+                    step(self.endpoint)
+        except AmqpError as error:
+            # The peer may have taken away what a command needs.
+            self.lines.append(f"refused: {type(error).__name__}")
+
+    def _send(self) -> None:
+        while octets := self.endpoint.data_to_send(self._now):
+            self.sent += octets
+
+
+def _accept(endpoint: Any, event: Any) -> None:
+    """What a server does with whatever asks for its consent."""
+    if isinstance(event, amqp_0_10.SessionRequested):
+        endpoint.accept_session(event.channel)
+    elif isinstance(event, amqp_1_0.SessionRequested):
+        endpoint.session(event.channel).accept()
+    elif isinstance(event, amqp_1_0.LinkRequested):
+        link = endpoint.session(event.channel).link(event.link)
+        link.accept_attach()
+        if link.ROLE:
+            link.flow(10)
+    elif isinstance(event, amqp_0_9_1.Request):
+        _reply(endpoint, event)
+    elif isinstance(event, amqp_0_9_1.Published) and event.number:
+        endpoint.channel(event.channel).confirm(event.number)
+
+
+def _reply(endpoint: Any, event: amqp_0_9_1.Request) -> None:
+    """The first of the methods that may answer, its fields copied from the request where names agree."""
+    request: Any = event.method
+    for kind in endpoint.dialect.replies[request.ID]:
+        names = [name for name, wire in kind.FIELDS if wire != "bit" and hasattr(request, name)]
+        target = endpoint.channel(event.channel) if event.channel else endpoint
+        target.reply(kind(**{name: getattr(request, name) for name in names}))
+        return
+
+
+def _classic(*steps: tuple[int, str, dict[str, Any]]) -> list[Step]:
+    def call(number: int, name: str, values: dict[str, Any]) -> Step:
+        def step(end: Any) -> None:
+            kind = end.dialect.named[name]
+            known = {key: value for key, value in values.items() if key in kind.__match_args__}
+            end.channel(number).call(kind(**known))
+
+        return step
+
+    def publish(end: Any) -> None:
+        properties = end.dialect.properties[60](headers={"h": [1, {"x": None}]}, message_id="m")
+        end.channel(1).publish(BODY, routing_key=QUEUE, properties=properties, ticket=1)
+
+    return [
+        lambda end: end.open_channel(),
+        lambda end: end.open_channel(),
+        *[call(*step) for step in steps],
+        publish,
+        publish,
+        lambda end: end.channel(2).accept(1),
+        publish,
+        call(2, "basic.get", {"queue": QUEUE, "ticket": 1}),
+        call(2, "basic.cancel", {"consumer_tag": "t"}),
+        lambda end: end.channel(2).close(),
+        publish,
+    ]
+
+
+_SHARED: Final = (
+    (2, "queue.declare", {"queue": QUEUE, "ticket": 1}),
+    (2, "queue.bind", {"queue": QUEUE, "exchange": "amq.topic", "routing_key": "a.#", "ticket": 1}),
+    (2, "basic.qos", {"prefetch_count": 3}),
+    (2, "basic.consume", {"queue": QUEUE, "consumer_tag": "t", "ticket": 1}),
+)
+_ACCESS: Final = {"realm": "/data", "active": True, "write": True, "read": True}
+
+
+class _Kept:
+    """What a step of a script left for those after it."""
+
+    def __get__(self, owner: Any, kind: type[Any]) -> Any:
+        try:
+            return owner.kept[self._name]
+        except KeyError:
+            raise LocalProtocolError(f"the script has no {self._name} yet") from None
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        owner.kept[self._name] = value
+
+    def __set_name__(self, kind: type[Any], name: str) -> None:
+        self._name = name
+
+
+class _Ten:
+    """The script of 0-10, which keeps its session."""
+
+    session = _Kept()
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def steps(self) -> list[Step]:
+        return [
+            self._open,
+            lambda end: self.session.call(amqp_0_10.QueueDeclare(QUEUE)),
+            lambda end: self.session.call(amqp_0_10.MessageSubscribe(QUEUE, "d", 0, 0)),
+            lambda end: self.session.top_up("d", 3),
+            self._publish,
+            self._publish,
+            lambda end: self.session.accept(0),
+            lambda end: self.session.call(amqp_0_10.QueueQuery(QUEUE)),
+            self._publish,
+            lambda end: self.session.call(amqp_0_10.MessageCancel("d")),
+            lambda end: self.session.detach(),
+        ]
+
+    def _open(self, end: Any) -> None:
+        self.session = end.open_session(b"fuzz")
+
+    def _publish(self, end: Any) -> None:
+        self.session.transfer("", amqp_0_10.Message(BODY, routing_key=QUEUE))
+
+
+class _One:
+    """The script of 1.0, which keeps its session and links."""
+
+    session = _Kept()
+    sender = _Kept()
+    receiver = _Kept()
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def steps(self) -> list[Step]:
+        return [
+            self._open,
+            self._links,
+            self._send,
+            self._send,
+            lambda end: self.receiver.accept(0),
+            lambda end: self.receiver.flow(5),
+            self._send,
+            lambda end: self.receiver.release(1),
+            lambda end: self.receiver.detach(),
+            lambda end: self.session.close(),
+        ]
+
+    def _open(self, end: Any) -> None:
+        self.session = end.open_session()
+
+    def _links(self, end: Any) -> None:
+        self.sender = self.session.open_sender(f"/queues/{QUEUE}", name="s")
+        self.receiver = self.session.open_receiver(f"/queues/{QUEUE}", name="r", credit=3)
+
+    def _send(self, end: Any) -> None:
+        properties = {"colour": "blue", "number": 5}
+        self.sender.send(amqp_1_0.Message(BODY, application_properties=properties))
+
+
+def client(version: Version) -> End:
+    """A client that opens what it can, publishes, consumes and closes."""
+    kind, config = SERVERS[version]
+    values: dict[str, Any] = {"sasl": Plain("guest", "guest"), "limits": LIMITS}
+    if version is AMQP_1_0:
+        end = End(kind.client(config(container_id="fuzz", **values)), _One().steps(), False)
+    elif version is AMQP_0_10:
+        end = End(kind.client(config(heartbeat=0, **values)), _Ten().steps(), False)
+    else:
+        first = (1, "confirm.select", {}) if version is AMQP_0_9_1 else (1, "tx.select", {})
+        access = [(number, "access.request", _ACCESS) for number in (1, 2)] if version is AMQP_0_8 else []
+        end = End(kind.client(config(heartbeat=0, **values)), _classic(*access, first, *_SHARED), False)
+    end.run()
+    return end
+
+
+def server(version: Version) -> End:
+    """A server that lets everybody in and accepts what it's asked."""
+    kind, config = SERVERS[version]
+    values: dict[str, Any] = {"limits": LIMITS, "mechanisms": ("PLAIN", "SCRAM-SHA-256"), "nonce": "fuzz"}
+    if version is AMQP_1_0:
+        return End(kind.server(config(container_id="fuzz", **values)), (), True)
+    return End(kind.server(config(heartbeat=0, **values)), (), True)
+
+
+class HubEnd:
+    """A hub with one client; another one, of 0-9-1, has made a queue before."""
+
+    def __init__(self) -> None:
+        self.hub = Hub(
+            Settings(
+                users={"guest": "guest"},
+                limits=BROKER_LIMITS,
+                connection_limits=LIMITS,
+                heartbeat=0.0,
+                seed=b"the same names in every run",
+                anonymous=True,
+                history=1000,
+            )
+        )
+        self.other = client(AMQP_0_9_1)
+        self._join(self.other)
+        self.client = self.hub.connect()
+        self.sent = bytearray()
+        self._serve()
+
+    def feed(self, octets: bytes) -> None:
+        """Octets of the client; what there is no room for is dropped."""
+        while octets:
+            room = self.client.receive_budget
+            if room <= 0:
+                return
+            self.client.receive_data(octets[:room], self.hub.now)
+            octets = octets[room:]
+            self._serve()
+
+    def finish(self) -> None:
+        """The client hangs up; later all time is over."""
+        self.client.receive_eof(self.hub.now)
+        self._serve()
+        for now in (50.0, 100.0, 200.0):
+            self.hub.handle_timeout(now)
+            self.client.handle_timeout(now)
+            self._serve()
+        self.client.connection_lost("cut", 200.0)
+        self._serve()
+
+    def trace(self) -> Lines:
+        """All that the client was sent, what happened in the broker, and how it ended."""
+        history = self.hub.model.history
+        report = self.client.report
+        lines = [] if history is None else [repr(each) for each in history.records]
+        if self.client.version is AMQP_0_10 and report is not None and report.by is By.LOCAL:
+            # What is accepted is told at the end of a read; a fault in the same read ends the connection before it.
+            return [*lines, repr(report)]
+        return [*lines, f"sent {bytes(self.sent)!r}", repr(report)]
+
+    def _join(self, end: End) -> None:
+        """Make the queue, as a well-behaved client does."""
+        there = self.hub.connect()
+        read = 0
+        for _ in range(100):
+            octets, read = bytes(end.sent[read:]), len(end.sent)
+            if octets:
+                there.receive_data(octets, 0.0)
+            there.next_event()
+            self.hub.take_dirty()
+            answer = there.data_to_send(0.0)
+            if not answer and read == len(end.sent):
+                return
+            end.feed(answer)
+
+    def _serve(self) -> None:
+        for _ in range(_TURNS):
+            self.client.next_event()
+            octets = self.client.data_to_send(self.hub.now)
+            self.sent += octets
+            dirty = self.hub.take_dirty()
+            if not octets and self.client not in dirty:
+                return
+        raise Endless("the hub sends without end")
+
+
+def observe(pieces: Iterable[tuple[int, bytes]]) -> Lines:
+    """What an observer makes of octets of the client (0) and the server (1), and of gaps (2, 3)."""
+    lines: Lines = []
+    observer = Observer(client="client", from_start=True, body="all", limits=LIMITS)
+
+    def take() -> None:
+        for event in events_of(observer):
+            lines.append(_observed(event) if isinstance(event, Observed) else repr(event))
+
+    for kind, octets in pieces:
+        sender = "server" if kind & 1 else "client"
+        if kind & 2:
+            observer.receive_gap(sender, len(octets) * 10, 1)
+        else:
+            observer.receive_data(octets, sender, 1)
+        take()
+    observer.finish(2)
+    take()
+    if observer.held:
+        lines.append(f"{observer.held} octets are held after the end")
+    return lines
+
+
+def _observed(event: Observed) -> str:
+    place = (event.sender, event.channel, event.unit, event.event, event.body_size, event.body_sha256)
+    where = (event.offset, event.size, event.answers, event.missing)
+    return f"{event.seq} {place} {where} {fields(event, 'base64', True)}"
+
+
+def record(version: Version) -> tuple[bytes, bytes, list[tuple[int, bytes]]]:
+    """What a client of the version and the hub say to each other: each side's octets, and both in order."""
+    hub = HubEnd()
+    end = client(version)
+    order: list[tuple[int, bytes]] = []
+    read = heard = 0
+    for _ in range(200):
+        octets, read = bytes(end.sent[read:]), len(end.sent)
+        if octets:
+            order.append((0, octets))
+            hub.feed(octets)
+        answer, heard = bytes(hub.sent[heard:]), len(hub.sent)
+        if not octets and not answer:
+            break
+        if answer:
+            order.append((1, answer))
+            end.feed(answer)
+    return bytes(end.sent), bytes(hub.sent), order
+
+
+__all__ = ["VERSIONS", "End", "HubEnd", "Lines", "Side", "client", "observe", "record", "server"]

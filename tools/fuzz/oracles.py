@@ -1,0 +1,203 @@
+"""The oracles: what an input has to leave true of a target."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from types import FrameType
+from typing import Any, Final
+
+from .targets import Lines, Target, packed, pieces_of
+
+SECONDS: Final = 10.0
+"""Of processor time; no input of the sizes here may take as long."""
+GROWTH: Final = 1.1
+"""An input may cost so many times what its size allows: twice the octets, at most 2.2 times the steps."""
+PER_OCTET: Final = 400
+"""Steps for one octet, at most, beside `AT_ONCE`."""
+AT_ONCE: Final = 50_000
+SLACK: Final = 300
+"""Steps by which a size may differ for reasons of its own, such as a buffer that becomes full."""
+_SCANS: Final = ("count", "index", "remove", "insert")
+"""Methods of lists that walk over them without a step that is seen."""
+
+
+class TooLong(BaseException):
+    """The processor time of an input is over. No handler of exceptions in the code under test takes it."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What an oracle found. `kind` tells findings apart: failures of one kind are one finding."""
+
+    target: str
+    kind: str
+    text: str
+    octets: bytes
+
+
+def check(target: Target, octets: bytes, random: Random) -> Failure | None:
+    """Whether the target takes the input without an undocumented exception, and the same way for other cuts."""
+    try:
+        with _bounded():
+            whole = target.run(_pieces(target, octets, None))
+            for step in _steps(target, octets, random):
+                cut = target.run(_pieces(target, octets, step))
+                if cut != whole:
+                    return _differing(target, octets, step, whole, cut)
+    except TooLong as error:
+        text = f"more than {SECONDS:.0f} s of processor time for {len(octets)} octets"
+        return Failure(target.name, f"too long in {_place(error)}", text, octets)
+    except Exception as error:
+        kind = f"{type(error).__name__} in {_place(error)}"
+        return Failure(target.name, kind, "".join(traceback.format_exception(error)), octets)
+    return None
+
+
+def _steps(target: Target, octets: bytes, random: Random) -> list[int]:
+    """Sizes of the pieces to try."""
+    if not target.cuts or not octets:
+        return []
+    sizes = [random.choice((1, 2, 3, 7, 8, 9, 11, 13))]
+    if len(octets) > 2000:
+        sizes = [random.choice((7, 61, 500, 1021))]
+    return sizes
+
+
+def _pieces(target: Target, octets: bytes, step: int | None) -> Sequence[bytes]:
+    """The input in pieces of `step` octets; None: whole. Of an observer's the pieces are cut, not what holds them."""
+    if step is None:
+        return [octets]
+    if not target.name.startswith("observer"):
+        return [octets[at : at + step] for at in range(0, len(octets), step)]
+    cut: list[tuple[int, bytes]] = []
+    for kind, piece in pieces_of(octets):
+        if kind & 2:
+            cut.append((kind, piece))
+        else:
+            cut += [(kind, piece[at : at + step]) for at in range(0, len(piece), step)]
+    return [packed(cut)]
+
+
+def _differing(target: Target, octets: bytes, step: int, whole: Lines, cut: Lines) -> Failure:
+    at = next((n for n, both in enumerate(zip(whole, cut, strict=False)) if both[0] != both[1]), None)
+    if at is None:
+        at = min(len(whole), len(cut))
+    one = whole[at] if at < len(whole) else "(nothing)"
+    other = cut[at] if at < len(cut) else "(nothing)"
+    text = f"in pieces of {step} octets, line {at} is\n  {other[:1000]}\nand else\n  {one[:1000]}"
+    names = [line.partition("(")[0].split()[0] if line.split() else "" for line in (one, other)]
+    return Failure(target.name, f"cuts matter: {names[0]} or {names[1]}", text, octets)
+
+
+def _place(error: BaseException) -> str:
+    """The last line of the library in a traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if "/amqp_sansio/" in frame.filename] or frames[-1:]
+    last = inside[-1]
+    return f"{last.filename.rpartition('/amqp_sansio/')[2]} {last.name}"
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+# Cost.
+
+
+class Steps:
+    """Counts the steps of a call: the lines of this library that are run, and what its lists are walked over for.
+
+    Dictionaries whose keys collide are walked over without any line: `collisions` counts them in a result.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.count = 0
+        self._most = most
+
+    def of(self, target: Target, octets: bytes) -> int:
+        """The steps of one input; more than `most` are not counted on."""
+        before = sys.gettrace(), sys.getprofile()
+        sys.setprofile(self._profile)
+        sys.settrace(self._trace)
+        try:
+            target.run([octets])
+        except TooLong:
+            pass
+        finally:
+            sys.settrace(before[0])
+            sys.setprofile(before[1])
+        return self.count
+
+    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "line":
+            self.count += 1
+            if self.count > self._most:
+                raise TooLong
+        elif event == "return" and isinstance(arg, (dict, set, frozenset)):
+            self.count += collisions(arg)
+        return self._trace
+
+    def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "c_call" and arg.__name__ in _SCANS and isinstance(arg.__self__, list):
+            self.count += len(arg.__self__)
+
+
+def collisions(keys: Any) -> int:
+    """How many comparisons keys with the same hash have cost."""
+    if len(keys) < 16:
+        return 0
+    seen: dict[int, int] = {}
+    total = 0
+    for key in keys:
+        number = hash(key)
+        total += seen.get(number, 0)
+        seen[number] = seen.get(number, 0) + 1
+    return total
+
+
+def check_cost(target: Target, name: str, sizes: Sequence[bytes]) -> Failure | None:
+    """Whether a bomb costs no more than its octets allow; `sizes` are three, each of twice the size before it.
+
+    The steps that a size takes more than the one before are compared, so that what comes before the bomb, and costs the
+    same in each, counts for nothing. A bomb whose octets stay as many has to cost the same in every size.
+    """
+    octets = [len(each) for each in sizes]
+    steps: list[int] = []
+    try:
+        target.run([sizes[0]])  # What is loaded when it is first used is no step of the input.
+        for each in sizes:
+            bound = AT_ONCE + PER_OCTET * len(each)
+            steps.append(Steps(bound).of(target, each))
+            if steps[-1] > bound:
+                text = f"more steps than {AT_ONCE} and {PER_OCTET} for each octet of {len(each)}"
+                return Failure(target.name, f"bomb {name}", text, each)
+    except Exception as error:
+        kind = f"{type(error).__name__} in {_place(error)}"
+        text = f"bomb {name}\n" + "".join(traceback.format_exception(error)[-12:])
+        return Failure(target.name, kind, text, sizes[len(steps)] if len(steps) < 3 else sizes[-1])
+    first, second = octets[1] - octets[0], octets[2] - octets[1]
+    allowed = GROWTH * (second / first) * (steps[1] - steps[0]) if first > 0 else 0.0
+    counts = ", ".join(f"{size} octets: {count}" for size, count in zip(octets, steps, strict=True))
+    if steps[2] - steps[1] > allowed + SLACK:
+        text = f"the steps grow faster than the octets ({counts})"
+        return Failure(target.name, f"bomb {name}", text, sizes[-1])
+    return None
+
+
+__all__ = ["Failure", "Steps", "check", "check_cost", "collisions"]

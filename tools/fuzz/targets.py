@@ -1,0 +1,161 @@
+"""What is attacked. A target takes one input and says, as lines of text, what it made of it.
+
+An input is octets; for an observer they hold the pieces of both sides (`pieces_of`). A target that is fed piece by
+piece gives the same lines for all cuts. `CodecError`, `SelectorError` and `NotACapture` are answers as good as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from struct import pack, unpack_from
+from typing import Any, Final
+
+from amqp_sansio import AMQP_0_8, CodecError, Version, amqp_1_0
+from amqp_sansio._classic.dialect import DIALECTS, get_dialect
+from amqp_sansio._classic.table import decode_table
+from amqp_sansio._json import encode as to_json
+from amqp_sansio.amqp_0_10._types import decode_value
+from amqp_sansio.amqp_0_10.records import decode_command, decode_control, decode_headers, decode_struct
+from amqp_sansio.amqp_1_0 import decode as decode_one
+from amqp_sansio.amqp_1_0.message import check_message
+from amqp_sansio.amqp_1_0.performative import decode_frame_body
+from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.broker.entry import Message
+from amqp_sansio.broker.one_zero.selecting import Selector
+from amqp_sansio.broker.one_zero.selector import SelectorError
+from amqp_sansio.capture import NotACapture, read_segments
+from amqp_sansio.tables import replay_segments
+
+from .ends import LIMITS, VERSIONS, HubEnd, Lines, client, observe, server
+
+Run = Callable[[Sequence[bytes]], Lines]
+Pieces = list[tuple[int, bytes]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing to attack. `run` takes an input in pieces; `cuts` says where it may be cut, None: nowhere."""
+
+    name: str
+    run: Run
+    cuts: bool
+
+
+def pieces_of(octets: bytes) -> Pieces:
+    """The pieces that an observer's input holds: a kind of one octet, a length of four, and the octets."""
+    pieces: Pieces = []
+    at = 0
+    while at + 5 <= len(octets):
+        kind, size = unpack_from(">BI", octets, at)
+        pieces.append((kind & 3, octets[at + 5 : at + 5 + size]))
+        at += 5 + size
+    return pieces
+
+
+def packed(pieces: Iterable[tuple[int, bytes]]) -> bytes:
+    """Pieces as an observer's input."""
+    return b"".join([pack(">BI", kind, len(octets)) + octets for kind, octets in pieces])
+
+
+def _value(decode: Callable[[bytes], Any], pieces: Sequence[bytes]) -> Lines:
+    try:
+        value = decode(b"".join(pieces))
+        return [repr(value), to_json(value)]
+    except CodecError as error:
+        return [f"refused: {error}"]
+
+
+def _performative(octets: bytes) -> Any:
+    record, end = decode_frame_body(octets)
+    if isinstance(record, amqp_1_0.Transfer):
+        check_message(octets[end:])
+    return record
+
+
+def _selector(pieces: Sequence[bytes]) -> Lines:
+    text = b"".join(pieces).decode("utf-8", "replace")
+    try:
+        selector = Selector(text)
+    except SelectorError as error:
+        return [f"refused: {error}"]
+    return [repr(selector.accepts(message)) for message in _MESSAGES]
+
+
+_MESSAGES: Final = tuple(
+    Message(OneZeroContent(amqp_1_0.Message(b"", application_properties=values).encode()), "", "", 1)
+    for values in (
+        {},
+        {"a": 1, "b": "blue", "c": True, "d": 2.5, "e": None, "f": "x" * 50, "s": "100%_a"},
+        {"a": amqp_1_0.Decimal64(b"\x7e" + bytes(7)), "b": b"octets", "c": amqp_1_0.Symbol("s"), "d": -0.0},
+        {"a": float("nan"), "b": float("inf"), "c": 1 << 62, "d": amqp_1_0.UByte(0)},
+    )
+)
+
+
+def _capture(pieces: Sequence[bytes]) -> Lines:
+    try:
+        segments = list(read_segments(iter(pieces)))
+    except NotACapture as error:
+        return [f"refused: {error}"]
+    lines = [repr(segment) for segment in segments]
+    return lines + [repr(row) for row in replay_segments(segments, body="base64", limits=LIMITS)]
+
+
+def _end(make: Callable[[], Any], pieces: Sequence[bytes]) -> Lines:
+    end = make()
+    for piece in pieces:
+        end.feed(piece)
+    end.finish()
+    lines: Lines = end.trace()
+    return lines
+
+
+def _observer(pieces: Sequence[bytes]) -> Lines:
+    """Each piece is one record of an input, or a part of one."""
+    return observe([each for piece in pieces for each in pieces_of(piece)])
+
+
+def _decoders() -> dict[str, Callable[[bytes], Any]]:
+    found: dict[str, Callable[[bytes], Any]] = {
+        "value-0-10": lambda octets: decode_value(octets)[0],
+        "struct-0-10": lambda octets: decode_struct(octets, 0, len(octets)),
+        "headers-0-10": lambda octets: list(decode_headers(octets, 0, len(octets))),
+        "control-0-10": lambda octets: decode_control(octets, 0, len(octets)),
+        "command-0-10": lambda octets: decode_command(octets, 0, len(octets))[0],
+        "value-1.0": lambda octets: decode_one(octets)[0],
+        "performative-1.0": _performative,
+    }
+    for name in DIALECTS:
+        found[f"table-{name}"] = partial(_table, name)
+    return found
+
+
+def _table(dialect: str, octets: bytes) -> Any:
+    return decode_table(pack(">I", len(octets)) + octets, get_dialect(dialect).tables)
+
+
+def _all() -> list[Target]:
+    found = [Target(name, partial(_value, decode), False) for name, decode in _decoders().items()]
+    found.append(Target("selector", _selector, False))
+    found.append(Target("capture", _capture, True))
+    for version in VERSIONS:
+        found.append(Target(f"client-{version.label}", partial(_end, partial(client, version)), True))
+        found.append(Target(f"server-{version.label}", partial(_end, partial(server, version)), True))
+    found += [Target(f"hub-{each.label}", partial(_end, HubEnd), True) for each in VERSIONS]
+    found += [Target(f"observer-{each.label}", _observer, True) for each in VERSIONS]
+    return found
+
+
+TARGETS: Final = {target.name: target for target in _all()}
+"""Every target by its name. The hub and the observer take any version: theirs says what they are fed with."""
+
+
+def version_of(name: str) -> Version:
+    """The version that is in a target's name; dialects belong to theirs."""
+    found = [version for version in VERSIONS if f"-{version.label}" in name]
+    return found[0] if found else AMQP_0_8
+
+
+__all__ = ["TARGETS", "Lines", "Pieces", "Target", "packed", "pieces_of", "version_of"]
