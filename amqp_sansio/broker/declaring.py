@@ -170,7 +170,8 @@ def delete_queue_by_name(broker: Broker, command: commands.DeleteQueue) -> int:
 
 
 def delete_queue(broker: Broker, queue: Queue, reason: str) -> None:
-    """A queue goes, with its bindings, consumers and messages. What somebody has stays theirs until it's settled."""
+    """A queue goes, with its bindings, consumers and messages. What somebody has stays theirs until it's settled; what
+    isn't accepted then is orphaned, as all others are now."""
     if queue.is_deleted:
         return
     vhost = queue.vhost

@@ -80,11 +80,11 @@ def give_back(
     broker: Broker, entry: Entry, *, redelivered: bool, failed: bool, late: dict[Queue, None] | None = None
 ) -> None:
     """A message goes back to its place in its queue; one whose deliveries failed too often, or whose time is over,
-    doesn't stay there. Queues with such that have expired are noted in `late`, for when all are back."""
+    doesn't stay there, and one whose queue is gone goes where the queue's other messages went. Queues with such that
+    have expired are noted in `late`, for when all are back."""
     queue = entry.queue
     if queue.is_deleted:
-        queue.archive(entry, On.DROP)
-        broker.drop(entry.message)
+        publishing.die(broker, entry, "orphaned", On.DROP)
         return
     entry.redelivered = entry.redelivered or redelivered
     if failed:
@@ -125,8 +125,9 @@ def close_owner(broker: Broker, command: commands.CloseOwner) -> None:
     for transaction in list(owner.transactions.values()):
         transacting.end(broker, transaction)
     late: dict[Queue, None] = {}
-    # The oldest goes back last, to the head of its queue.
-    for entry in reversed(owner.held):
+    # The oldest goes back last, to the head of its queue; where there is no queue any more it's the first to leave.
+    orphans = sorted([each for each in owner.held if each.queue.is_deleted], key=lambda each: each.position)
+    for entry in (*orphans, *[each for each in reversed(owner.held) if not each.queue.is_deleted]):
         if entry.transaction is not None:
             # Another owner's transaction has it, and decides.
             entry.owner = command.heir

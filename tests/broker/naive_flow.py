@@ -182,7 +182,7 @@ class NaiveFlow:
 
     def _put_back(self, copy: Copy) -> None:
         if copy.queue.gone:
-            self._archive(copy)
+            self._die(copy, "orphaned")
         else:
             copy.state, copy.owner = "available", None
         self._give_back(copy)
@@ -226,8 +226,10 @@ class NaiveFlow:
                     self._expire(each.queue)
             else:
                 self._give_back(each)
-                if outcome == "accept" or each.queue.gone:
+                if outcome == "accept":
                     self._archive(each)
+                elif each.queue.gone:
+                    self._die(each, "orphaned")
                 else:
                     self._die(each, "delivery_limit" if unsaid else "rejected")
 

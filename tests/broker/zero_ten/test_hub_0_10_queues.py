@@ -32,6 +32,9 @@ from amqp_sansio.amqp_0_10 import (
     StreamDeliver,
     StreamProperties,
     StreamPublish,
+    TxCommit,
+    TxRollback,
+    TxSelect,
     encode_headers,
 )
 from tests.support.hub_0_10 import Peer, World
@@ -375,3 +378,37 @@ def test_a_group_is_one_subscribers_while_it_has_some_of_it(peer: Peer, session:
         message = Message(b"%d" % number, routing_key="q", message_properties=properties)
         peer.publish(session, "", message)
     assert [peer.bodies(session, each) for each in ("one", "two")] == [[b"0", b"2"], [b"1", b"3"]]
+
+
+@pytest.mark.rule("0-10/queue.declare/alt-orphans")
+@pytest.mark.parametrize("how", ["release", "reject", "session's end", "rollback"])
+def test_what_nobody_accepts_of_a_deleted_queue_goes_to_its_alternate_exchange(how: str) -> None:
+    """In its order; an accept is an accept, whether the queue is still there or not."""
+    world = World()
+    peer = world.connect()
+    session, other = peer.session(), peer.session(b"other")
+    peer.call(session, ExchangeDeclare("spare", "fanout"))
+    peer.queue(session, "kept", ("spare", ""))
+    peer.call(session, QueueDeclare("q", "spare"))
+    kept = world.hub.model.vhosts["/"].queues["kept"]
+    if how == "rollback":
+        peer.call(other, TxSelect())
+    peer.put(session, "q", b"1", b"2", b"3", b"4")
+    peer.subscribe(other, "q", credit=3)
+    got = [each.command_id for each in peer.got(other)]
+    peer.call(other, MessageCancel("d"))
+    peer.call(session, QueueDelete("q"))
+    assert kept.ready == 1
+    if how == "rollback":
+        other.accept(*got[1:])
+        peer.call(other, TxRollback())
+        other.accept(got[0])
+        peer.call(other, TxCommit())
+    else:
+        peer.result(other.accept(got[0], sync=True))
+    if how in ("release", "reject"):
+        peer.result(getattr(other, how)(*got[1:], sync=True))
+    else:
+        other.close()
+        world.pump()
+    assert peer.drain(session, "kept") == [b"4", b"2", b"3"]
