@@ -140,7 +140,7 @@ class Edge(Generic[_C]):
     @property
     def next_deadline(self) -> float | None:
         """When `handle_timeout` is wanted, in seconds on the caller's clock; None: never."""
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+        if self.is_ending:
             return None
         deadline = self._timers.next
         for other in (self._send_deadline(), self._silence_deadline()):
@@ -151,9 +151,14 @@ class Edge(Generic[_C]):
     @property
     def receive_budget(self) -> int:
         """Octets that `receive_data` still takes; 0 means: stop reading."""
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
+        if self.is_ending:
             return 0
         return max(0, self._unparsed - len(self._buffer))
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether nothing more is read because the connection ends: behind the octets still queued, or already."""
+        return self._ending is not None or self._close_hint is not CloseHint.KEEP
 
     @property
     def close_hint(self) -> CloseHint:

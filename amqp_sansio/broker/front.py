@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from ..endpoint import CloseHint
 from ..events import PAUSED
 from .consumer import Window
 
@@ -43,10 +42,8 @@ class Front(ABC):
         `gate` has let through."""
         connection, room = self.connection, self.gate.octets
         high = self.hub.settings.limits.backlog_high
-        return (
-            connection.send_backlog > 2 * high - (high if room is None else room)
-            and connection.close_hint is CloseHint.KEEP
-        )
+        allowed = 2 * high - (high if room is None else room)
+        return connection.send_backlog > allowed and not connection.is_ending
 
     def next_event(self) -> Event | Signal:
         """The engine's next event; none for a client that is behind, whatever it has sent."""

@@ -17,8 +17,12 @@ class BrokerLimits:
     | `transactions` | open at the same time: refused (LIMIT) |
     | `transaction_octets` | what one transaction publishes, and all together `memory_high`: refused (LIMIT) |
     | `memory_high`, `memory_low` | octets of all messages held: publishers are held up, and let go again |
-    | `backlog_high`, `backlog_low` | octets that one client hasn't read: it gets no more, and gets again |
+    | `backlog_high`, `backlog_low` | octets that one client hasn't read: it gets no more deliveries, and gets again |
     | `login` | octets that a client may send before it has logged in: its connection is cut |
+
+    Above `backlog_high` of answers, returns and confirms that a client hasn't read, nothing more is read from it. So it
+    has twice `backlog_high` waiting at most, with the last delivery and the last answer on top: a message, or what a
+    commit returns. What it has sent and isn't read is within its connection's `unparsed`.
     """
 
     exchanges: int = 65_536

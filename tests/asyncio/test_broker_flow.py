@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, EndpointClosed, Version
-from amqp_sansio.amqp_0_9_1 import QueueDeclare
+from amqp_sansio.amqp_0_9_1 import MessageReturned, QueueDeclare
 from amqp_sansio.amqp_0_10 import MessageFlow
 from amqp_sansio.amqp_0_10 import MessageSubscribe as MessageSubscribe010
 from amqp_sansio.amqp_1_0 import Message
@@ -188,6 +188,67 @@ def test_publishers_wait_while_the_broker_is_full() -> None:
             await until(lambda: connection.blocked is None)
             assert not broker.hub.is_blocked
             assert publisher.receive_budget > 0
+
+    run(main())
+
+
+def test_a_client_that_does_not_read_what_is_returned_is_not_read() -> None:
+    limits = BrokerLimits(backlog_high=500_000, backlog_low=100_000)
+    count = 400
+
+    async def main() -> None:
+        async with serve_broker(Settings(limits=limits)) as broker, connect(broker.url) as connection:
+            channel = await connection.open_channel()
+            returned: list[MessageReturned] = []
+
+            async def take() -> None:
+                async for event in channel.events(MessageReturned):
+                    returned.append(event)
+                    if len(returned) == count:
+                        return
+
+            async def publish() -> None:
+                for _ in range(count):
+                    await channel.publish(BODY, routing_key="nowhere", mandatory=True)
+
+            taking, publishing = asyncio.ensure_future(take()), asyncio.ensure_future(publish())
+            await until(lambda: returned)
+            stop_reading(connection)
+            (number,) = broker.hub.clients
+            await until(lambda: broker.line(number).reading_paused)
+            assert not publishing.done()
+            async with connect(broker.url) as other:
+                await queue_of(other)
+            assert backlog_of(broker) < 2 * (limits.backlog_high + len(BODY)) + 10_000
+            stop_reading(connection, False)
+            await publishing
+            await taking
+
+    run(main())
+
+
+def test_a_client_that_reads_nothing_is_given_up_for_its_silence() -> None:
+    limits = BrokerLimits(backlog_high=50_000, backlog_low=10_000)
+
+    async def main() -> None:
+        clock = VirtualClock()
+        async with serve_broker(Settings(limits=limits), clock=clock) as broker:
+            connection = await connect(broker.url)
+            channel = await connection.open_channel()
+            stop_reading(connection)
+            publishing = [
+                asyncio.ensure_future(channel.publish(BODY, routing_key="nowhere", mandatory=True))
+                for _ in range(400)
+            ]
+            (number,) = broker.hub.clients
+            await until(lambda: broker.line(number).reading_paused)
+            for _ in range(10):
+                clock.advance(30)
+                await asyncio.sleep(0)
+            await until(lambda: not broker.connections)
+            stop_reading(connection, False)
+            await connection.wait_closed()
+            await asyncio.gather(*publishing, return_exceptions=True)
 
     run(main())
 

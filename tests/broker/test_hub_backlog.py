@@ -10,7 +10,7 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits
 from amqp_sansio import amqp_0_10 as ten
 from amqp_sansio import amqp_1_0 as one
-from amqp_sansio.amqp_0_9_1 import MessageReturned
+from amqp_sansio.amqp_0_9_1 import Delivery, MessageReturned
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.snapshot import dumps
 from amqp_sansio.endpoint import Side
@@ -189,3 +189,56 @@ def test_who_never_reads_what_it_asks_for_is_not_read_either(name: str) -> None:
     assert answered() == COUNT
     assert client.send_backlog == 0
     assert client.receive_budget > 0
+
+
+def test_deliveries_leave_room_for_answers() -> None:
+    driver = Driver(settings_of(limits=LIMITS, connection_limits=Limits(unparsed=UNPARSED), history=0))
+    line = Line(driver, client_of("0-9-1"))
+    pump(line)
+    channel = classic(line)
+    named = line.end.dialect.named
+    result(channel.call(named["queue.declare"](queue="q")), line)
+    result(channel.call(named["basic.consume"](queue="q", no_ack=True)), line)
+    line.stop()
+    for _ in range(COUNT):
+        channel.publish(BODY, routing_key="q")
+    pump(line)
+    client = driver.client(line.number)
+    assert client is not None
+    assert not client.is_behind
+    assert HIGH <= client.send_backlog < HIGH + 2 * len(BODY)
+    for _ in range(COUNT):
+        channel.publish(BODY, routing_key="nowhere", mandatory=True)
+    pump(line)
+    assert client.is_behind
+    assert client.send_backlog < 2 * (HIGH + 2 * len(BODY))
+    line.go_on()
+    pump(line)
+    assert len(line.take(Delivery)) == len(line.take(MessageReturned)) == COUNT
+
+
+@pytest.mark.parametrize("how", ["lost", "eof", "shut down"])
+@pytest.mark.parametrize("name", ["0-9-1 gets", "0-10 queries", "1.0 echoes"])
+def test_who_is_behind_ends_like_any_other(name: str, how: str) -> None:
+    label, asks = ATTACKS[name]
+    driver = Driver(settings_of(limits=LIMITS, connection_limits=Limits(unparsed=UNPARSED), history=0))
+    line = Line(driver, client_of(label))
+    pump(line)
+    asks(line)
+    pump(line)
+    client = driver.client(line.number)
+    assert client is not None
+    assert client.is_behind
+    assert not driver.hub.fronts[line.number].connection.is_ending
+    if how == "lost":
+        driver.lose(line.number)
+    elif how == "eof":
+        driver.eof(line.number)
+        assert not client.is_behind
+    else:
+        driver.hub.shut_down()
+    driver.pass_time(1.0)
+    driver.pass_time(60.0)
+    assert driver.client(line.number) is None
+    assert driver.hub.model.owners == {}
+    assert client.send_backlog == 0

@@ -44,6 +44,8 @@ def page() -> str:
         "the bounds above, `Settings(connection_limits=...)`.",
         "",
         *_table(BrokerLimits()),
+        "",
+        " ".join(inspect.cleandoc(BrokerLimits.__doc__ or "").split("\n\n")[-1].split()),
     ]
     return "\n".join(lines) + "\n"
 
