@@ -82,11 +82,11 @@ class MessageReceived(DeliveryReceived):
 
     In window mode the completion gives the credit back. A message whose `accept_mode` is explicit waits for
     `session.accept`, `reject` or `release` too. `headers` are the structs of its header segment, decoded on first
-    access, `body` its octets.
+    access, `body` its octets. `has_body`: it came with a body segment, which may be empty.
     """
 
-    __slots__ = ("_headers", "body", "channel", "command_id", "sync", "transfer")
-    __match_args__ = ("channel", "command_id", "transfer", "headers", "body", "sync")
+    __slots__ = ("_headers", "body", "channel", "command_id", "has_body", "sync", "transfer")
+    __match_args__ = ("channel", "command_id", "transfer", "headers", "body", "sync", "has_body")
 
     def __init__(
         self,
@@ -96,6 +96,7 @@ class MessageReceived(DeliveryReceived):
         headers: Headers | bytes,
         body: bytes,
         sync: bool = False,
+        has_body: bool = False,
     ) -> None:
         self.channel = channel
         self.command_id = command_id
@@ -103,6 +104,7 @@ class MessageReceived(DeliveryReceived):
         self._headers = headers
         self.body = body
         self.sync = sync
+        self.has_body = has_body or bool(body)
 
     @property
     def headers(self) -> Headers:
@@ -136,10 +138,10 @@ class MessageReceived(DeliveryReceived):
     @property
     def message(self) -> Message:
         """The message as a value that can be sent on."""
-        return Message(self.body, headers=self.headers)
+        return Message(self.body, headers=self.headers, has_body=self.has_body)
 
     def _values(self) -> tuple[Any, ...]:
-        return (self.channel, self.command_id, self.transfer, self.headers, self.body, self.sync)
+        return (self.channel, self.command_id, self.transfer, self.headers, self.body, self.sync, self.has_body)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MessageReceived) and self._values() == other._values()
@@ -150,7 +152,8 @@ class MessageReceived(DeliveryReceived):
     def __repr__(self) -> str:
         return (
             f"MessageReceived(channel={self.channel}, command_id={self.command_id}, "
-            f"transfer={self.transfer!r}, headers={self.headers!r}, body={self.body!r}, sync={self.sync})"
+            f"transfer={self.transfer!r}, headers={self.headers!r}, body={self.body!r}, sync={self.sync}, "
+            f"has_body={self.has_body})"
         )
 
     def __reduce__(self) -> tuple[object, ...]:

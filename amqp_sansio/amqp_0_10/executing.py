@@ -84,7 +84,13 @@ _SETTLING: Final[Mapping[type[Any], tuple[Move, str]]] = {
 
 
 def execute(
-    session: Session, number: int, command: Any, sync: bool, headers: Headers, body: bytes
+    session: Session,
+    number: int,
+    command: Any,
+    sync: bool,
+    headers: Headers,
+    body: bytes,
+    has_body: bool,
 ) -> None:
     """A command is all there: what the core can do itself is done, the rest is told. Raises Violation."""
     _check(session, command, headers, body)
@@ -92,7 +98,8 @@ def execute(
     kind = command.__class__
     if kind is MessageTransfer:
         _take_transfer(session, number, command, headers, len(headers.raw) + len(body), len(body))
-        _tell(session, number, MessageReceived(session.channel, number, command, headers, body, sync), len(body))
+        event = MessageReceived(session.channel, number, command, headers, body, sync, has_body)
+        _tell(session, number, event, len(body))
         return
     state.peer_rules.step(command)
     state.files.step(state.side.other.value, command, len(body))
@@ -117,8 +124,8 @@ def execute(
         _done(session, number, sync=sync)
         return
     _put_aside(state, number, command)
-    event = CommandReceived(session.channel, number, command, sync, headers, body, handles)
-    _tell(session, number, event, len(body))
+    called = CommandReceived(session.channel, number, command, sync, headers, body, handles)
+    _tell(session, number, called, len(body))
 
 
 def begin_message(session: Session, number: int, command: Any, sync: bool, headers: Headers) -> None:
@@ -560,7 +567,7 @@ def on_channel(event: Event, channel: int) -> Event:
     """The same event, of a session that is now attached to another channel."""
     if isinstance(event, MessageReceived):
         return MessageReceived(
-            channel, event.command_id, event.transfer, event.headers, event.body, event.sync
+            channel, event.command_id, event.transfer, event.headers, event.body, event.sync, event.has_body
         )
     if isinstance(event, MessageBegun):
         return MessageBegun(channel, event.command_id, event.transfer, event.headers, event.sync)

@@ -20,14 +20,15 @@ class Message:
 
     `routing_key`, `content_type` and `application_headers` are short for fields of `delivery_properties` and
     `message_properties`; `others` are further structs of the header segment. The properties may also be the `headers`
-    of a message that was received: they are passed on octet by octet.
+    of a message that was received: they are passed on octet by octet. `has_body`: an empty body is sent as a body
+    segment without octets, and not left out; a body that isn't empty is one anyway.
 
     >>> message = Message(b"hello", routing_key="jobs")
     >>> message.headers.delivery_properties
     DeliveryProperties(routing_key='jobs')
     """
 
-    __slots__ = ("body", "headers")
+    __slots__ = ("body", "has_body", "headers")
 
     def __init__(
         self,
@@ -40,9 +41,11 @@ class Message:
         content_type: str | None = None,
         application_headers: Any = None,
         headers: Headers | None = None,
+        has_body: bool = False,
     ) -> None:
         """Raises CodecError for properties that can't be written, TypeError for both kinds of properties at once."""
         self.body = body if body.__class__ is bytes else bytes(body)
+        self.has_body = has_body or bool(body)
         if headers is not None:
             self.headers = headers
             given = (delivery_properties, message_properties, routing_key, content_type, application_headers)
@@ -78,7 +81,8 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
             return NotImplemented
-        return (self.headers, self.body) == (other.headers, other.body)
+        mine = (self.headers, self.body, self.has_body)
+        return mine == (other.headers, other.body, other.has_body)
 
     def __hash__(self) -> int:
         return hash(self.body)
@@ -87,7 +91,7 @@ class Message:
         return f"<Message of {len(self.body)} octets>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.body, self.headers)
+        return _rebuild, (self.body, self.headers, self.has_body)
 
 
 def _changed(struct: _S, **values: Any) -> _S:
@@ -96,8 +100,8 @@ def _changed(struct: _S, **values: Any) -> _S:
     )
 
 
-def _rebuild(body: bytes, headers: Headers) -> Message:
-    return Message(body, headers=headers)
+def _rebuild(body: bytes, headers: Headers, has_body: bool) -> Message:
+    return Message(body, headers=headers, has_body=has_body)
 
 
 __all__ = ["Headers", "Message"]

@@ -196,7 +196,7 @@ def transfer(
     most = connection._max_frame - FRAME_HEADER_SIZE
     content: Segments = ((HEADER, header), (BODY, body)) if header else ((BODY, body),)
     segments = ((COMMAND, octets), *content)
-    if not crowded and session._ready and len(header) <= most and 0 < len(body) <= most and lead:
+    if not crowded and session._ready and len(header) <= most and len(body) <= most and message.has_body and lead:
         # As `_send` does it, for what most messages are.
         sending.replay[number] = segments
         sending.next_id = (number + 1) & MASK
@@ -209,7 +209,7 @@ def transfer(
             b"".join((lead, _pack_two(_BODY_FRAME, len(body) + FRAME_HEADER_SIZE, place, 0), body))
         )
     else:
-        _send(session, call, tuple([each for each in segments if each[1]]))
+        _send(session, call, segments if message.has_body else segments[:-1])
     if balance is not None:
         balance.spend(size)
     if explicit:
@@ -317,7 +317,7 @@ def _segments(
         found = [(COMMAND, octets)]
         if header:
             found.append((HEADER, header))
-        if body:
+        if message.has_body:
             found.append((BODY, body))
         segments = tuple(found)
     session._check_room(size)

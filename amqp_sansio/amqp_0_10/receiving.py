@@ -348,7 +348,8 @@ def _whole(session: Session, arriving: Arriving) -> None:
             )
             return
         header = joined(arriving.header)
-        executing.execute(session, number, command, arriving.sync, Headers(header), body)
+        has_body = arriving.assembly.kind == BODY
+        executing.execute(session, number, command, arriving.sync, Headers(header), body, has_body)
         if arriving.lead and isinstance(command, MessageTransfer):
             session._connection._route = route_of(arriving.lead, session, command, arriving.sync)
     except Violation as violation:

@@ -125,6 +125,7 @@ def fast_event(connection: Connection) -> MessageReceived | None:
     event._headers = data[header:body]
     octets = event.body = data[body + _FRAME : end]
     event.sync = sync
+    event.has_body = True
     buffer.pos = end
     state.executing[number] = event
     state.weight += len(octets)

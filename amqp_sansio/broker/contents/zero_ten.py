@@ -37,16 +37,20 @@ _COUNT: Final = Form(">I")
 
 
 class ZeroTenContent(Content):
-    """The header segment, `header_segment`, and the octets of a body. Nothing is decoded before it's asked for."""
+    """The header segment, `header_segment`, and the octets of a body. Nothing is decoded before it's asked for.
+
+    `has_body`: there is a body segment, which may be empty.
+    """
 
     is_plain = False
 
-    __slots__ = ("_delivery", "_headers", "_structs", "body", "header_segment", "size", "version")
+    __slots__ = ("_delivery", "_headers", "_structs", "body", "has_body", "header_segment", "size", "version")
 
-    def __init__(self, headers: Headers, body: bytes) -> None:
+    def __init__(self, headers: Headers, body: bytes, has_body: bool = False) -> None:
         self.version = AMQP_0_10
         self.header_segment = headers
         self.body = body
+        self.has_body = has_body or bool(body)
         self.size = len(body)
         self._structs: tuple[Struct | Struct32, ...] | None = None
         self._delivery: DeliveryProperties | None = None
@@ -152,10 +156,10 @@ class ZeroTenContent(Content):
                 new = []
             else:
                 structs.append(struct)
-        return ZeroTenContent(_segment(structs + new), self.body)
+        return ZeroTenContent(_segment(structs + new), self.body, self.has_body)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ZeroTenContent, (self.header_segment, self.body)
+        return ZeroTenContent, (self.header_segment, self.body, self.has_body)
 
     def __repr__(self) -> str:
         return f"<ZeroTenContent, {self.size} octets>"

@@ -130,11 +130,12 @@ def _transfer(front: ZeroTenFront, session: ServedSession, subscription: Subscri
     message = entry.message
     measure = subscription.measure
     headers = measure.headers(message, entry.redelivered)
-    body = measure.content(message).body
+    content = measure.content(message)
+    body = content.body
     accept_mode, acquire_mode = subscription.accept_mode, subscription.acquire_mode
     sent = core.transfer(
         subscription.name,
-        Message(body, headers=headers),
+        Message(body, headers=headers, has_body=content.has_body),
         accept_mode=accept_mode,
         acquire_mode=acquire_mode,
         # It's kept for a replay until it is known to be completed: of large ones that is to be told one by one.

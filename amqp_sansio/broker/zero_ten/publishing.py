@@ -61,7 +61,7 @@ def transfer(
     hub = front.hub
     if hub.is_blocked and not session.is_held:
         holding.hold(front, session)
-    content = ZeroTenContent(stamped(headers, exchange, calendar(front)), event.body)
+    content = ZeroTenContent(stamped(headers, exchange, calendar(front)), event.body, event.has_body)
     owner = session.owner
     work = current_work(front, session)
     tells = explicit and not discards

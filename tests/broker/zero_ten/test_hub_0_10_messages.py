@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 from uuid import UUID
 
@@ -39,6 +40,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.sasl import External
 from tests.support.hub_0_10 import Peer, World
+from tests.support.octets_0_10 import routed
 
 
 @pytest.fixture
@@ -561,3 +563,44 @@ def test_settling_names_many_at_once(peer: Peer, session: Session, kind: Any) ->
     assert peer.depth(session, "q") == (6 if kind == "release" else 0)
     peer.result(session.release(*ids[:2], *ids[8:], sync=True))
     assert peer.depth(session, "q") == (10 if kind == "release" else 4)
+
+
+@pytest.mark.parametrize("way", ["delivered", "rejected"])
+@pytest.mark.parametrize("has_body", [True, False])
+def test_an_empty_body_stays_one_and_no_body_stays_none(has_body: bool, way: str) -> None:
+    """Clients tell them apart: content that is empty, and no content at all."""
+    world = World()
+    peer = world.connect()
+    session = peer.session()
+    peer.queue(session, "dead")
+    told = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"} if way == "rejected" else None
+    peer.queue(session, "q", arguments=told)
+    peer.publish(session, "", Message(b"", routing_key="q", has_body=has_body))
+    world = world.pickled()
+    (peer,) = world.peers
+    session = peer.connection.session(0)
+    peer.subscribe(session, "q", credit=1)
+    (got,) = peer.got(session)
+    if way == "rejected":
+        peer.result(session.reject(got.command_id, sync=True))
+        peer.subscribe(session, "dead", "e", credit=1)
+        (got,) = peer.got(session, "e")
+    assert (got.body, got.has_body, got.message.has_body) == (b"", has_body, has_body)
+    again = pickle.loads(pickle.dumps(got))
+    assert (again, again.message) == (got, got.message)
+
+
+@pytest.mark.parametrize("header", [b"", routed("q")])
+def test_an_empty_body_is_a_frame_of_its_own(header: bytes) -> None:
+    world = World()
+    peer = world.connect()
+    session = peer.session()
+    for has_body in (True, False):
+        session.transfer("", Message(b"", headers=Headers(header), has_body=has_body), accept_mode=NONE)
+        octets = peer.connection.data_to_send(0.0)
+        frames = []
+        while octets:
+            size = int.from_bytes(octets[2:4], "big")
+            frames.append((octets[1], size))
+            octets = octets[size:]
+        assert ((3, 12) in frames) == has_body
