@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _SCHEMA: Final = 1
 _HEADER_BEGIN: Final = b"AMQP"
 _FRAME_BEGIN: Final = b"\x01"
+_ARRIVAL: Final = 256
+"""Octets that each further arrival takes besides its own, at most, wherever it is kept until it's recognised."""
 
 
 @record
@@ -334,11 +336,15 @@ class Observer:
 
     @property
     def held(self) -> int:
-        """Octets that are held: waiting to be recognised or parsed, and message bodies under way.
+        """Octets that are held: waiting to be recognised or parsed, and bodies under way.
 
-        When all events were taken, at most what `limits` allows for unparsed octets of each side and for bodies.
+        What waits to be recognised is counted with what each further arrival takes. When all events were taken, at most what `limits` allows for unparsed octets of each side and for bodies. Of
+        channels, sessions, links, consumers, requests and deliveries at most as many are kept as `limits` says; they
+        aren't counted here.
         """
-        held = self._held_size + sum([len(arrival[1]) for arrival in self._arrivals])
+        arrivals = self._arrivals
+        held = self._held_size + sum([len(each[1]) for each in arrivals])
+        held += _ARRIVAL * max(0, len(arrivals) - 1)
         return held + (self._machine.held if self._machine is not None else 0)
 
     def _check(self, sender: str) -> None:
@@ -356,8 +362,14 @@ class Observer:
 
     def _sniff(self, arrival: _Arrival) -> None:
         sender, octets, gap, at_ns = arrival
-        self._held.append(arrival)
-        self._held_size += len(octets)
+        held = self._held
+        # However octets that come at the same time are cut, they count as one arrival. Small pieces are joined into
+        # larger ones, each octet as often as sizes double.
+        another = bool(held) and not _joins(held[-1], arrival)
+        self._held_size += len(octets) + (_ARRIVAL if another else 0)
+        while held and len(held[-1][1]) <= len(arrival[1]) and _joins(held[-1], arrival):
+            arrival = (sender, held.pop()[1] + arrival[1], 0, at_ns)
+        held.append(arrival)
         if sender:
             self._heads.setdefault(sender, b"")
         if not sender or self._held_size > self.limits.unparsed:
@@ -511,6 +523,11 @@ class Observer:
             )
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
+
+
+def _joins(one: _Arrival, other: _Arrival) -> bool:
+    """Whether two arrivals are octets of the same sender at the same time."""
+    return bool(one[1] and other[1]) and (one[0], one[3]) == (other[0], other[3])
 
 
 _Arrival: TypeAlias = tuple[str, bytes, int, int]

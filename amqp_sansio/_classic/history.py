@@ -57,7 +57,10 @@ class ClassicHistory:
             return _NONE
         if event.content.__class__ is bytes and event.unit != "header":
             return _NONE
-        return handler(self, event, event.content)
+        done = handler(self, event, event.content)
+        if len(self.channels) > self.limits.channels:
+            done = [*done, *flush(self.channels.pop(next(iter(self.channels))))]
+        return done
 
     def missed(self, sender: Side) -> Messages:
         """Something that `sender` sent wasn't seen: counts and transactions aren't sure any more."""

@@ -336,6 +336,8 @@ class ClassicMachine:
             return
         if kind.NAME in _ASK:
             self.asked[number, kind.NAME, direction.client] = self.seq
+            if len(self.asked) > self.limits.calls:
+                del self.asked[next(iter(self.asked))]
         self.observe(
             direction, number, "method", kind.NAME, method, offset, size, at_ns, answers=answers
         )

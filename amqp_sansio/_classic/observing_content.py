@@ -66,6 +66,10 @@ def begin_content(
     content.faults = machine.faults
     machine.faults = []
     direction.contents[number] = content
+    if len(direction.contents) > machine.limits.channels:
+        # More messages are under way than channels are needed: the oldest one ends here.
+        oldest = next(iter(direction.contents))
+        end_content(machine, direction, oldest, direction.contents[oldest])
 
 
 def receive_header(

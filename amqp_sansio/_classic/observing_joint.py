@@ -95,7 +95,20 @@ class ObservingJoint(Joint):
             self._bound(step.channel)
         if number not in self.channels:
             self.doubtful.pop(number, None)
+        elif len(self.channels) > self.bounds.channels:
+            self._forget_oldest(number)
         return step
+
+    def _forget_oldest(self, present: int) -> None:
+        """More channels are open than anybody needs: the oldest is taken for one that was open before it was seen."""
+        number = next(iter(self.channels))
+        channel = self.channels.pop(number)
+        if number == present or channel.client_content or channel.server_content:
+            # It's in use: another one goes when the next method comes.
+            self.channels[number] = channel
+            return
+        self.doubtful.pop(number, None)
+        self.assumed = True
 
     def step_anyway(self, side: Side, number: int, method: Method, token: Any) -> Step | None:
         """Take a method whose violation has been reported as if it were right, as far as that can be."""

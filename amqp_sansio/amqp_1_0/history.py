@@ -73,7 +73,11 @@ class OneZeroHistory:
             return _NONE
         if event.content.__class__ is bytes and event.unit != "header":
             return _NONE
-        return handler(self, event, event.content)
+        done = handler(self, event, event.content)
+        for sessions in self.sessions:
+            if len(sessions) > self.limits.channels:
+                done = [*done, *_session_over(self, next(iter(sessions.values())))]
+        return done
 
     def missed(self, sender: Side) -> Messages:
         """Something that `sender` sent wasn't seen: its deliveries under way are lost, and transactions aren't sure."""
@@ -373,7 +377,10 @@ def _attach(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
         link.anew = [False, False]
         done += resuming(history, event, link)
     if len(history.links) > history.limits.consumers:
-        done += history.close_link(next(iter(history.links.values())))
+        oldest = next(iter(history.links.values()))
+        oldest.unplace(CLIENT)
+        oldest.unplace(SERVER)
+        done += history.close_link(oldest)
     return done
 
 

@@ -66,15 +66,19 @@ _SASL_AFTER: Final = {
 
 
 class ObservedSession(SessionBook):
-    """A session; `assumed` says that not all of it was seen. `begun` and `ended` are the units of each side."""
+    """A session; `assumed` says that not all of it was seen. `begun` and `ended` are the units of each side.
 
-    __slots__ = ("assumed", "begun", "ended")
+    `left` are the links that a side has detached, and the other one, which hasn't them attached, may still speak of.
+    """
+
+    __slots__ = ("assumed", "begun", "ended", "left")
 
     def __init__(self, initiator: int | None) -> None:
         super().__init__(initiator)
         self.assumed = initiator is None
         self.begun: list[int | None] = [None, None]
         self.ended: list[int | None] = [None, None]
+        self.left: dict[tuple[str, int], LinkBook] = {}
 
     def new_link(self, name: str, sender: int) -> LinkBook:
         """A book for a link of this session."""
@@ -238,6 +242,21 @@ class ObservingJoint(Joint):
         if len(deliveries) > bounds.unsettled:
             forget(next(iter(deliveries.values())), deliveries)
 
+    def leave(self, session: Any, link: LinkBook) -> None:
+        """A side has detached its end of a link. Where the other direction isn't captured, no answer ever comes."""
+        key = (link.name, link.sender)
+        left: dict[tuple[str, int], LinkBook] = session.left
+        left.pop(key, None)
+        if session.names.get(key) is not link or _is_attached(link):
+            return
+        left[key] = link
+        if len(left) > self.bounds.requests:
+            oldest = next(iter(left))
+            forgotten = left.pop(oldest)
+            if session.names.get(oldest) is forgotten and not _is_attached(forgotten):
+                del session.names[oldest]
+                self.missed()
+
     def assume(self, side: int, channel: int) -> SessionBook:
         """The session on a channel; one whose begin wasn't seen if there's none."""
         half = self.halves[side]
@@ -247,6 +266,11 @@ class ObservingJoint(Joint):
         if session is None:
             session = self._assume_session(side, channel)
         return session
+
+
+def _is_attached(link: LinkBook) -> bool:
+    """Whether a side has it attached."""
+    return any([half.state is states.Link.ATTACHED for half in link.halves])
 
 
 def _doubt(session: Any) -> None:
@@ -308,6 +332,7 @@ def _step_detach(
     link: Any
     link, answers = joint.detach(side, channel, frame)
     link.detached[side] = seq
+    joint.leave(link.session, link)
     return link.detached[1 - side] if answers else None
 
 
@@ -422,6 +447,7 @@ def _force_detach(
     key = (link.name, link.sender)
     if link.halves[1 - side].state is not states.Link.ATTACHED and session.names.get(key) is link:
         del session.names[key]
+    joint.leave(session, link)
 
 
 def _force_flow(
