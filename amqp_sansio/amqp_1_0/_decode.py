@@ -454,7 +454,7 @@ class Keyed(Mapping[Any, Any]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping):
             return NotImplemented
-        others = cast("Mapping[Any, Any]", other)
+        others: Any = other
         mine = self._found
         if len(others) != len(mine):
             return False

@@ -396,8 +396,8 @@ def token(value: Any) -> Any:
     if isinstance(value, int):
         return ("number", int.__repr__(value))
     if isinstance(value, Mapping):
-        pairs = cast("Mapping[Any, Any]", value).items()
-        return ("map", frozenset([(token(key), token(each)) for key, each in pairs]))
+        mapping: Any = value
+        return ("map", frozenset([(token(key), token(each)) for key, each in mapping.items()]))
     if isinstance(value, (Array, list, tuple)):
         items = cast("Sequence[Any]", value)
         runs = value.runs() if isinstance(value, Array) else [(item, 1) for item in items]

@@ -13,7 +13,7 @@ from amqp_sansio.amqp_1_0 import Accepted, Composite, performative
 from amqp_sansio.amqp_1_0._faults import READ_FAULTS
 from amqp_sansio.amqp_1_0._performatives import Disposition, Flow, Header, Properties, Transfer
 from amqp_sansio.amqp_1_0.performative import decode_frame_body
-from amqp_sansio.amqp_1_0.values import Symbol, encode
+from amqp_sansio.amqp_1_0.values import Symbol, ULong, encode
 from amqp_sansio.errors import CodecError
 from tests.support.damage import BEHIND, FRONT, content, damaged, outcome
 from tests.support.values_1_0 import RECORDS, records
@@ -97,7 +97,7 @@ def test_fields_of_any_types(kind: Kind, items: list[bytes]) -> None:
 @pytest.mark.parametrize("empty", [b"\x45", b"\xc0\x01\x00", b"\xd0\0\0\0\x04\0\0\0\0"], ids=bytes.hex)
 @pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.NAME)
 def test_a_record_without_fields_lacks_those_that_are_mandatory(kind: Kind, empty: bytes) -> None:
-    octets = b"\0" + encode(performative.ULong(kind.CODE)) + empty
+    octets = b"\0" + encode(ULong(kind.CODE)) + empty
     read = decode_frame_body if octets[:3] in performative.FAST else kind.decode
     if any(mandatory for _, _, _, mandatory, _ in kind.WIRE):
         with pytest.raises(CodecError) as caught:

@@ -198,10 +198,8 @@ def test_a_map_in_a_field_before_login_is_no_different() -> None:
 
 def leaves(value: Any) -> list[Any]:
     """What a token is made of in the end."""
-    if isinstance(value, (tuple, frozenset)):
-        parts: Any = value
-        return [leaf for part in parts for leaf in leaves(part)]
-    return [value]
+    parts: Any = value if isinstance(value, (tuple, frozenset)) else None
+    return [value] if parts is None else [leaf for part in parts for leaf in leaves(part)]
 
 
 @given(plain_values)

@@ -197,7 +197,8 @@ def test_no_number_is_hashed(value: Any) -> None:
     """A peer can foresee the hash of a number, and choose the arguments of many bindings for it."""
 
     def leaves(part: Any) -> list[Any]:
-        return [leaf for each in part for leaf in leaves(each)] if isinstance(part, tuple) else [part]
+        parts: Any = part if isinstance(part, tuple) else None
+        return [part] if parts is None else [leaf for each in parts for leaf in leaves(each)]
 
     assert all(isinstance(leaf, (str, bool)) for leaf in leaves(comparable(value)))
 

@@ -20,7 +20,18 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.amqp_0_10 import COMMANDS, CONTROLS
 from amqp_sansio.amqp_0_10 import Map as Map10
 from amqp_sansio.amqp_0_10.violation import Violation as Violation10
-from amqp_sansio.amqp_1_0 import Attach, Begin, Close, Detach, Error, Message, Open, Source, Target, Transfer
+from amqp_sansio.amqp_1_0 import (
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    Error,
+    Message,
+    Open,
+    Source,
+    Target,
+    Transfer,
+)
 from amqp_sansio.amqp_1_0.values import Described, Map, Symbol
 from amqp_sansio.amqp_1_0.violation import Violation as Violation1
 from amqp_sansio.errors import AmqpError, NotAccepted
@@ -242,7 +253,7 @@ def test_the_words_of_controls_and_commands() -> None:
     words = {**EXAMPLES, "str8": EVIL, "str16": EVIL + SURROGATE, "map": EVIL_TABLE, "array": [EVIL]}
     words["vbin8"] = words["vbin16"] = words["vbin32"] = EVIL.encode()
     for kind in (*CONTROLS.values(), *COMMANDS.values()):
-        record = kind(*[words[name] for _, name in kind.FIELDS])
+        record: Any = kind(*[words[name] for _, name in kind.FIELDS])
         harmless(repr(record))
         for sender in ("client", "server"):
             talk = Talk010().open().session()
