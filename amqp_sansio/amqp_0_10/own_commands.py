@@ -42,6 +42,7 @@ from .execution import ILLEGAL_STATE, NOT_ALLOWED
 from .frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER, encode_assembly
 from .knowledge import Call
 from .observing_ids import covered
+from .sequence_set import SequenceSet
 from .session import Transferred
 from .shortcut import WHOLE_COMMAND
 from .states import Attachment, Move
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
     from .knowledge import Segments, SessionState
     from .message import Message
-    from .sequence_set import SequenceSet
     from .session import Session
 
 _COMPLETED: Final = Completed()
@@ -356,7 +356,7 @@ def _to_settle(books: TransferBooks, command: Any, move: Move, rule: str) -> lis
     """The transfers that a command names. Raises Violation when one doesn't wait for it."""
     ids: SequenceSet = command.transfers
     numbers = books.check(command.NAME, ids, move, rule)
-    if len(numbers) != len(ids):
+    if len(numbers) != len(ids | SequenceSet()):
         gone = list(islice((number for number in ids if number not in books.unsettled), 5))
         raise misuse(
             f"{command.NAME} of {gone}: no transfers of these ids wait for it (already settled, or accept-mode none)"

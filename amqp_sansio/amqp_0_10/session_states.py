@@ -53,7 +53,7 @@ class SendState(Generic[_C]):
 
     def confirmed(self, ids: SequenceSet) -> None:
         """The peer won't lose these commands (session.confirmed): they needn't be sent again."""
-        for number in self._among(ids):
+        for number in ids.among(self.replay):
             del self.replay[number]
 
     def told_completed(self, ids: SequenceSet) -> SequenceSet:
@@ -89,11 +89,6 @@ class SendState(Generic[_C]):
         """Whether a command lies at or behind the last id that the peer expects, which stands for all behind it."""
         last = expected.ranges[-1][1]
         return distance(last, number) >= 0
-
-    def _among(self, ids: SequenceSet) -> list[int]:
-        if len(ids) < len(self.replay):
-            return [number for number in ids if number in self.replay]
-        return [number for number in self.replay if number in ids]
 
     def check(self) -> None:
         """The invariant of the class's docstring; for tests."""

@@ -61,12 +61,8 @@ class TransferBooks:
             self.unsettled[number] = Entry(state, handle)
 
     def named(self, ids: SequenceSet | None) -> list[int]:
-        """The ids of a set that are unsettled, in their order."""
-        if not ids:
-            return []
-        if len(ids) > len(self.unsettled):
-            return [number for number in self.unsettled if number in ids]
-        return [number for number in ids if number in self.unsettled]
+        """The ids of a set that are unsettled."""
+        return ids.among(self.unsettled) if ids else []
 
     def check(self, name: str, ids: SequenceSet | None, move: Move, rule: str) -> list[int]:
         """The unsettled ones of a set, when `move` is legal for each. Raises Violation."""

@@ -40,6 +40,7 @@ from amqp_sansio.amqp_0_10 import (
     encode_value,
 )
 from amqp_sansio.amqp_0_10.values import CODES
+from tests.support.steps import steps_of
 
 SIMPLE: list[tuple[str, Any]] = [
     ("bin8", b"\x01"), ("int8", -128), ("uint8", 255), ("char", "\xe9"), ("boolean", True), ("boolean", False),
@@ -257,3 +258,26 @@ def test_too_few_and_too_many_octets(kind: type[Struct]) -> None:
             kind.decode(octets[:cut])
     with pytest.raises(CodecError, match="too many"):
         kind.decode(octets + b"x")
+
+
+def test_what_a_set_has_of_some_ids_costs_a_step_for_each_of_them() -> None:
+    """Neither for each id that its ranges name, nor for each range that overlaps."""
+    ids = dict.fromkeys(range(1000))
+    wide = SequenceSet([(0, 0x7FFF_FFFF), (0x8000_0000, 0xFFFF_FFFF)])
+    assert steps_of(lambda: wide.among(ids)) < 5 * len(ids)
+    overlapping = SequenceSet([(number, number + 2000) for number in range(500)])
+    assert steps_of(lambda: overlapping.among(ids)) < 5 * len(ids) + 10 * 500
+    assert wide.among(ids) == overlapping.among(ids) == list(ids)
+
+
+@given(
+    ranges=st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 8)), max_size=6),
+    ids=st.sets(st.integers(-20, 28)),
+)
+def test_what_a_set_has_of_some_ids(ranges: list[tuple[int, int]], ids: set[int]) -> None:
+    """Also where ranges overlap and wrap around."""
+    mask = 0xFFFF_FFFF
+    wanted = SequenceSet([(lower & mask, (lower + width) & mask) for lower, width in ranges])
+    numbers = {number & mask for number in ids}
+    found = wanted.among(numbers)
+    assert sorted(found) == sorted(number for number in numbers if number in wanted)

@@ -21,6 +21,7 @@ from amqp_sansio.amqp_0_10 import (
     FragmentProperties,
     Headers,
     Message,
+    MessageAccept,
     MessageCancel,
     MessageFlow,
     MessageFlush,
@@ -604,3 +605,14 @@ def test_an_empty_body_is_a_frame_of_its_own(header: bytes) -> None:
             frames.append((octets[1], size))
             octets = octets[size:]
         assert ((3, 12) in frames) == has_body
+
+
+def test_a_set_that_names_a_message_twice_settles_it_once(peer: Peer, session: Session) -> None:
+    peer.put(session, "q", b"one", b"two", b"three")
+    peer.subscribe(session, "q", credit=10)
+    one, two, _ = peer.got(session)
+    twice = SequenceSet([(one.command_id, one.command_id), (one.command_id, two.command_id)])
+    peer.call(session, MessageAccept(twice))
+    peer.cut()
+    other = peer.world.connect()
+    assert other.drain(other.session(), "q") == [b"three"]
