@@ -16,7 +16,9 @@ Where the text of the specification says two things, or none:
   dissociates it, as in XA.
 - A rollback-only branch is undone as soon as no session is associated with it, since nothing more can happen to it; its
   xid stays known, so that prepare, commit and rollback can say why. The last two complete it.
-- The time of a branch runs from its start, or from set-timeout when that came later; never while it's prepared.
+- The time of a branch runs from its start, or from set-timeout when that came later; never while it's prepared. A
+  branch whose time is up is undone at once, as both Qpid brokers do it: a session that hangs holds no messages any
+  more. Sessions stay associated with it until they end it; what they did meanwhile is undone when the last one has.
 """
 
 from __future__ import annotations
@@ -161,7 +163,8 @@ class Branches:
         """What is to be done with the work of branches, in order, each told once.
 
         "committed": what was produced becomes available, what was consumed is discarded. "rolled-back": the other way
-        round. To be asked for after `execute`, `close_session`, `handle_timeout` and `decide`.
+        round; a branch that timed out while sessions worked for it is told so again for what they did behind that. To
+        be asked for after `execute`, `close_session`, `handle_timeout` and `decide`.
         """
         outcomes = self._outcomes
         self._outcomes = []
@@ -223,6 +226,8 @@ class Branches:
         while (deadline := self.next_deadline) is not None and deadline <= now:
             xid = heappop(self._timers)[2]
             self._enter(xid, BRANCH[self._branches[xid].state][BranchInput.TIMEOUT])
+            if xid not in self._undone:
+                self._outcomes.append((xid, "rolled-back"))
             timed_out.append(xid)
         return tuple(timed_out)
 

@@ -401,7 +401,7 @@ def test_a_branch_that_took_too_long_says_so() -> None:
     assert server.branches.next_deadline == 3.0
     server.now = 4.0
     assert server.branches.handle_timeout(4.0) == (X, Y)
-    assert server.outcomes() == [(Y, "rolled-back")]
+    assert server.outcomes() == [(X, "rolled-back"), (Y, "rolled-back")]
     assert server.status(DtxStart(X, resume=True), "b") == XA_RBTIMEOUT
     assert server.status(DtxStart(X, join=True), "c") == XA_RBTIMEOUT
     assert server.status(DtxEnd(X, fail=True)) == XA_RBTIMEOUT

@@ -92,6 +92,9 @@ class Model:
         if not work.workers and xid not in self.graves:
             self.graves.append(xid)
             self.outcomes.append((xid, "rolled-back"))
+        elif fate == "timeout":
+            # Undone at once; what the workers still do, when the last one has gone.
+            self.outcomes.append((xid, "rolled-back"))
 
     def remove(self, xid: Xid) -> None:
         del self.works[xid]

@@ -263,6 +263,10 @@ class ZeroTenGround(Stage):
             else:
                 self.dtx.model.doom(each, "timeout")
                 self.dtx.decide(self.undecided)
+                # Who works for it still does, and what it does now is undone in the end.
+                for actor in [*self.actors, *self.kept]:
+                    if self.modes.get(actor.owner) == "dtx":
+                        actor.branch = self.dtx.branch_of(actor.owner)
 
     def step_aside(self, seconds: int) -> None:
         """Let a moment pass if something would be due at the same time as something else: nobody says what is first."""

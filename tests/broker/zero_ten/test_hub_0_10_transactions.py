@@ -424,6 +424,32 @@ def test_branches_time_out(world: World, peer: Peer, session: Session, second: S
     assert peer.depth(second, "q") == 0
 
 
+@pytest.mark.rule("0-10/dtx.set-timeout/effective")
+def test_a_session_that_hangs_in_a_branch_holds_nothing_when_its_time_is_up(
+    world: World, peer: Peer, session: Session, second: Session
+) -> None:
+    peer.queue(session, "q")
+    peer.put(session, "q", b"taken")
+    peer.subscribe(session, "q", credit=1)
+    (taken,) = peer.got(session)
+    peer.call(session, MessageCancel("d"))
+    begun(peer, session)
+    peer.result(session.accept(taken.command_id, sync=True))
+    peer.put(session, "q", b"before")
+    peer.call(session, DtxSetTimeout(X, 5))
+    world.advance(6.0)
+    # It's still associated, and nothing that it had done for the branch is left of it.
+    assert peer.drain(second, "q") == [b"taken"]
+    assert peer.call(second, DtxRecover()).in_doubt == []
+    peer.put(session, "q", b"behind")
+    assert peer.depth(second, "q") == 0
+    assert peer.call(session, DtxEnd(X)).status == XA_RBTIMEOUT
+    for command in (DtxPrepare(X), DtxRollback(X)):
+        assert peer.call(session, command).status == XA_RBTIMEOUT
+    assert peer.depth(second, "q") == 0
+    assert world.hub.model.transactions == {}
+
+
 def test_a_branch_without_work_is_read_only(peer: Peer, session: Session) -> None:
     begun(peer, session)
     peer.call(session, DtxEnd(X))
