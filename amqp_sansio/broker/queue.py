@@ -419,7 +419,7 @@ class Queue:
         if self.options.shared_groups:
             entry.hold = self.groups.setdefault(entry.group, Hold(who))
             entry.hold.count += 1
-        elif who is entry.consumer and not entry.consumer.is_cancelled:
+        elif entry.consumer is not None and not entry.consumer.is_cancelled:
             self.groups.setdefault(entry.group, Hold(who))
 
     def _let_go(self, entry: Entry) -> None:
