@@ -26,8 +26,8 @@ class Client:
     """
 
     __slots__ = (
-        "_acceptor", "_close_hint", "_early", "_patience", "_refusal", "_was_open", "front", "hub", "is_secure", "number",
-        "peer_name", "version",
+        "_acceptor", "_close_hint", "_early", "_patience", "_refusal", "_was_open", "front", "hub", "is_secure",
+        "number", "peer_name", "version",
     )  # fmt: skip
 
     def __init__(self, hub: Hub, number: int, *, is_secure: bool, peer_name: str) -> None:
@@ -153,8 +153,8 @@ class Client:
 
     @property
     def receive_budget(self) -> int:
-        """The octets that may still be given; 0 while the broker is full and this client publishes, and while it doesn't
-        read what it is answered."""
+        """The octets that may still be given; 0 while the broker is full and this client publishes, and while it
+        doesn't read what it is answered."""
         front = self.front
         if front is None:
             return HEADER_SIZE if self._acceptor is not None else 0
