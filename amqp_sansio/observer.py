@@ -338,9 +338,9 @@ class Observer:
     def held(self) -> int:
         """Octets that are held: waiting to be recognised or parsed, and bodies under way.
 
-        What waits to be recognised is counted with what each further arrival takes. When all events were taken, at most what `limits` allows for unparsed octets of each side and for bodies. Of
-        channels, sessions, links, consumers, requests and deliveries at most as many are kept as `limits` says; they
-        aren't counted here.
+        What waits to be recognised is counted with what each further arrival takes. When all events were taken, at
+        most what `limits` allows for unparsed octets of each side and for bodies. Of channels, sessions, links,
+        consumers, requests and deliveries at most as many are kept as `limits` says; they aren't counted here.
         """
         arrivals = self._arrivals
         held = self._held_size + sum([len(each[1]) for each in arrivals])
