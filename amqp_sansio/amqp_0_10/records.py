@@ -101,20 +101,21 @@ class Struct:
     @classmethod
     def decode(cls, data: bytes, pos: int = 0, end: int | None = None) -> Self:
         """The record whose packing flags are at `pos` and whose fields end at `end`. Raises CodecError."""
-        end = len(data) if end is None else end
+        # Its own octets alone: what is said of a damaged record doesn't depend on what came with it.
+        wire = data[pos:] if end is None else data[pos:end]
+        size = len(wire)
         try:
-            found, stop = cls._unpack(data, pos, end)
+            found, stop = cls._unpack(wire, 0, size)
         except (StructError, IndexError) as error:
             raise fault(f"{cls.NAME} is cut off", pos) from error
         except CodecError as error:
-            offset = pos if error.offset is None else error.offset
             raise CodecError(
-                f"{cls.NAME}: {error}", offset=offset, code=error.code, rule=error.rule
+                f"{cls.NAME}: {error}", offset=pos + (error.offset or 0), code=error.code, rule=error.rule
             ) from error
-        if stop != end:
-            what = "is cut off" if stop > end else f"has {end - stop} octets too many"
+        if stop != size:
+            what = "is cut off" if stop > size else f"has {size - stop} octets too many"
             raise fault(f"{cls.NAME} {what}", pos)
-        found.wire = data[pos:end]
+        found.wire = wire
         return found
 
     def _pack(self) -> bytes:
@@ -237,7 +238,7 @@ def decode_struct(data: bytes, pos: int, end: int) -> Struct | Struct32:
 def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, ...]:
     """The structs of a header segment, in their order. Raises CodecError: a type comes at most once."""
     found: list[Struct | Struct32] = []
-    codes: list[int] = []
+    codes: set[int] = set()
     while pos < end:
         if end - pos < 6:
             raise fault("a header struct is cut off", pos)
@@ -252,7 +253,7 @@ def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, 
                 code=FRAMING_ERROR,
                 rule="0-10/wire/header-any-order",
             )
-        codes.append(code)
+        codes.add(code)
         known = UNPACKERS.get(code)
         pos += 6
         if known is None:

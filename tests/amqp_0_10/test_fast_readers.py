@@ -131,7 +131,12 @@ def _compare(kind: Kind, octets: bytes) -> None:
         with pytest.raises(CodecError) as caught:
             kind.decode(buf, start, end)
         assert caught.value.code == 501
-        assert caught.value.offset is not None
+        # What stands around the record changes nothing.
+        with pytest.raises(CodecError) as alone:
+            kind.decode(octets)
+        assert str(caught.value) == str(alone.value)
+        assert alone.value.offset is not None
+        assert caught.value.offset == alone.value.offset + start
     else:
         found = kind.decode(buf, start, end)
         assert _fields(found) == careful
