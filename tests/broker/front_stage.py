@@ -134,6 +134,8 @@ class Ground(Witness):
     """The broker, its clients, the clock, and the naive model; who sees what, and whether both models agree. `sizes`
     are those of the pieces that octets are cut into, in turns."""
 
+    sees_order = False
+
     def __init__(self, sizes: Sequence[int] = (1 << 16,), settings: Settings | None = None) -> None:
         self.hub = Hub((settings or Settings(users={"guest": "guest"})).but(history=LONG))
         self.now = 0.0

@@ -50,6 +50,8 @@ class NaiveFlow:
         self.events: list[Event] = []
         self.letters: list[tuple[NaiveQueue, Note, str]] = []
         self.every: list[Copy] = []
+        self.counts_turns = True
+        """Whether it's known in which order consumers were served."""
 
     def next_number(self) -> int:
         self.numbers += 1
@@ -527,7 +529,7 @@ class NaiveFlow:
         """Among equals nobody gets two messages while another waits for one (0-9-1 section 3.1.4, round-robin)."""
         taker.overtaken.clear()
         taker.starved = 0
-        if not taker.acquires:
+        if not taker.acquires or not self.counts_turns:
             return
         for other in self._ready(copy.queue):
             if other is taker or not other.acquires or other.priority != taker.priority:

@@ -208,7 +208,9 @@ class Branch:
 
 
 class Witness(ABC):
-    """Who saw the deliveries that the other model made."""
+    """Who saw the deliveries that the other model made. `sees_order`: those to different clients in their order, too."""
+
+    sees_order = True
 
     @abstractmethod
     def choose(

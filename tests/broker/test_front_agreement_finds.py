@@ -18,7 +18,7 @@ from amqp_sansio.amqp_0_10 import (
     QueueDeclare,
     QueueDelete,
 )
-from amqp_sansio.amqp_1_0 import Accepted
+from amqp_sansio.amqp_1_0 import Accepted, Modified
 from tests.broker.front_0_10 import ZeroTenStage
 from tests.broker.front_1_0_values import Expiry, OneZeroNote, SourceTerms, TargetTerms
 from tests.broker.front_1_0_work import TransactedStage
@@ -204,3 +204,22 @@ def test_what_a_commit_brings_at_once_is_shown_to_one_browser_after_the_other() 
     stage.discharge(work, fail=False)
     stage.check()
     assert [tap.engine.credit for tap in (pair.tap, *taps) if tap is not None] == [8, 8, 8]
+
+
+def test_what_goes_back_and_what_is_posted_take_turns_together_in_a_commit() -> None:
+    """A message of the highest priority that was posted is delivered before one that went back earlier."""
+    pair = _Pair()
+    stage = pair.stage
+    other = stage.open(stage.connect("bob"))
+    stage.attach_source(other, "b", pair.terms, 10)
+    pair.send(2)
+    work = stage.declare(stage.control(pair.actor))
+    state = Modified(delivery_failed=True, undeliverable_here=True)
+    stage.retire(pair.tap, list(pair.tap.deliveries), state, work, settled=True)
+    for priority in (4, 4, 9):
+        note = OneZeroNote(stage.new_body())
+        note.priority = priority
+        stage.post(pair.spout, note, work, settled=True)
+    stage.discharge(work, fail=False)
+    stage.check()
+    assert not stage.naive.queues["one"].ordered()
