@@ -208,7 +208,7 @@ class Branch:
 
 
 class Witness(ABC):
-    """Who saw the deliveries that the other model made. `sees_order`: those to different clients in their order, too."""
+    """Who saw the deliveries that the other model made. `sees_order`: those to different clients in order, too."""
 
     sees_order = True
 
