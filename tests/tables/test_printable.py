@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
@@ -175,7 +176,8 @@ def _check_rows(talk: Any) -> None:
         for line in table_lines(table, rows):
             harmless(line)
         out = io.StringIO()
-        write_lines([str(row) for row in rows] + [EVIL], out)
+        with redirect_stdout(out):
+            write_lines([str(row) for row in rows] + [EVIL])
         for line in out.getvalue().split("\n"):
             harmless(line)
 
