@@ -49,7 +49,7 @@ class Transaction:
         self.channel = channel
         self.link = link
         self.posted: list[tuple[Delivery, DeliveryState]] = []
-        self._retired: dict[Handle[Any], tuple[Sender, DeliveryState | None]] = {}
+        self._retired: dict[Handle[Any], tuple[Sender | None, DeliveryState | None]] = {}
 
     @property
     def retired(self) -> list[tuple[Handle[Any], DeliveryState | None]]:
@@ -157,16 +157,19 @@ class Resource:
         return transaction
 
     def retire(
-        self, sender: Sender, handles: tuple[Handle[Any], ...], state: TransactionalState
+        self, sender: Sender | None, handles: tuple[Handle[Any], ...], state: TransactionalState
     ) -> Transaction | None:
         """The controller bound the outcome of deliveries of `sender` to a transaction (part 4 section 4.4.2).
+
+        The sender is None where the link is detached and not closed.
 
         None when the transaction isn't open: the link is detached with the error; or when one of the deliveries
         belongs to another open transaction: that one's control link is ended.
         """
         transaction = self.transactions.get(_key(state.txn_id))
         if transaction is None:
-            sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
+            if sender is not None:
+                sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
             return None
         for handle in handles:
             other = self._bound.get(handle, transaction)
@@ -202,7 +205,7 @@ class Resource:
         peer = 1 - self.connection._side
         for handle, (sender, _) in transaction._retired.items():
             tag: Any = handle.key[2]
-            delivery = sender.unsettled.get(tag)
+            delivery = None if sender is None else sender.unsettled.get(tag)
             state = None if delivery is None or delivery.handle != handle else delivery.states[peer]
             if isinstance(state, TransactionalState) and state.txn_id == transaction.txn_id:
                 delivery.states[peer] = None  # type: ignore[union-attr]

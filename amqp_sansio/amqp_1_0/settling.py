@@ -25,6 +25,11 @@ def receiver_said(
 ) -> None:
     """The peer received what this end sent."""
     state = frame.state
+    for delivery in deliveries:
+        if delivery.handle.done and delivery.link.report is not None:
+            # The end of the link has ended it, but what is said of a delivery counts all the same while the link isn't
+            # closed (part 2 section 2.7.6). Who knows it by its tag hears of it.
+            delivery.handle = Handle(delivery.handle.key)
     if frame.settled:
         _settle(connection, deliveries, state)
         return

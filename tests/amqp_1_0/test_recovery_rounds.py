@@ -71,11 +71,11 @@ class Ends:
         self.begins = begins
         self.modes = modes
         config = {side: Config(container_id=side.value, max_frame_size=FRAME) for side in Side}
-        quiet = Accepting(deliveries=False, links=False)
+        self.quiet = Accepting(deliveries=False, links=False)
         self.pair = Pair(
             client=config[CLIENT],
             server=config[SERVER],
-            applications={CLIENT: self.hear, SERVER: lambda *told: (quiet(*told), self.hear(*told))[0]},
+            applications={CLIENT: self.hear, SERVER: self.serve},
         ).open()
         self.session = self.pair.session()
         self.saved = {
@@ -89,12 +89,18 @@ class Ends:
         """What an end has unsettled."""
         return {each.delivery_tag for each in self.saved[end].unsettled}
 
+    def serve(self, connection: Connection, event: Event) -> None:
+        """The server's part: what any server does, and what both ends do."""
+        self.quiet(connection, event)
+        self.hear(connection, event)
+
     def hear(self, connection: Connection, event: Event) -> None:
         """Accept what comes, and note what a sender settles."""
         if isinstance(event, Delivery):
             self.receiver.accept(event)
         elif isinstance(event, Settled):
-            self.settled += [each.key[2] for each in event.handles if each.key[1] == "out"]  # type: ignore[index]
+            keys: list[Any] = [each.key for each in event.handles]
+            self.settled += [tag for _, way, tag in keys if way == "out"]
 
     def round(self) -> tuple[Any, Any]:
         """Attach, settle all that can be, and detach; gives both attaches, the sender's first."""

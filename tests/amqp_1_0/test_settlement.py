@@ -10,6 +10,7 @@ from amqp_sansio import LocalProtocolError, Settled
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Delivery,
+    Detach,
     Disposition,
     Error,
     Flow,
@@ -216,3 +217,18 @@ def test_a_delivery_may_be_settled_while_it_is_being_sent() -> None:
     assert not link.pending
     assert link.kept_octets == 0
     link.send(Message("next"))
+
+
+@pytest.mark.rule("1.0/transport/disposition/detached-links")
+def test_a_delivery_is_settled_after_its_link_was_detached() -> None:
+    """The handle has ended with the link; the event has another one of the same key, and nothing is left to resume."""
+    facing = Mapped.begun()
+    link = facing.sender()
+    handle = link.send(Message("m"))
+    facing.get(Detach(0, False))
+    assert handle.error is not None
+    facing.get(Disposition(True, 0, None, True, Accepted()))
+    (settled,) = facing.of(Settled)
+    assert settled.handles == (handle,)
+    assert settled.handles[0].result == Accepted()
+    assert link.saved_state().unsettled == ()

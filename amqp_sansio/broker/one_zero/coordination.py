@@ -186,6 +186,8 @@ class Coordination:
             entry = link.held.pop(tag, None)
             if entry is None:
                 continue
+            if link.state is not None:
+                link.later(tag, outcome)
             work.retired[(link, tag)] = entry
             try:
                 # The controller can't change it any more, and the link may go.

@@ -331,9 +331,16 @@ class OneZeroFront(Front):
             if handle.key[1] == "out":
                 groups.setdefault(str(handle.key[0]), []).append(handle)
         for name, found in groups.items():
-            link = self.senders.get(name)
+            link = self.senders.get(name) or self._suspended(name)
             if link is not None:
                 yield link, tuple(found)
+
+    def _suspended(self, name: str) -> OutgoingLink | None:
+        """The source of a link that was detached here and not closed: what is said of its deliveries counts (part 2
+        section 2.7.6)."""
+        found = Termini.of(self.hub).kept.get((self.vhost, self.container, name, True))
+        here = found is not None and found.place[0] == self.number
+        return found if here and isinstance(found, OutgoingLink) else None
 
     def on_update(self, event: Updated) -> None:
         """Something is said of deliveries that aren't settled."""

@@ -51,9 +51,8 @@ class OutgoingLink(NodeLink):
     """
 
     __slots__ = (
-        "acquires", "binding", "consumer", "default_outcome", "draining", "filter", "held", "outbox", "priority", "queue",
-        "rcv_settle_mode", "seen",
-        "settles", "source", "txn", "window",
+        "acquires", "binding", "consumer", "default_outcome", "draining", "filter", "held", "outbox", "priority",
+        "queue", "rcv_settle_mode", "seen", "settles", "source", "txn", "window",
     )  # fmt: skip
 
     link: Sender
@@ -247,9 +246,11 @@ class OutgoingLink(NodeLink):
         """Deliveries are settled, all with the same state."""
         held = self.held
         entries = [held.pop(tag) for tag in tags if tag in held]
+        if self.state is not None:
+            self.state = without(self.state, *tags)
         if entries:
             self.decide(tuple(entries), state)
-            if self.outbox:
+            if self.outbox and self.is_attached:
                 self.go_on()
 
     def decide(
@@ -309,9 +310,10 @@ class OutgoingLink(NodeLink):
             link.settle(tag, state)  # type: ignore[arg-type]
 
 
-def without(state: LinkState, tag: bytes) -> LinkState:
-    """What is saved of a link, without one delivery."""
-    kept = tuple([each for each in state.unsettled if each.delivery_tag != tag])
+def without(state: LinkState, *tags: bytes) -> LinkState:
+    """What is saved of a link, without some deliveries."""
+    gone = frozenset(tags)
+    kept = tuple([each for each in state.unsettled if each.delivery_tag not in gone])
     return LinkState(
         state.name, state.is_sender, state.source, state.target, state.snd_settle_mode, state.rcv_settle_mode,
         state.next_tag, kept, state.rounds,

@@ -94,7 +94,7 @@ def dist_modes_of(properties: Mapping[Any, Any] | None) -> tuple[str, ...]:
     asked = None if properties is None else properties.get(SUPPORTED_DIST_MODES)
     if asked is None:
         return (str(MOVE), str(COPY))
-    modes: list[Any] = list(asked) if isinstance(asked, list | Array) else [asked]
+    modes: list[Any] = list(asked) if asked.__class__ in (list, Array) else [asked]
     wrong = [each for each in modes if each not in (MOVE, COPY)]
     if wrong or not modes:
         raise Refusal(INVALID_FIELD, f"supported-dist-modes {asked!r}; there are move and copy")

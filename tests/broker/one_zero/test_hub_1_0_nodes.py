@@ -148,9 +148,8 @@ def test_a_dynamic_node_has_the_modes_that_were_asked_for(modes: Any) -> None:
     source: Any = link.source
     # One symbol, or an array of them; a list is no field of the type symbol.
     assert source.dynamic_node_properties[MODES] == Symbol("copy")
-    assert user.receiver(Source(dynamic=True)).source.dynamic_node_properties[MODES] == Array(  # type: ignore[union-attr]
-        [Symbol("move"), Symbol("copy")]
-    )
+    both: Any = user.receiver(Source(dynamic=True)).source
+    assert both.dynamic_node_properties[MODES] == Array([Symbol("move"), Symbol("copy")])
     assert source.distribution_mode == "copy"
     assert link.address is not None
     moving = user.receiver(Source(link.address, distribution_mode=Symbol("move")), credit=10)

@@ -457,3 +457,38 @@ def test_kept_links_pickle() -> None:
     user.cut()
     world.advance(11)
     assert world.state("jobs") == (1, 0)
+
+
+@pytest.mark.rule("1.0/transport/disposition/detached-links")
+@pytest.mark.parametrize("settled", [False, True])
+def test_what_is_said_of_deliveries_after_a_detach_counts(settled: bool) -> None:
+    world = jobs()
+    user = again(world)
+    world.put("jobs", b"one", b"two", b"three")
+    session = user.session()
+    receiver = user.receiver(lasting(), session, name="mine", credit=3)
+    found = user.take(receiver)
+    receiver.detach()
+    world.pump()
+    assert world.state("jobs") == (0, 3)
+    session.disposition(True, [each.delivery_id for each in found[:2]], Accepted(), settled)
+    world.pump()
+    assert world.state("jobs") == (0, 1)
+    receiver = user.receiver(None, state=receiver.saved_state(), credit=10)
+    assert user.bodies(receiver) == [b"three"]
+
+
+@pytest.mark.rule("1.0/transport/disposition/detached-links")
+def test_what_is_said_of_deliveries_after_a_close_is_too_late() -> None:
+    world = jobs()
+    user = again(world)
+    world.put("jobs", b"one")
+    session = user.session()
+    receiver = user.receiver(lasting(), session, name="mine", credit=3)
+    (it,) = user.take(receiver)
+    receiver.close()
+    world.pump()
+    session.disposition(True, [it.delivery_id], Accepted(), True)
+    world.pump()
+    assert world.state("jobs") == (1, 0)
+    assert session.is_open

@@ -597,3 +597,24 @@ def test_the_broker_keeps_what_was_retired_when_a_client_vanishes(talk: Talk) ->
     assert three.body == b"three"
     talk.user.cut()
     assert talk.world.ready("jobs") == [b"one", b"two", b"three"]
+
+
+@pytest.mark.rule("1.0/transport/disposition/detached-links", "1.0/transactions/txn-work/kinds")
+@pytest.mark.parametrize("commits", [False, True])
+@pytest.mark.parametrize("settled", [False, True])
+def test_what_is_retired_after_a_detach_is_work_of_the_transaction(
+    talk: Talk, settled: bool, commits: bool
+) -> None:
+    talk.world.put("jobs", b"one", b"two")
+    source = Source("jobs", expiry_policy=Symbol("never"), default_outcome=Released())
+    receiver = talk.user.receiver(source, talk.session, name="mine", credit=2)
+    one, _ = talk.user.take(receiver)
+    txn_id = talk.declare()
+    receiver.detach()
+    talk.world.pump()
+    state = TransactionalState(txn_id, Accepted())
+    talk.session.disposition(True, [one.delivery_id], state, settled)
+    assert talk.state() == (0, 2)
+    assert (talk.commit if commits else talk.roll_back)(txn_id) == Accepted()
+    # Of what isn't committed, the delivery that is settled has the default outcome; the other is as it was.
+    assert talk.state() == ((0, 1) if commits else (1, 1) if settled else (0, 2))
