@@ -80,7 +80,7 @@ def test_what_qpid_messaging_has_sent_to_broker_j_gets_on_with_this_broker(path:
     world = World(Settings(users={"guest": "guest"}, anonymous=True))
     maker = world.connect()
     session = maker.session()
-    for queue in {each.content.queue for each in units if isinstance(each.content, MessageSubscribe)}:
+    for queue in {each.content.queue or "" for each in units if isinstance(each.content, MessageSubscribe)}:
         maker.queue(session, queue)
     witness = Witness(world)
     for sender, octets, _ in conversation.arrivals:
