@@ -452,9 +452,9 @@ class Keyed(Mapping[Any, Any]):
         return len(self._found)
 
     def __eq__(self, other: object) -> bool:
+        others: Any = other
         if not isinstance(other, Mapping):
             return NotImplemented
-        others: Any = other
         mine = self._found
         if len(others) != len(mine):
             return False

@@ -395,12 +395,11 @@ def token(value: Any) -> Any:
         value = int(value)
     if isinstance(value, int):
         return ("number", int.__repr__(value))
+    whole: Any = value
     if isinstance(value, Mapping):
-        mapping: Any = value
-        return ("map", frozenset([(token(key), token(each)) for key, each in mapping.items()]))
+        return ("map", frozenset([(token(key), token(each)) for key, each in whole.items()]))
     if isinstance(value, (Array, list, tuple)):
-        items = cast("Sequence[Any]", value)
-        runs = value.runs() if isinstance(value, Array) else [(item, 1) for item in items]
+        runs = value.runs() if isinstance(value, Array) else [(item, 1) for item in whole]
         found: list[Any] = []
         for key, same in groupby([(token(item), count) for item, count in runs], _first):
             found.append((key, str(sum([count for _, count in same]))))

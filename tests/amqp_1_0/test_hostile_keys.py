@@ -198,8 +198,10 @@ def test_a_map_in_a_field_before_login_is_no_different() -> None:
 
 def leaves(value: Any) -> list[Any]:
     """What a token is made of in the end."""
-    parts: Any = value if isinstance(value, (tuple, frozenset)) else None
-    return [value] if parts is None else [leaf for part in parts for leaf in leaves(part)]
+    whole: Any = value
+    if isinstance(value, (tuple, frozenset)):
+        return [leaf for part in whole for leaf in leaves(part)]
+    return [value]
 
 
 @given(plain_values)

@@ -197,8 +197,8 @@ def test_no_number_is_hashed(value: Any) -> None:
     """A peer can foresee the hash of a number, and choose the arguments of many bindings for it."""
 
     def leaves(part: Any) -> list[Any]:
-        parts: Any = part if isinstance(part, tuple) else None
-        return [part] if parts is None else [leaf for each in parts for leaf in leaves(each)]
+        whole: Any = part
+        return [leaf for each in whole for leaf in leaves(each)] if isinstance(part, tuple) else [part]
 
     assert all(isinstance(leaf, (str, bool)) for leaf in leaves(comparable(value)))
 
