@@ -352,7 +352,7 @@ _PATTERNS = st.text("ab_%!", max_size=12).filter(lambda text: not text.replace("
 
 @given(text=st.text("ab_%!", max_size=16), pattern=_PATTERNS)
 def test_a_like_says_what_a_regular_expression_says(text: str, pattern: str) -> None:
-    pieces = re.findall("!.|.", pattern)
+    pieces: list[str] = re.findall("!.|.", pattern)
     expression = "".join([{"%": ".*", "_": "."}.get(each, re.escape(each[-1])) for each in pieces])
     assert Pattern(pattern, "!").matches(text) is (re.fullmatch(expression, text, re.DOTALL) is not None)
 
