@@ -1,7 +1,7 @@
 # What a person types. Every target sets up what it needs by itself, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test explore lint interop conformance conformance-check codegen-check bench bench-check clean help
+.PHONY: demo test explore fuzz lint interop conformance conformance-check codegen-check bench bench-check clean help
 SHELL := bash
 # Tests and commands start many interpreters; compiling the modules anew in each costs more than all else.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,6 +12,8 @@ PYTEST := $(PY) -m pytest
 # One process for Spark, the others share the rest.
 PYTEST_ARGS ?= -q -n 2 --dist loadgroup
 EXPLORE_S ?= 300
+FUZZ_S ?= 300
+FUZZ_SEED ?= 1
 RULE_OUTCOMES ?= build/rule-outcomes.json
 
 demo: $(VENV)/.stamp  ## The main job, start to end: recorded traffic to tables in Spark
@@ -22,6 +24,9 @@ test: $(VENV)/.stamp  ## The test suite without real brokers
 
 explore: $(VENV)/.stamp  ## The properties and state machines with new seeds and more examples, for EXPLORE_S seconds
 	$(PY) -m tools.explore --seconds $(EXPLORE_S) $(if $(EXPLORE_SEED),--seed $(EXPLORE_SEED))
+
+fuzz: $(VENV)/.stamp  ## Damaged and hostile octets for every part that reads them, from FUZZ_SEED, for FUZZ_S seconds
+	$(PY) -m tools.fuzz --seconds $(FUZZ_S) --seed $(FUZZ_SEED) $(if $(FUZZ_CASES),--cases $(FUZZ_CASES))
 
 lint: $(VENV)/.stamp-dev  ## ruff, mypy --strict, pyright strict
 	$(PY) -m ruff check --output-format=concise .

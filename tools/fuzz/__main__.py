@@ -1,7 +1,7 @@
 """`python -m tools.fuzz` attacks every part of the core that reads octets, for some time, and names what fell.
 
-Each finding is printed once, with its octets in a file and the command that reproduces it; the exit status is 1 then. The
-inputs depend on the seed and on their number alone, however many processes there are.
+Each finding is printed once, with its octets in a file and the command that reproduces it; the exit status is 1 then.
+The inputs depend on the seed and on their number alone, however many processes there are.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def chosen_bombs(targets: list[str], seeds: Seeds | None) -> list[Bomb]:
 class Work:
     """The part of one process: every `jobs`-th bomb and input, in turn."""
 
-    def __init__(self, options: argparse.Namespace, targets: list[str], part: int, end: float) -> None:
+    def __init__(
+        self, options: argparse.Namespace, targets: list[str], part: int, end: float
+    ) -> None:
         self._cases = Cases(options.seed, targets)
         self._targets = targets
         self._options = options
@@ -63,19 +65,19 @@ class Work:
         left = chosen_bombs(self._targets, seeds)[self._part :: jobs]
         left.reverse()
         found: set[tuple[str, str]] = set()
-        number = self._part
+        begin = self._part
         last: int = self._options.cases or sys.maxsize
-        while time.monotonic() < self._end and (left or number < last):
+        while time.monotonic() < self._end and (left or begin < last):
             if left:
                 yield "bombs", 1, run_bomb(left.pop())
-            for number in range(number, min(last, number + TURN * jobs), jobs):
+            for number in range(begin, min(last, begin + TURN * jobs), jobs):
                 failure = self._cases.check(number)
                 if failure is not None:
                     key = (failure.target, failure.kind)
                     failure = None if key in found else shorter(failure)
                     found.add(key)
                 yield "inputs", 1, failure
-            number += jobs
+            begin += TURN * jobs
 
 
 def _work(work: Work, queue: SimpleQueue[Message]) -> None:
@@ -102,7 +104,9 @@ def fuzz(options: argparse.Namespace, targets: list[str]) -> int:
     queue: SimpleQueue[Message] = context.SimpleQueue()
     parts = [Work(options, targets, part, end) for part in range(options.jobs)]
     workers = [context.Process(target=_work, args=(part, queue), daemon=True) for part in parts]
-    print(f"fuzz: {len(targets)} targets, seed {options.seed}, {options.jobs} processes", flush=True)
+    print(
+        f"fuzz: {len(targets)} targets, seed {options.seed}, {options.jobs} processes", flush=True
+    )
     for worker in workers:
         worker.start()
     done = {"bombs": 0, "inputs": 0}
@@ -124,7 +128,9 @@ def fuzz(options: argparse.Namespace, targets: list[str]) -> int:
             worker.kill()
             print("fuzz: a process didn't end; see which input with --jobs 1", flush=True)
     crashed = [worker.exitcode for worker in workers if worker.exitcode]
-    print(f"fuzz: {done['bombs']} bombs, {done['inputs']} inputs, {len(found)} findings", flush=True)
+    print(
+        f"fuzz: {done['bombs']} bombs, {done['inputs']} inputs, {len(found)} findings", flush=True
+    )
     for failure in found.values():
         print(f"  {failure.target}: {failure.kind}\n    reproduce: {command(path_of(failure))}")
     if crashed:
@@ -170,7 +176,11 @@ def replay(path: Path) -> int:
         if failure is not None:
             show(failure, path)
             return 1
-    found = [run_bomb(bomb) for bomb in chosen_bombs([target.name], None)] if "--bomb-" in path.name else []
+    found = (
+        [run_bomb(bomb) for bomb in chosen_bombs([target.name], None)]
+        if "--bomb-" in path.name
+        else []
+    )
     for failure in found:
         if failure is not None:
             show(failure, path)

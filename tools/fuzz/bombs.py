@@ -14,8 +14,8 @@ from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, amqp_1_0
 from amqp_sansio._classic.dialect import default_dialect
 from amqp_sansio.capture import PcapngWriter
 
-from .ends import VERSIONS, record
-from .seeds import Seeds
+from .ends import VERSIONS
+from .seeds import Seeds, recorded
 from .targets import packed
 
 
@@ -66,13 +66,34 @@ def _nested(count: int) -> bytes:
 def _one_values() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "map with keys of one hash", lambda n: _map([(_colliding(k), b"\x40") for k in range(n)])
     yield "map with one key again and again", lambda n: _map([(b"\xa1\x01a", b"\x40")] * n)
-    yield "map with keys that are lists", lambda n: _map([(_list([b"\x70" + pack(">I", k)]), b"\x40") for k in range(n)])
-    yield "map with keys that look alike", lambda n: _map([(pack(">BB", 0xA3, 4) + b"%04x" % (k // 2), b"\x40") if k & 1 else (pack(">BB", 0xA1, 4) + b"%04x" % (k // 2), b"\x40") for k in range(n)])
-    yield "map with maps as keys", lambda n: _map([(_map([(b"\x54" + bytes([k & 127]), b"\x40")]), b"\x54\x01") for k in range(n)])
+    yield (
+        "map with keys that are lists",
+        lambda n: _map([(_list([b"\x70" + pack(">I", k)]), b"\x40") for k in range(n)]),
+    )
+    yield (
+        "map with keys that look alike",
+        lambda n: _map(
+            [
+                (pack(">BB", 0xA3, 4) + b"%04x" % (k // 2), b"\x40")
+                if k & 1
+                else (pack(">BB", 0xA1, 4) + b"%04x" % (k // 2), b"\x40")
+                for k in range(n)
+            ]
+        ),
+    )
+    yield (
+        "map with maps as keys",
+        lambda n: _map(
+            [(_map([(b"\x71" + pack(">I", k), b"\x40")]), b"\x54\x01") for k in range(n)]
+        ),
+    )
     yield "array of nothing, of any count", lambda n: _array(0x40, n * 1000)
     yield "array of empty lists, of any count", lambda n: _array(0x45, n * 1000)
     yield "list of arrays of nothing", lambda n: _list([_array(0x41, 60_000)] * n)
-    yield "array of described nothing", lambda n: _list([b"\xf0" + pack(">II", 8, 60_000) + b"\x00\x53\x24\x45"] * n)
+    yield (
+        "array of described nothing",
+        lambda n: _list([b"\xf0" + pack(">II", 8, 60_000) + b"\x00\x53\x24\x45"] * n),
+    )
     yield "list of nulls", lambda n: _list([b"\x40"] * n)
     yield "list in list", _nested
     yield "descriptors of descriptors", lambda n: b"\x00" * n + b"\x40" * n
@@ -85,13 +106,50 @@ def _one_performatives() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     def attach(n: int) -> bytes:
         unsettled = _map([(b"\xa0\x04" + pack(">I", k), b"\x00\x53\x24\x45") for k in range(n)])
         source = b"\x00\x53\x28\x45"
-        return b"\x00\x53\x12" + _list([b"\xa1\x01l", b"\x43", b"\x41", b"\x40", b"\x40", source, b"\x00\x53\x29\x45", unsettled])
+        return b"\x00\x53\x12" + _list(
+            [
+                b"\xa1\x01l",
+                b"\x43",
+                b"\x41",
+                b"\x40",
+                b"\x40",
+                source,
+                b"\x00\x53\x29\x45",
+                unsettled,
+            ]
+        )
 
     yield "attach with unsettled deliveries", attach
-    yield "open with capabilities", lambda n: b"\x00\x53\x10" + _list([b"\xa1\x01c", *[b"\x40"] * 6, _array(0xA3, n, b"\x01a" * n)])
-    yield "begin with properties of one key", lambda n: b"\x00\x53\x11" + _list([b"\x40", b"\x43", b"\x43", b"\x43", *[b"\x40"] * 3, _map([(b"\xa3\x01a", b"\x40")] * n)])
-    yield "transfer with sections", lambda n: b"\x00\x53\x14\xc0\x03\x02\x43\x43" + b"\x00\x53\x75\xa0\x01x" * n
-    yield "transfer with values", lambda n: b"\x00\x53\x14\xc0\x03\x02\x43\x43" + b"\x00\x53\x76" + _list([b"\x40"] * n)
+    yield (
+        "open with capabilities",
+        lambda n: (
+            b"\x00\x53\x10" + _list([b"\xa1\x01c", *[b"\x40"] * 6, _array(0xA3, n, b"\x01a" * n)])
+        ),
+    )
+    yield (
+        "begin with properties of one key",
+        lambda n: (
+            b"\x00\x53\x11"
+            + _list(
+                [
+                    b"\x40",
+                    b"\x43",
+                    b"\x43",
+                    b"\x43",
+                    *[b"\x40"] * 3,
+                    _map([(b"\xa3\x01a", b"\x40")] * n),
+                ]
+            )
+        ),
+    )
+    yield (
+        "transfer with sections",
+        lambda n: b"\x00\x53\x14\xc0\x03\x02\x43\x43" + b"\x00\x53\x75\xa0\x01x" * n,
+    )
+    yield (
+        "transfer with values",
+        lambda n: b"\x00\x53\x14\xc0\x03\x02\x43\x43" + b"\x00\x53\x76" + _list([b"\x40"] * n),
+    )
 
 
 # 0-10.
@@ -108,10 +166,16 @@ def _ten_list(count: int, inside: bytes) -> bytes:
 
 def _ten_values() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "map with one key again and again", lambda n: _ten_map([b"\x01a\xf0"] * n)
-    yield "map of keys that look alike", lambda n: _ten_map([bytes([len(_alike(k))]) + _alike(k) + b"\xf0" for k in range(n)])
+    yield (
+        "map of keys that look alike",
+        lambda n: _ten_map([bytes([len(_alike(k))]) + _alike(k) + b"\xf0" for k in range(n)]),
+    )
     yield "list of nothing", lambda n: _ten_list(n, b"\xf0" * n)
     yield "array of nothing, of any count", lambda n: b"\xaa" + pack(">IBI", 5, 0xF0, n * 1000)
-    yield "list of arrays of nothing", lambda n: _ten_list(n, (b"\xaa" + pack(">IBI", 5, 0xF1, 60_000)) * n)
+    yield (
+        "list of arrays of nothing",
+        lambda n: _ten_list(n, (b"\xaa" + pack(">IBI", 5, 0xF1, 60_000)) * n),
+    )
     yield "array of octets", lambda n: b"\xaa" + pack(">IBI", 5 + n, 0x02, n) + bytes(n)
 
 
@@ -122,13 +186,29 @@ def _sets(count: int) -> bytes:
 
 def _ten_commands() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "message.accept of many ranges", lambda n: b"\x04\x02\x00\x00\x01\x00" + _sets(n)
-    yield "message.accept of one range, again and again", lambda n: b"\x04\x02\x00\x00\x01\x00" + pack(">H", 8 * n) + pack(">II", 0, 0x7FFFFFFF) * n
-    yield "message.accept of falling ranges", lambda n: b"\x04\x02\x00\x00\x01\x00" + pack(">H", 8 * n) + b"".join([pack(">II", 9 * k, 9 * k + 1) for k in range(n, 0, -1)])
+    yield (
+        "message.accept of one range, again and again",
+        lambda n: b"\x04\x02\x00\x00\x01\x00" + pack(">H", 8 * n) + pack(">II", 0, 0x7FFFFFFF) * n,
+    )
+    yield (
+        "message.accept of falling ranges",
+        lambda n: (
+            b"\x04\x02\x00\x00\x01\x00"
+            + pack(">H", 8 * n)
+            + b"".join([pack(">II", 9 * k, 9 * k + 1) for k in range(n, 0, -1)])
+        ),
+    )
 
 
 def _ten_headers() -> Iterator[tuple[str, Callable[[int], bytes]]]:
-    yield "structs that nobody knows", lambda n: b"".join([pack(">IH", 2, 0x6000 + k) for k in range(n)])
-    yield "application headers of one key", lambda n: _struct(0x0403, b"\x00\x01" + _ten_map([b"\x01a\xf0"] * n)[1:], 0x01)
+    yield (
+        "structs that nobody knows",
+        lambda n: b"".join([pack(">IH", 2, 0x6000 + k) for k in range(n)]),
+    )
+    yield (
+        "application headers of one key",
+        lambda n: _struct(0x0403, b"\x00\x01" + _ten_map([b"\x01a\xf0"] * n)[1:], 0x01),
+    )
 
 
 def _struct(code: int, inside: bytes, flags: int) -> bytes:
@@ -140,7 +220,10 @@ def _struct(code: int, inside: bytes, flags: int) -> bytes:
 
 def _tables() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "one name again and again", lambda n: b"\x01aV" * n
-    yield "names that look alike", lambda n: b"".join([bytes([len(_alike(k))]) + _alike(k) + b"V" for k in range(n)])
+    yield (
+        "names that look alike",
+        lambda n: b"".join([bytes([len(_alike(k))]) + _alike(k) + b"V" for k in range(n)]),
+    )
     yield "array of nothing", lambda n: b"\x01aA" + pack(">I", n) + b"V" * n
     yield "tables in an array", lambda n: b"\x01aA" + pack(">I", 5 * n) + b"F\0\0\0\0" * n
     yield "decimals", lambda n: b"\x01aA" + pack(">I", 6 * n) + b"D\xff\x7f\xff\xff\xff" * n
@@ -170,11 +253,19 @@ def _selectors() -> Iterator[tuple[str, Callable[[int], bytes]]]:
         "LIKE with one wildcard": lambda n: "t LIKE '%" + "x" * n + "y%'",
         "LIKE again and again": lambda n: " OR ".join(["f LIKE '%x%y'"] * n),
         "quotes": lambda n: "b = '" + "''" * n + "'",
-        "digits": lambda n: "a = " + "9" * n,
+        "digits": lambda n: "a = " + "9" * (3 * n),
         "names": lambda n: "a" * n + " = 1",
     }
     for name, text in texts.items():
-        yield name, lambda n, text=text: text(n).encode()  # type: ignore[misc]
+        yield name, _Text(text)
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: Callable[[int], str]
+
+    def __call__(self, count: int) -> bytes:
+        return self.text(count).encode()
 
 
 # Captures.
@@ -182,26 +273,66 @@ def _selectors() -> Iterator[tuple[str, Callable[[int], bytes]]]:
 
 def _pcap(packets: Iterable[bytes]) -> bytes:
     head = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
-    return head + b"".join([pack("<IIII", 1, n, len(octets), len(octets)) + octets for n, octets in enumerate(packets)])
+    return head + b"".join(
+        [pack("<IIII", 1, n, len(octets), len(octets)) + octets for n, octets in enumerate(packets)]
+    )
 
 
-def _tcp(sequence: int, data: bytes, *, flags: int = 0x10, port: int = 40000, at: int = 0, more: bool = False) -> bytes:
+def _tcp(
+    sequence: int,
+    data: bytes,
+    *,
+    flags: int = 0x10,
+    port: int = 40000,
+    at: int = 0,
+    more: bool = False,
+) -> bytes:
     tcp = pack(">HHIIBBHHH", port, 5672, sequence & 0xFFFFFFFF, 0, 0x50, flags, 1000, 0, 0) + data
     parts = at | (0x2000 if more else 0)
-    return pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, parts, 64, 6, 0, b"\x0a\0\0\1", b"\x0a\0\0\2") + tcp
+    return (
+        pack(
+            ">BBHHHBBH4s4s",
+            0x45,
+            0,
+            20 + len(tcp),
+            1,
+            parts,
+            64,
+            6,
+            0,
+            b"\x0a\0\0\1",
+            b"\x0a\0\0\2",
+        )
+        + tcp
+    )
 
 
 def _captures() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "records of nothing", lambda n: _pcap([b""] * n)
-    yield "segments in reverse", lambda n: _pcap([_tcp(1 + 4 * k, b"AMQP") for k in range(n, 0, -1)])
+    yield (
+        "segments in reverse",
+        lambda n: _pcap([_tcp(1 + 4 * k, b"AMQP") for k in range(n, 0, -1)]),
+    )
     yield "segments with holes", lambda n: _pcap([_tcp(1 + 8 * k, b"AMQP") for k in range(n)])
     yield "one segment again and again", lambda n: _pcap([_tcp(1, b"AMQP")] * n)
     yield "segments that overlap", lambda n: _pcap([_tcp(1 + k, b"AMQPAMQP") for k in range(n)])
     yield "connections that begin", lambda n: _pcap([_tcp(9 * k, b"", flags=2) for k in range(n)])
-    yield "flows that begin", lambda n: _pcap([_tcp(0, b"", flags=2, port=1024 + k) for k in range(n)])
-    yield "fragments", lambda n: _pcap([_tcp(1, b"AMQPAMQP", at=1 + 2 * k, more=True) for k in range(n)])
-    yield "gzip members of nothing", lambda n: gzip.compress(_pcap([]), mtime=0) + gzip.compress(b"", mtime=0) * n
-    yield "interfaces of pcapng", lambda n: PcapngWriter().header() + pack("<IIHHII", 1, 20, 101, 0, 0, 20) * n
+    yield (
+        "flows that begin",
+        lambda n: _pcap([_tcp(0, b"", flags=2, port=1024 + k) for k in range(n)]),
+    )
+    yield (
+        "fragments",
+        lambda n: _pcap([_tcp(1, b"AMQPAMQP", at=1 + 2 * k, more=True) for k in range(n)]),
+    )
+    yield (
+        "gzip members of nothing",
+        lambda n: gzip.compress(_pcap([]), mtime=0) + gzip.compress(b"", mtime=0) * n,
+    )
+    yield (
+        "interfaces of pcapng",
+        lambda n: PcapngWriter().header() + pack("<IIHHII", 1, 20, 101, 0, 0, 20) * n,
+    )
 
 
 # Streams: what was recorded, and behind it one frame again and again.
@@ -211,10 +342,16 @@ def _frames(version: Version) -> Iterator[tuple[str, bytes]]:
     if version is AMQP_1_0:
         body = {
             "empty frames": b"",
-            "dispositions of all there is": b"\x00\x53\x15" + _list([b"\x41", b"\x43", b"\x70\xff\xff\xff\xff", b"\x41"]),
-            "flows": amqp_1_0.Flow(next_incoming_id=0, incoming_window=9, next_outgoing_id=0, outgoing_window=9).encode(),
-            "begins": amqp_1_0.Begin(next_outgoing_id=0, incoming_window=9, outgoing_window=9).encode(),
-            "transfers of nothing": b"\x00\x53\x14" + _list([b"\x43", b"\x43", b"\xa0\x01t", b"\x43", b"\x42", b"\x41"]),
+            "dispositions of all there is": b"\x00\x53\x15"
+            + _list([b"\x41", b"\x43", b"\x70\xff\xff\xff\xff", b"\x41"]),
+            "flows": amqp_1_0.Flow(
+                next_incoming_id=0, incoming_window=9, next_outgoing_id=0, outgoing_window=9
+            ).encode(),
+            "begins": amqp_1_0.Begin(
+                next_outgoing_id=0, incoming_window=9, outgoing_window=9
+            ).encode(),
+            "transfers of nothing": b"\x00\x53\x14"
+            + _list([b"\x43", b"\x43", b"\xa0\x01t", b"\x43", b"\x42", b"\x41"]),
         }
         for name, octets in body.items():
             yield name, pack(">IBBH", len(octets) + 8, 2, 0, 0) + octets
@@ -223,22 +360,28 @@ def _frames(version: Version) -> Iterator[tuple[str, bytes]]:
         yield "heartbeats", b"\x0f\x00\x00\x0e\0\0\0\0\0\0\0\0\x01\x0a"
         yield "starts without an end", b"\x0c\x01\x00\x0d\0\1\0\0\0\0\0\0\x05"
         completed = b"\x02\x05\x01\x00" + pack(">H", 8) + pack(">II", 0, 0x7FFFFFFF) + b""
-        yield "session.completed", pack(">BBHBBHI", 0x0F, 0, 12 + len(completed), 0, 0, 0, 0) + completed
+        yield (
+            "session.completed",
+            pack(">BBHBBHI", 0x0F, 0, 12 + len(completed), 0, 0, 0, 0) + completed,
+        )
         return
     yield "heartbeats", b"\x08\0\0\0\0\0\0\xce"
     yield "bodies of nobody", b"\x03\0\1\0\0\0\1x\xce"
     yield "acks of all there is", b"\x01\0\2\0\0\0\x0d\x00\x3c\x00\x50" + bytes(8) + b"\x01\xce"
-    declare = default_dialect(version).named["confirm.select" if version is AMQP_0_9_1 else "tx.select"]()
+    declare = default_dialect(version).named[
+        "confirm.select" if version is AMQP_0_9_1 else "tx.select"
+    ]()
     octets = pack(">I", declare.ID) + (b"\0" if version is AMQP_0_9_1 else b"")
     yield "selects", pack(">BHI", 1, 1, len(octets)) + octets + b"\xce"
 
 
 def _stream(version: Version, side: int, frame: bytes, count: int) -> bytes:
-    return record(version)[side] + frame * count
+    sent, received, _ = recorded(version)
+    return (received if side else sent) + frame * count
 
 
 def _observed(version: Version, side: int, frame: bytes, count: int) -> bytes:
-    return packed([*record(version)[2], (side, frame * count)])
+    return packed([*recorded(version)[2], (side, frame * count)])
 
 
 def _streams(seeds: Seeds | None) -> Iterator[Bomb]:
@@ -247,20 +390,28 @@ def _streams(seeds: Seeds | None) -> Iterator[Bomb]:
         named = list(_frames(version))
         for side, who in enumerate(("client", "server")):
             drawn = [] if seeds is None else seeds.of(f"frames-{label}-{who}")
-            numbered = [(f"frame {number} of the {who}'s", octets) for number, octets in enumerate(drawn)]
+            numbered = [
+                (f"frame {number} of the {who}'s", octets) for number, octets in enumerate(drawn)
+            ]
             for name, frame in named + [pair for pair in numbered if len(pair[1]) < 400]:
                 whom = ("hub", "server") if side == 0 else ("client",)
                 for kind in whom:
-                    yield Bomb(name, f"{kind}-{label}", _Repeated(_stream, version, side, frame), 150)
-                yield Bomb(name, f"observer-{label}", _Repeated(_observed, version, side, frame), 150)
+                    yield Bomb(
+                        name, f"{kind}-{label}", _Repeated(_stream, version, side, frame), 60
+                    )
+                yield Bomb(
+                    name, f"observer-{label}", _Repeated(_observed, version, side, frame), 60
+                )
     for text in ("single octets", "octets of no protocol"):
         frame = b"x" if text.startswith("single") else b"\xce" * 9
         for version in VERSIONS:
-            yield Bomb(text, f"observer-{version.label}", _Repeated(_one_by_one, version, 0, frame), 200)
+            yield Bomb(
+                text, f"observer-{version.label}", _Repeated(_one_by_one, version, 0, frame), 80
+            )
 
 
 def _one_by_one(version: Version, side: int, frame: bytes, count: int) -> bytes:
-    return packed([*record(version)[2], *[(side, frame)] * count])
+    return packed([*recorded(version)[2], *[(side, frame)] * count])
 
 
 @dataclass(frozen=True)
@@ -287,7 +438,11 @@ def bombs(seeds: Seeds | None = None) -> list[Bomb]:
         "selector": _selectors(),
         "capture": _captures(),
     }
-    found = [Bomb(name, target, make) for target, makers in named.items() for name, make in makers]
+    found = [
+        Bomb(name, target, make, 70 if target == "capture" else 120)
+        for target, makers in named.items()
+        for name, make in makers
+    ]
     return [*found, *_streams(seeds)]
 
 

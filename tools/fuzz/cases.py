@@ -17,8 +17,8 @@ _TRIES = 300
 class Cases:
     """Makes the inputs of one seed, and checks them."""
 
-    def __init__(self, seed: int, targets: list[str]) -> None:
-        self.seeds = Seeds(seed)
+    def __init__(self, seed: int, targets: list[str], *, drawn_each: int = 60) -> None:
+        self.seeds = Seeds(seed, drawn_each)
         self._seed = seed
         self._targets = targets
 
@@ -41,7 +41,9 @@ class Cases:
         version = version_of(target.name)
         # What a client is attacked with is what servers send.
         sides = {"client": ("server",), "observer": ("client", "server")}.get(kind, ("client",))
-        frames = [frame for side in sides for frame in self.seeds.of(f"frames-{version.label}-{side}")]
+        frames = [
+            frame for side in sides for frame in self.seeds.of(f"frames-{version.label}-{side}")
+        ]
         if kind != "observer":
             return mutate_stream(random, begin, seeds, frames, version)
         change = partial(_change, random, frames, version)

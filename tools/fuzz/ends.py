@@ -1,6 +1,7 @@
 """The ends that are attacked: clients that go through a script, servers that let everybody in, a hub, an observer.
 
-Each takes one step of its script after each event, so that what it does depends on what it was told and on nothing else.
+Each takes one step of its script after each event, so that what it does depends on what it was told, and on nothing
+else.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.observer import Observed
 from amqp_sansio.sasl import Plain
 
-LIMITS: Final = Limits(unparsed=200_000, message=100_000, bodies=200_000, header=50_000, channels=20)
+LIMITS: Final = Limits(
+    unparsed=200_000, message=100_000, bodies=200_000, header=50_000, channels=20
+)
 BROKER_LIMITS: Final = BrokerLimits(exchanges=50, queues=50, bindings=100, consumers=50)
 VERSIONS: Final[tuple[Version, ...]] = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 SERVERS: Final[dict[Version, Any]] = {
@@ -49,6 +52,8 @@ _TURNS: Final = 100_000
 """More events than any input here can give."""
 
 Step = Callable[[Any], object]
+Call = tuple[int, str, dict[str, Any]]
+"""A channel, a method and its fields."""
 Lines = list[str]
 """What an end did: a line for each event, and what it sent."""
 
@@ -161,7 +166,7 @@ def _reply(endpoint: Any, event: amqp_0_9_1.Request) -> None:
         return
 
 
-def _classic(*steps: tuple[int, str, dict[str, Any]]) -> list[Step]:
+def _classic(*steps: Call) -> list[Step]:
     def call(number: int, name: str, values: dict[str, Any]) -> Step:
         def step(end: Any) -> None:
             kind = end.dialect.named[name]
@@ -196,6 +201,10 @@ _SHARED: Final = (
     (2, "basic.consume", {"queue": QUEUE, "consumer_tag": "t", "ticket": 1}),
 )
 _ACCESS: Final = {"realm": "/data", "active": True, "write": True, "read": True}
+
+
+def _wait(end: Any) -> None:
+    """Let an event pass."""
 
 
 class _Kept:
@@ -258,11 +267,16 @@ class _One:
         return [
             self._open,
             self._links,
+            # The links open, and credit comes.
+            _wait,
+            _wait,
             self._send,
             self._send,
+            self._send,
+            _wait,
+            _wait,
             lambda end: self.receiver.accept(0),
             lambda end: self.receiver.flow(5),
-            self._send,
             lambda end: self.receiver.release(1),
             lambda end: self.receiver.detach(),
             lambda end: self.session.close(),
@@ -289,9 +303,10 @@ def client(version: Version) -> End:
     elif version is AMQP_0_10:
         end = End(kind.client(config(heartbeat=0, **values)), _Ten().steps(), False)
     else:
-        first = (1, "confirm.select", {}) if version is AMQP_0_9_1 else (1, "tx.select", {})
-        access = [(number, "access.request", _ACCESS) for number in (1, 2)] if version is AMQP_0_8 else []
-        end = End(kind.client(config(heartbeat=0, **values)), _classic(*access, first, *_SHARED), False)
+        old = version is AMQP_0_8
+        calls: list[Call] = [(number, "access.request", _ACCESS) for number in (1, 2) if old]
+        calls += [(1, "tx.select" if old else "confirm.select", {}), *_SHARED]
+        end = End(kind.client(config(heartbeat=0, **values)), _classic(*calls), False)
     end.run()
     return end
 
@@ -299,7 +314,11 @@ def client(version: Version) -> End:
 def server(version: Version) -> End:
     """A server that lets everybody in and accepts what it's asked."""
     kind, config = SERVERS[version]
-    values: dict[str, Any] = {"limits": LIMITS, "mechanisms": ("PLAIN", "SCRAM-SHA-256"), "nonce": "fuzz"}
+    values: dict[str, Any] = {
+        "limits": LIMITS,
+        "mechanisms": ("PLAIN", "SCRAM-SHA-256"),
+        "nonce": "fuzz",
+    }
     if version is AMQP_1_0:
         return End(kind.server(config(container_id="fuzz", **values)), (), True)
     return End(kind.server(config(heartbeat=0, **values)), (), True)
@@ -340,9 +359,9 @@ class HubEnd:
         """The client hangs up; later all time is over."""
         self.client.receive_eof(self.hub.now)
         self._serve()
-        for now in (50.0, 100.0, 200.0):
-            self.hub.handle_timeout(now)
-            self.client.handle_timeout(now)
+        for moment in (50.0, 100.0, 200.0):
+            self.hub.handle_timeout(moment)
+            self.client.handle_timeout(moment)
             self._serve()
         self.client.connection_lost("cut", 200.0)
         self._serve()
@@ -353,8 +372,8 @@ class HubEnd:
         report = self.client.report
         lines = [] if history is None else [repr(each) for each in history.records]
         if self.client.version is AMQP_0_10 and report is not None and report.by is By.LOCAL:
-            # What is accepted is told at the end of a read; a fault in the same read ends the connection before it.
-            return [*lines, repr(report)]
+            # 0-10 settles and delivers at the end of a read; a fault in the same read ends the connection before that.
+            return [repr(report)]
         return [*lines, f"sent {bytes(self.sent)!r}", repr(report)]
 
     def _join(self, end: End) -> None:
@@ -407,7 +426,14 @@ def observe(pieces: Iterable[tuple[int, bytes]]) -> Lines:
 
 
 def _observed(event: Observed) -> str:
-    place = (event.sender, event.channel, event.unit, event.event, event.body_size, event.body_sha256)
+    place = (
+        event.sender,
+        event.channel,
+        event.unit,
+        event.event,
+        event.body_size,
+        event.body_sha256,
+    )
     where = (event.offset, event.size, event.answers, event.missing)
     return f"{event.seq} {place} {where} {fields(event, 'base64', True)}"
 

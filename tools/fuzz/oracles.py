@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .targets import Lines, Target, packed, pieces_of
 
@@ -23,7 +24,7 @@ PER_OCTET: Final = 400
 AT_ONCE: Final = 50_000
 SLACK: Final = 300
 """Steps by which a size may differ for reasons of its own, such as a buffer that becomes full."""
-_SCANS: Final = ("count", "index", "remove", "insert")
+_SCANS: Final = ("count", "index", "remove")
 """Methods of lists that walk over them without a step that is seen."""
 
 
@@ -85,7 +86,9 @@ def _pieces(target: Target, octets: bytes, step: int | None) -> Sequence[bytes]:
 
 
 def _differing(target: Target, octets: bytes, step: int, whole: Lines, cut: Lines) -> Failure:
-    at = next((n for n, both in enumerate(zip(whole, cut, strict=False)) if both[0] != both[1]), None)
+    at = next(
+        (n for n, both in enumerate(zip(whole, cut, strict=False)) if both[0] != both[1]), None
+    )
     if at is None:
         at = min(len(whole), len(cut))
     one = whole[at] if at < len(whole) else "(nothing)"
@@ -99,12 +102,13 @@ def _place(error: BaseException) -> str:
     """The last line of the library in a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if "/amqp_sansio/" in frame.filename] or frames[-1:]
-    last = inside[-1]
-    return f"{last.filename.rpartition('/amqp_sansio/')[2]} {last.name}"
+    path = inside[-1].filename
+    name = path.rpartition("/amqp_sansio/")[2] if "/amqp_sansio/" in path else Path(path).name
+    return f"{name} {inside[-1].name}"
 
 
 @contextmanager
-def _bounded() -> Iterator[None]:
+def _bounded() -> Generator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooLong
 
@@ -154,8 +158,12 @@ class Steps:
         return self._trace
 
     def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
-        if event == "c_call" and arg.__name__ in _SCANS and isinstance(arg.__self__, list):
-            self.count += len(arg.__self__)
+        if (
+            event == "c_call"
+            and arg.__name__ in _SCANS
+            and type(found := cast("object", arg.__self__)) is list
+        ):
+            self.count += len(cast("list[object]", found))
 
 
 def collisions(keys: Any) -> int:

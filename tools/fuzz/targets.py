@@ -1,7 +1,7 @@
 """What is attacked. A target takes one input and says, as lines of text, what it made of it.
 
 An input is octets; for an observer they hold the pieces of both sides (`pieces_of`). A target that is fed piece by
-piece gives the same lines for all cuts. `CodecError`, `SelectorError` and `NotACapture` are answers as good as any other.
+piece gives the same lines for all cuts. `CodecError`, `SelectorError` and `NotACapture` are answers like any other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from amqp_sansio._classic.dialect import DIALECTS, get_dialect
 from amqp_sansio._classic.table import decode_table
 from amqp_sansio._json import encode as to_json
 from amqp_sansio.amqp_0_10._types import decode_value
-from amqp_sansio.amqp_0_10.records import decode_command, decode_control, decode_headers, decode_struct
+from amqp_sansio.amqp_0_10.records import (
+    decode_command,
+    decode_control,
+    decode_headers,
+    decode_struct,
+)
 from amqp_sansio.amqp_1_0 import decode as decode_one
 from amqp_sansio.amqp_1_0.message import check_message
 from amqp_sansio.amqp_1_0.performative import decode_frame_body
@@ -84,11 +89,18 @@ def _selector(pieces: Sequence[bytes]) -> Lines:
 
 
 _MESSAGES: Final = tuple(
-    Message(OneZeroContent(amqp_1_0.Message(b"", application_properties=values).encode()), "", "", 1)
+    Message(
+        OneZeroContent(amqp_1_0.Message(b"", application_properties=values).encode()), "", "", 1
+    )
     for values in (
         {},
         {"a": 1, "b": "blue", "c": True, "d": 2.5, "e": None, "f": "x" * 50, "s": "100%_a"},
-        {"a": amqp_1_0.Decimal64(b"\x7e" + bytes(7)), "b": b"octets", "c": amqp_1_0.Symbol("s"), "d": -0.0},
+        {
+            "a": amqp_1_0.Decimal64(b"\x7e" + bytes(7)),
+            "b": b"octets",
+            "c": amqp_1_0.Symbol("s"),
+            "d": -0.0,
+        },
         {"a": float("nan"), "b": float("inf"), "c": 1 << 62, "d": amqp_1_0.UByte(0)},
     )
 )
@@ -141,8 +153,12 @@ def _all() -> list[Target]:
     found.append(Target("selector", _selector, False))
     found.append(Target("capture", _capture, True))
     for version in VERSIONS:
-        found.append(Target(f"client-{version.label}", partial(_end, partial(client, version)), True))
-        found.append(Target(f"server-{version.label}", partial(_end, partial(server, version)), True))
+        found.append(
+            Target(f"client-{version.label}", partial(_end, partial(client, version)), True)
+        )
+        found.append(
+            Target(f"server-{version.label}", partial(_end, partial(server, version)), True)
+        )
     found += [Target(f"hub-{each.label}", partial(_end, HubEnd), True) for each in VERSIONS]
     found += [Target(f"observer-{each.label}", _observer, True) for each in VERSIONS]
     return found

@@ -1,0 +1,178 @@
+"""The fuzzer: what it found stays mended, bombs cost what their octets allow, each oracle sees what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from tools.fuzz import __main__ as command
+from tools.fuzz.bombs import Bomb, bombs
+from tools.fuzz.cases import Cases
+from tools.fuzz.ends import client, record, server
+from tools.fuzz.mutations import split
+from tools.fuzz.oracles import Failure, Steps, check, check_cost, collisions
+from tools.fuzz.targets import TARGETS, Lines, Target, packed, pieces_of
+
+KEPT = Path(__file__).resolve().parents[1] / "data" / "fuzz"
+VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.bin")), ids=lambda path: path.stem)
+def test_what_was_found_stays_mended(path: Path) -> None:
+    target = TARGETS[path.name.partition("--")[0]]
+    for attempt in range(3):
+        failure = check(target, path.read_bytes(), Random(attempt))
+        assert failure is None, failure.text
+
+
+@pytest.mark.parametrize("bomb", bombs(), ids=lambda bomb: f"{bomb.target}: {bomb.name}")
+def test_twice_the_octets_take_twice_the_steps(bomb: Bomb) -> None:
+    failure = command.run_bomb(bomb)
+    assert failure is None, failure.text
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
+def test_the_sessions_to_begin_with_are_long_ones(version: Version) -> None:
+    """Else all that is made of them ends before it says anything."""
+    sent, received, order = record(version)
+    peer = client(version)
+    peer.feed(received)
+    assert bytes(peer.sent) == sent
+    assert len(peer.lines) > 10
+    assert not [line for line in peer.lines if line.startswith(("Failed", "refused"))]
+    other = server(version)
+    other.feed(sent)
+    assert len(other.lines) > 10
+    assert pieces_of(packed(order)) == order
+    assert b"".join(split(sent, version)) == sent
+    assert len(split(sent, version)) > 15
+
+
+def test_an_input_comes_out_of_the_seed_and_its_number() -> None:
+    def some(seed: int) -> list[bytes]:
+        cases = Cases(seed, [], drawn_each=10)
+        targets = [TARGETS[name] for name in ("table-0-8", "struct-0-10", "selector")]
+        return [cases.octets(target, Random(f"{seed} {n}")) for n, target in enumerate(targets)]
+
+    assert some(3) == some(3)
+    assert some(3) != some(4)
+
+
+# The oracles.
+
+
+def _raising(pieces: Sequence[bytes]) -> Lines:
+    if b"!" in b"".join(pieces):
+        raise KeyError("x")
+    return []
+
+
+def _counting_pieces(pieces: Sequence[bytes]) -> Lines:
+    return [f"Seen {len(pieces) if b'?' in b''.join(pieces) else 0}"]
+
+
+def _quadratic(pieces: Sequence[bytes]) -> Lines:
+    found = 0
+    for one in pieces[0]:
+        for other in pieces[0]:
+            found += one == other
+    return [str(found)]
+
+
+def _searching(pieces: Sequence[bytes]) -> Lines:
+    found = list(pieces[0])
+    return [str([found.count(each) for each in pieces[0]])]
+
+
+def _linear(pieces: Sequence[bytes]) -> Lines:
+    return [str([each + 1 for each in pieces[0]])]
+
+
+def _dear(pieces: Sequence[bytes]) -> Lines:
+    return [str([each + more for each in pieces[0] for more in range(1000)])]
+
+
+def test_an_exception_is_found_and_its_input_made_short() -> None:
+    target = Target("raising", _raising, False)
+    failure = check(target, b"a lot of text! and more", Random(1))
+    assert failure is not None
+    assert failure.kind.startswith("KeyError in ")
+    assert check(target, b"a lot of text", Random(1)) is None
+
+
+def test_events_that_depend_on_cuts_are_found() -> None:
+    target = Target("counting", _counting_pieces, True)
+    assert check(target, b"nothing", Random(1)) is None
+    failure = check(target, b"what is it?", Random(1))
+    assert failure is not None
+    assert failure.kind == "cuts matter: Seen or Seen"
+
+
+@pytest.mark.parametrize("run", [_quadratic, _searching, _dear])
+def test_a_cost_that_grows_too_fast_is_found(run: object) -> None:
+    target = Target("bad", run, False)  # type: ignore[arg-type]
+    failure = check_cost(target, "bad", [bytes(size) for size in (100, 200, 400)])
+    assert failure is not None
+
+
+def test_a_linear_cost_is_right() -> None:
+    target = Target("good", _linear, False)
+    assert check_cost(target, "good", [bytes(size) for size in (100, 200, 400)]) is None
+    assert Steps(10_000).of(target, bytes(400)) < 2000
+
+
+def test_a_cost_without_octets_is_found() -> None:
+    def counted(pieces: Sequence[bytes]) -> Lines:
+        return [str(n) for n in range(int.from_bytes(pieces[0], "big"))]
+
+    target = Target("counted", counted, False)
+    assert check_cost(target, "counted", [size.to_bytes(4, "big") for size in (1000, 2000, 4000)])
+
+
+def test_keys_of_one_hash_are_counted() -> None:
+    assert collisions({(-1,) * n: None for n in range(100)}) == 0
+    alike = [tuple([-1 if n >> bit & 1 else -2 for bit in range(5)]) for n in range(32)]
+    assert collisions(dict.fromkeys(alike)) == 31 * 32 // 2
+
+
+# The command.
+
+
+def test_findings_are_printed_once_and_can_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "FOLDER", tmp_path)
+    monkeypatch.setitem(TARGETS, "struct-0-10", Target("struct-0-10", _refusing, False))
+    assert command.main(["--target=struct", "--cases=60", "--jobs=2", "--seconds=60"]) == 1
+    output = capsys.readouterr().out
+    assert output.count("======== struct-0-10: ZeroDivisionError in test_fuzz.py _refusing") == 1
+    assert "60 inputs, 1 findings" in output
+    [path] = tmp_path.glob("*.bin")
+    assert path.name.startswith("struct-0-10--ZeroDivisionError")
+    assert len(path.read_bytes()) < 10
+    assert command.main(["--replay", str(path)]) == 1
+    assert path.read_bytes().hex() in capsys.readouterr().out
+    monkeypatch.undo()
+    assert command.main(["--replay", str(path)]) == 0
+
+
+def _refusing(pieces: Sequence[bytes]) -> Lines:
+    if b"\0" in pieces[0]:
+        raise ZeroDivisionError
+    return []
+
+
+def test_a_target_that_nobody_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--target=nothing"])
+    assert "no target begins with 'nothing'" in capsys.readouterr().err
+
+
+def test_a_finding_knows_where_it_is_kept() -> None:
+    failure = Failure("hub-1.0", "KeyError in x.py f", "text", b"octets")
+    assert command.path_of(failure).name.startswith("hub-1.0--KeyError-in-x-py-f-")
+    assert "--replay build/fuzz/hub-1.0--" in command.command(command.path_of(failure))
