@@ -57,9 +57,10 @@ class Queue:
 
     __slots__ = (
         "active", "alternate", "arguments", "auto_delete", "browsers", "choosy", "consumers", "cramped", "creator",
-        "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "groups", "had_consumer", "is_deleted",
-        "is_keyed", "is_plain", "levels", "lifetime", "links", "lowest", "name", "newest", "next_position", "octets",
-        "offered", "options", "outlives", "ready", "turns", "unsettled", "used_at", "vhost", "was_scanned",
+        "deliveries", "durable", "exclusive_consumer", "exclusive_to", "expiring", "groups", "had_consumer",
+        "is_deleted", "is_keyed", "is_plain", "levels", "lifetime", "links", "lowest", "name", "newest",
+        "next_position", "octets", "offered", "options", "outlives", "ready", "turns", "unsettled", "used_at",
+        "vhost", "was_scanned",
     )  # fmt: skip
 
     def __init__(
