@@ -23,6 +23,7 @@ from amqp_sansio.amqp_0_10 import (
     Xid,
     decode_headers,
     decode_struct,
+    records,
 )
 from amqp_sansio.amqp_0_10._records import ReplyTo
 from amqp_sansio.amqp_0_10._types import decode_array
@@ -173,6 +174,29 @@ def test_records_of_any_fields_that_are_damaged_anywhere(kind: Kind, data: st.Da
 def test_a_header_struct_is_read_as_it_is_alone(kind: Kind) -> None:
     for octets in damaged(_full(kind).encode()):
         _compare_header(kind, octets)
+
+
+@pytest.mark.rule("0-10/wire/header-any-order")
+def test_many_header_structs_are_compared_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+
+    class Code(int):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return int(self) == other
+
+        __hash__ = int.__hash__
+
+    read = records._READ_SIZE_AND_CODE
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "_READ_SIZE_AND_CODE", lambda data, pos: tuple(map(Code, read(data, pos))))
+        segment = b"".join([b"\0\0\0\x02" + code.to_bytes(2, "big") for code in range(0x8000, 0x8400)])
+        found = decode_headers(segment, 0, len(segment))
+        assert len(found) == 0x400
+        assert compared <= 2 * len(found)
+        with pytest.raises(CodecError, match="twice"):
+            decode_headers(segment + segment[:6], 0, len(segment) + 6)
 
 
 @pytest.mark.rule("0-10/wire/map-distinct")
