@@ -301,11 +301,12 @@ class Direction:
             self.missing = left[-_MAX_REMEMBERED:]
             text = f"{late} octets at {max(offset, 0)} came after they were given up"
             damages.append(("late-segment", text))
-        for start, known in reversed(self.history):
+        history = self.history
+        for at in range(bisect_left(history, end, key=_start), 0, -1):
+            start, known = history[at - 1]
             if start + len(known) <= offset:
                 break
-            if start < end:
-                self._compare(offset, data, start, known, damages)
+            self._compare(offset, data, start, known, damages)
 
     def _compare(
         self, offset: int, data: bytes, start: int, known: bytes, damages: Damages
@@ -330,3 +331,7 @@ class Direction:
 
 def _offset(piece: Piece) -> int:
     return piece.offset
+
+
+def _start(known: tuple[int, bytes]) -> int:
+    return known[0]

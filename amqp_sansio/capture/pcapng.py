@@ -68,9 +68,12 @@ class PcapngParser(Parser):
 
     def parse(self, buf: bytes, out: Output, decode: bool) -> int:
         """Read the whole blocks in `buf` and return how many octets they have."""
-        pos = 0
+        return self._walk(buf, 0, out, decode)
+
+    def _walk(self, buf: bytes, pos: int, out: Output, decode: bool) -> int:
+        """Read the whole blocks in `buf` from `pos` on, which is at `offset` of the file; where the rest begins."""
         end = len(buf)
-        base = self.offset
+        base = self.offset - pos
         order = _BIG if self._big else _LITTLE
         while True:
             if self._lost_at >= 0:
@@ -154,24 +157,23 @@ class PcapngParser(Parser):
     def finish(self, rest: bytes, out: Output) -> None:
         """The file ends; `rest` is what `parse` left."""
         self._at_end = True
-        rest = rest[self.parse(rest, out, True) :]
-        while rest and self._lost_at < 0:
+        pos = self._walk(rest, 0, out, True)
+        while pos < len(rest) and self._lost_at < 0:
             # A recording that was cut and then appended to: the cut block's length covers the next
             # section.
-            found = find_section(rest, 4)
+            found = find_section(rest, pos + 4)
             if found < 0:
                 text = (
-                    f"the file ends inside of a block, after {len(rest)} of at least "
+                    f"the file ends inside of a block, after {len(rest) - pos} of at least "
                     f"{self.need} octets"
                 )
                 self.damage(self.offset, "truncated-file", text, out)
                 break
             self._lose(self.offset, "a block that was cut short")
-            self.offset += found
-            rest = rest[found:]
-            rest = rest[self.parse(rest, out, True) :]
+            self.offset += found - pos
+            pos = self._walk(rest, found, out, True)
         if self._lost_at >= 0:
-            self._found(self.offset + len(rest), out)
+            self._found(self.offset + len(rest) - pos, out)
         self._decoder.finish(out)
 
     def _section(self, order: _Order, buf: bytes, pos: int, length: int, at: int) -> bool:

@@ -194,7 +194,11 @@ def test_small_members_and_bombs_are_inflated_in_few_octets_at_a_time(
 ) -> None:
     """Behind each member, and each step of a bomb, zlib copies the input that is left."""
     begin = zlib.decompressobj
-    monkeypatch.setattr(zlib, "decompressobj", lambda window: CountedInflate(begin(window)))
+
+    def counted(window: int) -> CountedInflate:
+        return CountedInflate(begin(window))
+
+    monkeypatch.setattr(zlib, "decompressobj", counted)
     member = gzip.compress(bytes(16))
     count = 8000
     CountedInflate.given = 0
