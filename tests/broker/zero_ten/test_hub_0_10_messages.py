@@ -599,7 +599,7 @@ def test_an_empty_body_is_a_frame_of_its_own(header: bytes) -> None:
     for has_body in (True, False):
         session.transfer("", Message(b"", headers=Headers(header), has_body=has_body), accept_mode=NONE)
         octets = peer.connection.data_to_send(0.0)
-        frames = []
+        frames: list[tuple[int, int]] = []
         while octets:
             size = int.from_bytes(octets[2:4], "big")
             frames.append((octets[1], size))
