@@ -10,7 +10,7 @@ from ._send import SendBuffer
 from ._timers import Clock, Timers
 from .endpoint import CloseHint, Role
 from .errors import LimitExceeded
-from .events import SendPaused, SendResumed
+from .events import By, SendPaused, SendResumed
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _KEEP: Final = CloseHint.KEEP
 _TIMER_ORDER: Final = ("handshake", "close")
+_ERROR: Final = 300
+"""Reply codes from here on tell of an error."""
 
 
 class EdgeConfig(Protocol):
@@ -174,6 +176,16 @@ class Edge(Generic[_C]):
     def report(self) -> CloseReport | None:
         """Why the connection ended, once it has."""
         return self._report
+
+    @property
+    def failure(self) -> CloseReport | None:
+        """Why this end closes the connection with an error, from then on: the peer's answer, which is waited for,
+        changes nothing of it. None for other ends.
+        """
+        later = self._report_later
+        if later is None or later.by is not By.LOCAL:
+            return None
+        return later if later.code >= _ERROR or later.condition else None
 
     # What the versions do in their own way.
 

@@ -215,17 +215,8 @@ def end_connection(connection: Connection, report: CloseReport, hint: CloseHint)
     """Queue the last events of every channel and of the connection; nothing is parsed any more."""
     if connection._report is not None:
         return
-    for channel in list(connection._channels.values()):
-        if channel.report is not None:
-            end_channel(connection, channel, channel.report)
-        else:
-            end_channel(connection, channel, report, with_connection=True)
+    _end_parts(connection, report)
     connection._report = report
-    zero = connection._zero
-    error = EndpointClosed(f"the connection is closed: {report}", report)
-    _abandon(connection, _open_handles(zero), error, report)
-    _forget(zero)
-    connection._channels.clear()
     connection._joint.state = State.END
     connection._joint.bodies = 0
     connection._timers.clear_all()
@@ -239,6 +230,20 @@ def end_connection(connection: Connection, report: CloseReport, hint: CloseHint)
     if hint is CloseHint.CLOSE_NOW:
         connection._out.clear()
     connection._events.append(Closed(Scope.CONNECTION, 0, report))
+
+
+def _end_parts(connection: Connection, report: CloseReport) -> None:
+    """Queue the last events of every channel, and of the calls on the connection itself."""
+    for channel in list(connection._channels.values()):
+        if channel.report is not None:
+            end_channel(connection, channel, channel.report)
+        else:
+            end_channel(connection, channel, report, with_connection=True)
+    zero = connection._zero
+    error = EndpointClosed(f"the connection is closed: {report}", report)
+    _abandon(connection, _open_handles(zero), error, report)
+    _forget(zero)
+    connection._channels.clear()
 
 
 def fail(connection: Connection, violation: Violation) -> None:
@@ -275,12 +280,16 @@ def fail(connection: Connection, violation: Violation) -> None:
         hint=hints.for_octets(connection),
         rule=rule,
     )
+    # The peer's answer to the close is waited for; nothing that it says changes the report, or answers a call.
     if in_channel and channel is not None:
         _send_channel_close(channel, report, _words(connection, violation))
+        ended = EndpointClosed(f"channel {number}: {report}", report)
+        _abandon(connection, _open_handles(channel), ended, _with_books(channel, report))
     elif code == SILENT:
         end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
     else:
         send_close(connection, report, _words(connection, violation))
+        _end_parts(connection, report)
 
 
 def _words(connection: Connection, violation: Violation) -> str:

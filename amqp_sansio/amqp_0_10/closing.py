@@ -116,6 +116,8 @@ def fail(connection: Connection, violation: Violation, hint: str = "") -> None:
         end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
     else:
         send_close(connection, report)
+        # The peer's answer is waited for; nothing that it says changes the report, or answers a call.
+        ending.connection_ended(connection, report)
 
 
 def fail_for(connection: Connection, error: Violation | CodecError | LocalProtocolError) -> None:

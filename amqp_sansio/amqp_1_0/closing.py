@@ -190,6 +190,8 @@ def fail(connection: Connection, violation: Violation, hint: str = "") -> None:
     )
     if closable:
         send_close(connection, report, make_error(violation.condition, _shorten(str(violation))))
+        # The peer's close is waited for; nothing that it says changes the report, or answers a call.
+        endings.connection_ended(connection, report)
         return
     if connection.role is Side.SERVER and connection._stage is Stage.FIRST:
         connection._out.append(AMQP_HEADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..events import By, CloseReport
-from . import closing, opening, states
+from . import closing, endings, opening, states
 from .conditions import RESOURCE_LIMIT_EXCEEDED
 from .frames import EMPTY_FRAME
 from .session import make_error
@@ -54,6 +54,7 @@ def keep_alive(connection: Connection, now: float) -> None:
         text = f"this end sent nothing for {silent:g} seconds, the peer bears {late:g}"
         report = CloseReport(By.LOCAL, 0, text, condition=RESOURCE_LIMIT_EXCEEDED)
         closing.send_close(connection, report, make_error(RESOURCE_LIMIT_EXCEEDED, text))
+        endings.connection_ended(connection, report)
         return
     connection._joint.step_empty(connection._side)
     connection._out.append(EMPTY_FRAME)

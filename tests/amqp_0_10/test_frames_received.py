@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import By, Closed, CloseHint, Failed, Scope, Side
-from amqp_sansio.amqp_0_10 import MessageReceived
+from amqp_sansio.amqp_0_10 import MessageReceived, SessionClosed
 from tests.support.octets_0_10 import (
     CLOSE_OK,
     HEADER,
@@ -290,7 +290,7 @@ def test_the_answer_to_a_close_is_seen_whatever_the_peer_was_in_the_middle_of(si
 def test_everything_behind_a_fault_is_dropped(side: Side) -> None:
     facing = Facing.attached(side)
     facing.feed(frame(b"\xff\xff") + transfer("d", b"x") + sync() + flush("completed") + HEARTBEAT)
-    assert [type(event) for event in facing.events] == [Failed]
+    assert [type(event) for event in facing.events] == [Failed, SessionClosed]
     assert facing.names() == ["connection.close"]
     facing.closes(501, None)
 

@@ -25,6 +25,7 @@ from amqp_sansio.amqp_0_10 import (
     MessageReceived,
     MessageSubscribe,
     QueuePurge,
+    SessionClosed,
     StreamConsume,
 )
 from tests.support.octets_0_10 import (
@@ -248,7 +249,7 @@ def test_a_peer_that_does_not_read_its_answers_is_cut_off(side: Side) -> None:
         while not isinstance(event := end.next_event(), Signal):
             events.append(event)
     assert not end.is_open
-    assert [type(event) for event in events] == [SendPaused, Failed]
+    assert [type(event) for event in events] == [SendPaused, Failed, SessionClosed]
     assert 1000 < end.send_backlog < 2500
     (told,) = [each for each in parse(end.data_to_send(0.0)) if each.name == "connection.close"]
     assert told.record.reply_code == 320

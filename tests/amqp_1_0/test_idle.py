@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio import By, Closed, CloseHint, Failed, Limits, RemoteProtocolError, Signal
+from amqp_sansio import (
+    Abandoned,
+    By,
+    Closed,
+    CloseHint,
+    Failed,
+    Limits,
+    RemoteProtocolError,
+    Scope,
+    Signal,
+)
 from amqp_sansio.amqp_1_0 import Close
 from amqp_sansio.sasl import Plain
 from tests.support.facing_1_0 import (
@@ -128,15 +138,21 @@ def test_who_was_late_itself_says_so(side: Any) -> None:
     facing.now = 2.0
     facing.settle()
     assert facing.out == EMPTY
+    session = facing.end.open_session()
     facing.forget()
+    facing.end.data_to_send(2.0)
     facing.end.handle_timeout(4.1)
     facing.now = 4.1
     facing.settle()
     (close,) = facing.sent()
     assert close.body.error.condition == EXCEEDED
     assert "2.1 seconds" in close.body.error.description
+    # The session is over at once, the connection with the peer's answer.
+    (abandoned,) = facing.of(Abandoned)
+    assert abandoned.handles == (session.opening,)
+    assert [event.scope for event in facing.of(Closed)] == [Scope.SESSION]
     facing.feed(octets_of(Close()))
-    (closed,) = facing.of(Closed)
+    closed = facing.of(Closed)[-1]
     assert (closed.report.by, closed.report.condition) == (By.LOCAL, EXCEEDED)
 
 

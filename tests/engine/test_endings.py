@@ -14,6 +14,7 @@ from amqp_sansio import (
     CloseHint,
     EndpointClosed,
     Failed,
+    Limits,
     LocalProtocolError,
     RemoteProtocolError,
     Scope,
@@ -528,3 +529,55 @@ def test_a_message_that_was_under_way_is_gone_with_its_channel(version: Version)
     facing.feed(body(1, bytes(96)), facing.method("channel.close-ok"))
     facing.feed(facing.message("basic.publish", b"whole", 2))
     assert [event.body for event in facing.of(Published)] == [b"whole"]
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(
+    version: Version, side: Side
+) -> None:
+    facing = busy(version, side)
+    assert facing.end.failure is None
+    handles = [each for each in (facing.channel.unconfirmed or {}).values() if each is not None]
+    facing.feed(frame(1, 0, b"\0\x63\0\1"))
+    assert facing.end.failure is not None
+    assert facing.end.failure.code == 503
+    assert all(handle.done for handle in handles)
+    assert facing.of(Failed)
+    assert [(event.scope, event.report.code) for event in facing.of(Closed)] == [(Scope.CHANNEL, 503)] * 2
+    assert all(handle.done for event in facing.of(Abandoned) for handle in event.handles)
+    assert (facing.end.report, facing.end.channels) == (None, ())
+    facing.forget()
+    facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=3))
+    assert facing.events == []
+    facing.feed(facing.method("connection.close-ok", 0))
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert (closed.scope, closed.report) == (Scope.CONNECTION, facing.end.report)
+
+
+@BOTH_VERSIONS
+def test_a_fault_of_a_channel_ends_its_calls_before_the_peer_answers(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT, limits=Limits(unsettled=1))
+    channel = facing.channel
+    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    call = channel.call(facing.make("queue.declare", queue="q"))
+    for tag in (1, 2):
+        facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
+    (abandoned,) = facing.of(Abandoned)
+    assert call in abandoned.handles
+    assert (abandoned.report.code, abandoned.report.unsettled) == (506, (1,))
+    assert isinstance(call.error, EndpointClosed)
+    assert (facing.end.failure, facing.of(Closed)) == (None, [])
+    facing.forget()
+    facing.feed(facing.method("channel.close-ok"))
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert closed.report == abandoned.report
+
+
+@pytest.mark.parametrize(("code", "fails"), [(200, False), (541, True)])
+def test_an_own_close_says_whether_it_is_for_an_error(code: int, fails: bool) -> None:
+    facing = Facing.opened(AMQP_0_8, Side.CLIENT)
+    facing.end.close(code, "own")
+    assert (facing.end.failure is not None) is fails

@@ -311,13 +311,13 @@ def test_between_an_error_and_its_end_nothing_can_be_done(version: Version) -> N
     channel = facing.channel
     facing.feed(facing.method("basic.deliver", consumer_tag="nobody", delivery_tag=1))
     assert facing.of(Failed)
-    for command in (
-        lambda: channel.call(facing.make("basic.qos")),
-        lambda: channel.publish(b"x"),
-        lambda: channel.accept(1),
-        facing.end.open_channel,
+    for command, words in (
+        (lambda: channel.call(facing.make("basic.qos")), "channel 1 is closed"),
+        (lambda: channel.publish(b"x"), "channel 1 is closed"),
+        (lambda: channel.accept(1), "channel 1 is closed"),
+        (facing.end.open_channel, "the connection is closing"),
     ):
-        with pytest.raises(EndpointClosed, match="closing") as caught:
+        with pytest.raises(EndpointClosed, match=words) as caught:
             command()
         assert caught.value.report is not None
         assert caught.value.report.code

@@ -18,7 +18,9 @@ from amqp_sansio.amqp_0_9_1 import (
 from amqp_sansio.errors import AmqpError, EndpointClosed, Scope
 from amqp_sansio.events import (
     Abandoned,
+    By,
     Closed,
+    CloseReport,
     Event,
     Failed,
     Opened,
@@ -117,6 +119,12 @@ class ClientDriver(WaitingDriver["ClassicCore"]):
     def _failed(self, event: Failed) -> None:
         self._failures.setdefault(event.channel, event.error)
         self.fail(event.handles, event.error)
+        if event.by is By.LOCAL and event.scope is Scope.CHANNEL:
+            channel = self.channels.get(event.channel)
+            if channel is not None and channel.report is not None:
+                self._end_channel(channel, channel.report, event.error)
+        else:
+            self.over(self.core.failure, event.error)
 
     def _abandoned(self, event: Abandoned) -> None:
         number = event.handles[0].key[0] if event.handles else 0
@@ -128,16 +136,16 @@ class ClientDriver(WaitingDriver["ClassicCore"]):
         if event.scope is Scope.CHANNEL:
             channel = self.channels.pop(event.channel, None)
             if channel is not None:
-                text = f"channel {event.channel}: {event.report}"
-                channel.ended(EndpointClosed(text, event.report), cause)
-                self.end_streams(channel.streams, EndpointClosed(text, event.report), cause)
+                self._end_channel(channel, event.report, cause)
         else:
-            error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
-            self.end_streams(self.streams, error, cause)
-            if not self.opened.done():
-                self.opened.set_exception(error)
-            self.open_gate()
+            self.over(event.report, cause)
         self.ended(("closed", event.channel))
+
+    def _end_channel(self, channel: Channel, report: CloseReport, cause: AmqpError | None) -> None:
+        """Nothing more comes on a channel."""
+        text = f"channel {channel.number}: {report}"
+        channel.ended(EndpointClosed(text, report), cause)
+        self.end_streams(channel.streams, EndpointClosed(text, report), cause)
 
     def _consumer_cancelled(self, event: ConsumerCancelled) -> None:
         channel = self.channels.get(event.channel)

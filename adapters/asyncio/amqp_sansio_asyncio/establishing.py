@@ -98,6 +98,8 @@ async def _abandon(driver: WaitingDriver[Any], recorder: Recorder | None) -> Non
     if not driver.opened.cancel() and not driver.opened.cancelled():
         driver.opened.exception()  # Else asyncio complains that nobody looked at it.
     if driver.transport is not None:
+        # The peer may be told what it did wrong; its answer isn't waited for.
+        driver.write()
         driver.transport.abort()
         await driver.wait_lost()
     elif recorder is not None:

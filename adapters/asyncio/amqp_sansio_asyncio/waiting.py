@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amqp_sansio.errors import AmqpError, EndpointClosed
-from amqp_sansio.events import Event, Handle
+from amqp_sansio.events import CloseReport, Event, Handle
 
 from .driver import FLUSH_OCTETS, CoreT, Driver
 from .feed import Streams
@@ -185,6 +185,16 @@ class WaitingDriver(Driver[CoreT]):
         future = self.waiting.pop(key, None)
         if future is not None and not future.done():
             future.set_result(None)
+
+    def over(self, report: CloseReport | None, cause: AmqpError | None) -> None:
+        """The connection has ended, or this end gives it up: nobody waits for it any more but who closes it."""
+        if report is None:
+            return
+        error = EndpointClosed(f"the connection is closed: {report}", report)
+        self.end_streams(self.streams, error, cause)
+        if not self.opened.done():
+            self.opened.set_exception(error)
+        self.open_gate()
 
     @staticmethod
     def offer(streams: Streams, event: Event) -> bool:

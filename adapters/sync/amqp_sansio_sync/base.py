@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from amqp_sansio import (
     Abandoned,
     By,
-    Closed,
     CloseReport,
     EndpointClosed,
     Event,
@@ -19,6 +18,7 @@ from amqp_sansio import (
     Handle,
     Opened,
     Replied,
+    Scope,
 )
 
 from .feed import EventStream, Feed, Streams
@@ -185,15 +185,23 @@ class BaseConnection(ABC, Generic[_C]):
         for handle in event.handles if self.hooks else ():
             self.hooks.pop(handle, None)
 
-    def _all_over(self, event: Closed) -> EndpointClosed:
-        """The connection has ended; the error that says so. The lock is held."""
-        error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
-        if event.report.by is By.TRANSPORT:
+    def _all_over(self, report: CloseReport) -> EndpointClosed:
+        """The connection has ended, or this end gives it up; the error that says so. The lock is held."""
+        error = EndpointClosed(f"the connection is closed: {report}", report)
+        if report.by is By.TRANSPORT:
             self.wire.unseen[0] = error
         for _, stream in self.streams:
             stream.finish(copy.copy(error))
         self.hooks.clear()
         return error
+
+    def _gives_up(self, event: Failed) -> bool:
+        """Whether this end gives the connection up; all that is on it is over then. The lock is held."""
+        report = self.wire.core.failure
+        if event.scope is not Scope.CONNECTION or report is None:
+            return False
+        self.wire.unseen[0] = self._all_over(report)
+        return True
 
     @abstractmethod
     def _dispatch(self, event: Event) -> None:

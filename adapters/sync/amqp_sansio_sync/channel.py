@@ -255,9 +255,10 @@ class Channel:
 
         Raises EndpointClosed when the channel ended before; `report.unconfirmed` has the numbers.
         """
-        self.wire.wait(lambda: not self.core.unconfirmed, timeout, "the confirms")
-        if self.core.report is not None and self.core.report.unconfirmed:
-            raise self._gone(self.core.report)
+        core = self.core
+        self.wire.wait(lambda: not (core.unconfirmed and core.report is None), timeout, "the confirms")
+        if core.report is not None and (core.unconfirmed or core.report.unconfirmed):
+            raise self._gone(core.report)
 
     @contextmanager
     def batch(self) -> Generator[None]:
@@ -426,6 +427,10 @@ class Channel:
     def end(self, error: EndpointClosed) -> None:
         """The channel has ended."""
         self.ended = True
+        self.no_more(error)
+
+    def no_more(self, error: EndpointClosed) -> None:
+        """Nothing more comes on the channel."""
         for feed in self.feeds.values():
             feed.channel_ended(error)
         self.feeds.clear()

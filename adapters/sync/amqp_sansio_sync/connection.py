@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
 
 from amqp_sansio import (
     Abandoned,
+    By,
     Closed,
     CloseReport,
     EndpointClosed,
@@ -122,8 +123,8 @@ class Connection(BaseConnection["Core"]):
             return
         elif isinstance(event, (Failed, Abandoned)):
             self._unanswered(event)
-            if isinstance(event, Failed):
-                self._failed.add(event.channel)
+            if isinstance(event, Failed) and not self._gives_up(event):
+                self._fails(event)
         elif isinstance(event, (Replied, Opened)):
             self._answered(event)
         elif isinstance(event, Closed):
@@ -139,10 +140,24 @@ class Connection(BaseConnection["Core"]):
             else:
                 publicise(self.streams, event)
 
+    def _fails(self, event: Failed) -> None:
+        """Somebody has to learn of it: who called, or who leaves the connection's context."""
+        number = event.channel
+        channel = self._channels.get(number) if event.by is By.LOCAL else None
+        if channel is None or channel.core.report is None:
+            self._failed.add(number)
+            return
+        # The server's answer to this end's close changes nothing.
+        report = channel.core.report
+        self.wire.unseen[number] = error = EndpointClosed(
+            f"channel {number} is closed: {report}", report
+        )
+        channel.no_more(error)
+
     def _ended(self, event: Closed) -> None:
         number, report = event.channel, event.report
         if event.scope is not Scope.CHANNEL:
-            error = self._all_over(event)
+            error = self._all_over(report)
         else:
             error = EndpointClosed(f"channel {number} is closed: {report}", report)
             channel = self._channels.pop(number, None)

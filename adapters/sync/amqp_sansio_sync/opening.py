@@ -158,7 +158,11 @@ def _open_socket(
 def _open(connection: BaseConnection[Any], deadline: float, seconds: float) -> None:
     wire = connection.wire
     try:
-        wire.wait(lambda: wire.core.is_open, max(0.0, deadline - monotonic()), "the opening")
+        core = wire.core
+        left = max(0.0, deadline - monotonic())
+        wire.wait(lambda: core.is_open or core.failure is not None, left, "the opening")
+        if not core.is_open:
+            raise EndpointClosed("given up", core.failure)
     except TimeoutError:
         state = getattr(wire.core.state, "value", wire.core.state)
         text = f"no connection to {connection.uri} within {seconds:g} seconds, it is {state}"

@@ -221,7 +221,7 @@ def test_each_public_operation_has_an_example() -> None:
             if not any(each.examples for each in found):
                 missing.append(f"{kind.__name__}.{name}")
     inner = ["Session.controlled", "Session.deliver", "Session.end", "Session.end_of"]
-    inner += ["Session.finish", "Session.gone", "Session.link_ended", "Session.open_replies"]
+    inner += ["Session.fails", "Session.finish", "Session.gone", "Session.link_ended", "Session.open_replies"]
     inner += ["Session.take", "Session.told", "Sender.ask", "Sender.settled", "Sender.state_of"]
     inner += ["Receiver.tell", "Link.abandon", "Link.finish", "Link.gone", "Link.post"]
     inner += ["Requester.close"]

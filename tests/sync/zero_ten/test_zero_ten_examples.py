@@ -210,7 +210,7 @@ def test_each_public_operation_has_an_example() -> None:
         "Attachment.expect_stop",
     ]
     inner += ["Attachment.finish", "Attachment.gone", "Attachment.post", "Attachment.resumed"]
-    inner += ["Attachment.take", "Attachment.complete", "Attachment.fail"]
+    inner += ["Attachment.no_more", "Attachment.take", "Attachment.complete", "Attachment.fail"]
     inner += ["ZeroTenConnection.answer", "ZeroTenSession.answer_to", "ZeroTenSession.begin_work"]
     inner += ["ZeroTenSession.end_work", "Branch.start", "ZeroTenTransaction.begin"]
     assert sorted(missing) == sorted(inner)

@@ -159,6 +159,7 @@ class OneZeroDriver(WaitingDriver[Connection]):
                 session.failed(report, event.error)
         else:
             self._failure = event.error
+            self.over(self.core.failure, event.error)
         self._fail_all(event.handles, report, event.error)
 
     def _link_failed(self, event: LinkFailed) -> None:
@@ -182,11 +183,7 @@ class OneZeroDriver(WaitingDriver[Connection]):
             if session is not None:
                 session.closed(event.report, self._failure)
         else:
-            error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
-            self.end_streams(self.streams, error, self._failure)
-            if not self.opened.done():
-                self.opened.set_exception(error)
-            self.open_gate()
+            self.over(event.report, self._failure)
 
     def _session_requested(self, event: SessionRequested) -> None:
         if not self.offer(self.streams, event):

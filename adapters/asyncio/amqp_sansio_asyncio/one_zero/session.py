@@ -269,6 +269,8 @@ class Session:
         self._failure = cause
         for link in list(self.links.values()):
             link.end_with(report, cause)
+        error = EndpointClosed(f"session {self.channel}: {report}", report)
+        self.driver.end_streams(self.streams, error, cause)
 
     def closed(self, report: CloseReport, cause: AmqpError | None) -> None:
         """The session has ended, and what links were left."""

@@ -17,7 +17,7 @@ from amqp_sansio.amqp_0_10 import (
     Resumed,
     SessionClosed,
 )
-from amqp_sansio.errors import AmqpError, EndpointClosed, Scope, SessionEnded
+from amqp_sansio.errors import AmqpError, Scope, SessionEnded
 from amqp_sansio.events import (
     Abandoned,
     Closed,
@@ -137,6 +137,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
     def _failed(self, event: Failed) -> None:
         if event.scope is not Scope.SESSION:
             self._failure = event.error
+            self.over(self.core.failure, event.error)
             return
         session = self.sessions.get(event.channel)
         report = None if session is None else session.core.report
@@ -178,11 +179,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
             session.closed(event, self._failure)
 
     def _closed(self, event: Closed) -> None:
-        error = EndpointClosed(f"the connection is closed: {event.report}", event.report)
-        self.end_streams(self.streams, error, self._failure)
-        if not self.opened.done():
-            self.opened.set_exception(error)
-        self.open_gate()
+        self.over(event.report, self._failure)
 
     def _credit_changed(self, event: CreditChanged) -> None:
         session = self.sessions.get(event.channel)

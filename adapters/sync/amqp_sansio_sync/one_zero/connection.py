@@ -174,8 +174,8 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
             self._unanswered(event)
             for handle in event.handles:
                 self.told.pop(handle, None)
-            if isinstance(event, Failed):
-                self._failed.add(_key(event))
+            if isinstance(event, Failed) and not self._gives_up(event):
+                self._fails(event)
         elif isinstance(event, (Replied, Opened)):
             self._answered(event)
         elif isinstance(event, Closed):
@@ -208,6 +208,15 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
                 with suppress(AmqpError):
                     hook(handle.result)
 
+    def _fails(self, event: Failed) -> None:
+        """Somebody has to learn of it: who called, or who leaves the connection's context."""
+        session = self.sessions.get(event.channel)
+        error = None if session is None or event.by is not By.LOCAL else session.fails(event)
+        if error is None:
+            self._failed.add(_key(event))
+        else:
+            self.wire.unseen[_key(event)] = error
+
     def _ended(self, event: Closed) -> None:
         report = event.report
         key = _key(event)
@@ -223,7 +232,7 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
                 del self.sessions[event.channel]
                 session.end(error)
         else:
-            error = self._all_over(event)
+            error = self._all_over(report)
         if key in self._failed:
             self._failed.discard(key)
             if error is not None:

@@ -60,6 +60,10 @@ class Attachment(ABC, Generic[_L]):
     def end(self, error: EndpointClosed) -> None:
         """The link isn't attached any more."""
         self.ended = True
+        self.no_more(error)
+
+    def no_more(self, error: EndpointClosed) -> None:
+        """Nothing more happens on the link."""
         self.error = error
 
     def drop(self) -> None:

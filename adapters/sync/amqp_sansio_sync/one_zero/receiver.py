@@ -197,8 +197,8 @@ class ReceiverAttachment(Attachment[CoreReceiver]):
         else:
             self.feed.finish(None)
 
-    def end(self, error: EndpointClosed) -> None:
-        super().end(error)
+    def no_more(self, error: EndpointClosed) -> None:
+        super().no_more(error)
         # What isn't settled can be settled no more; somebody will get it again.
         kept = [each for each in self.feed.clear() if each.settled]
         self.feed.items.extend(kept)
@@ -320,8 +320,10 @@ class Receiver(Link[CoreReceiver]):
                 self.core.drain()
 
         self.post(begin)
-        self.wire.wait(lambda: not self.core.draining or receiving.ended, timeout, "the drain")
-        if receiving.ended:
+        self.wire.wait(
+            lambda: not self.core.draining or receiving.error is not None, timeout, "the drain"
+        )
+        if receiving.error is not None:
             raise self.gone()
 
     def cancel(self, timeout: float | None = None) -> None:
@@ -438,7 +440,7 @@ class Receiver(Link[CoreReceiver]):
             self.post(drain)
             seconds = self.wire.core.config.close_timeout
             self.wire.wait(
-                lambda: not self.core.draining or receiving.ended, seconds, "the drain"
+                lambda: not self.core.draining or receiving.error is not None, seconds, "the drain"
             )
         try:
             return self._take(0, ask=False)

@@ -116,7 +116,9 @@ class Requester:
             left = None if deadline is None else max(0.0, deadline - monotonic())
             try:
                 wire.wait(
-                    lambda: replies.calls[key] is not None or replies.ended, left, "the reply"
+                    lambda: replies.calls[key] is not None or replies.error is not None,
+                    left,
+                    "the reply",
                 )
             except TimeoutError:
                 raise TimeoutError(f"the reply: not within {timeout:g} seconds") from None

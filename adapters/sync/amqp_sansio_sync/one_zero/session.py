@@ -12,8 +12,10 @@ from amqp_sansio import (
     CloseReport,
     EndpointClosed,
     Event,
+    Failed,
     Handle,
     RemoteProtocolError,
+    Scope,
 )
 from amqp_sansio.amqp_1_0 import (
     Coordinator,
@@ -365,7 +367,7 @@ class Session:
 
     def end_of(self, report: CloseReport, link: str) -> EndpointClosed:
         """The error that says how a link ended: by itself, with the session, or with the connection."""
-        if report is self.wire.core.report:
+        if report is self.wire.core.report or report is self.wire.core.failure:
             return EndpointClosed(f"the connection is closed: {report}", report)
         if report is self.core.report:
             return EndpointClosed(f"session {self.channel} is closed: {report}", report)
@@ -418,6 +420,26 @@ class Session:
         attachment = self.links.get(getattr(event, "link", -1))
         if attachment is not None:
             attachment.take(event)
+
+    def fails(self, event: Failed) -> EndpointClosed | None:
+        """This end found an error of the peer, whose answer to the end or detach changes nothing; the error that says
+        so, None when the end has been told before.
+        """
+        if event.scope is Scope.SESSION:
+            if self.core.report is None:
+                return None
+            error = self.end_of(self.core.report, "")
+            for attachment in (*self.leaving, *self.links.values()):
+                attachment.no_more(error)
+            for _, stream in self.streams:
+                stream.finish(copy.copy(error))
+            return error
+        link = self.links.get(getattr(event, "link", -1))
+        if link is None or link.core.report is None:
+            return None
+        error = self.end_of(link.core.report, link.core.name)
+        link.no_more(error)
+        return error
 
     def link_ended(self, event: LinkClosed) -> EndpointClosed:
         """A link has ended; the error that says so."""

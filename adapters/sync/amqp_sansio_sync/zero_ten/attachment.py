@@ -187,10 +187,14 @@ class Attachment:
 
     def end(self, event: SessionClosed) -> None:
         """The session isn't attached any more."""
-        self.error = error = self.closed(event.report, resumable=event.resumable)
         self.ended = True
+        self.no_more(self.closed(event.report, resumable=event.resumable))
+
+    def no_more(self, error: SessionEnded) -> None:
+        """Nothing more comes on the session."""
+        self.error = error
         for feed in self._feeds.values():
-            feed.session_ended(error, event.resumable)
+            feed.session_ended(error, error.resumable)
         self._feeds.clear()
         for _, stream in self._streams:
             stream.finish(copy.copy(error))

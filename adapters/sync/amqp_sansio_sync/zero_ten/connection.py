@@ -204,7 +204,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
             return
         elif isinstance(event, (Failed, Abandoned)):
             self._unanswered(event)
-            if isinstance(event, Failed):
+            if isinstance(event, Failed) and not self._gives_up(event):
                 self._note_failure(event)
         elif isinstance(event, (Replied, Opened)):
             session = self._at(event.channel) if isinstance(event, Resumed) else None
@@ -235,7 +235,11 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
             return
         session = self._at(event.channel)
         if session is not None and session.core.report is not None:
-            self.wire.unseen[session] = session.closed(session.core.report)
+            self.wire.unseen[session] = error = session.closed(session.core.report)
+            core = self.wire.core
+            if event.channel in core.sessions and core.session(event.channel) is session.core:
+                # Only its detach is waited for, which changes nothing.
+                session.no_more(error)
 
     def _ended(self, event: Closed) -> None:
         if isinstance(event, SessionClosed):
@@ -246,7 +250,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
                     del self._sessions[event.channel]
                 session.end(event)
             return
-        error = self._all_over(event)
+        error = self._all_over(event.report)
         if self._failed:
             self.wire.unseen[0] = error
 

@@ -51,7 +51,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
         core = self.session.core
         while self.items:
             event = self.items[0]
-            if not self.session.ended:
+            if self.session.error is None:
                 try:
                     core.complete(event.command_id)
                 except LocalProtocolError:

@@ -215,7 +215,7 @@ class Subscription:
 
     def _pop(self) -> MessageReceived | None:
         feed = self._feed
-        if self.session.ended:
+        if self.session.error is not None:
             with feed.wire.lock:
                 return feed.pop()
         if not feed.items:
