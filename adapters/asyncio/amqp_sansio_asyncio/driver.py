@@ -85,6 +85,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self._held = b""
         self._timer: Timer | None = None
         self._eof = False
+        self._closing_since: float | None = None
         self.lingering = False
         """Whether all is said, and only the peer's end of the transport is waited for."""
 
@@ -235,6 +236,8 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         """After the core's `close`: send it even past a transport that is full, so that the core's
         deadline for the answer runs.
         """
+        if self._closing_since is None:
+            self._closing_since = self.loop.time()
         self.write()
         self.progress()
 
@@ -262,8 +265,8 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.progress()
 
     def _close_transport(self) -> None:
-        """Do what the close hint says; the transport's own farewell is bounded as the protocol's
-        is.
+        """Do what the close hint says; the transport's own farewell and the protocol's, where this
+        end began it, take `close_timeout` seconds together.
         """
         transport = self.transport
         if transport is None or transport.is_closing():
@@ -278,7 +281,8 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             self._linger(transport)
         else:
             self.hang_up(transport.close)
-        self.loop.call_later(self.core.config.close_timeout, self._give_up)
+        since = self.loop.time() if self._closing_since is None else self._closing_since
+        self.loop.call_at(since + self.core.config.close_timeout, self._give_up)
 
     def _linger(self, transport: asyncio.Transport) -> None:
         """Drop what the peer still sends until it hangs up.
