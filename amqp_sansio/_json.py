@@ -29,7 +29,7 @@ def encode(value: Any) -> str:
     (strings where they are none, or beyond 38 digits), composite types objects with their name as "type" and
     without the fields that aren't set, other described values `{"descriptor": ..., "value": ...}`, and keys of maps
     that are no strings the JSON text of the key. Of 0-10: structs as composite types, sequence-sets lists of their
-    ranges, datetimes numbers (seconds).
+    ranges, datetimes numbers (seconds), values of unknown types `{"type": "0x24", "unknown": octets}`.
 
     More than 16 elements that a few octets say any number of, such as an array of nulls, become
     `{"repeated": element, "count": number}`. So the text grows with the octets it tells, by at most 200 characters for
@@ -290,6 +290,9 @@ def _other(value: Any) -> str:
         return f'{{"code":{value.code},"unknown":{encode(value.octets)}}}'
     if hasattr(value, "descriptor"):
         return f'{{"descriptor":{encode(value.descriptor)},"value":{encode(value.value)}}}'
+    if hasattr(value, "name"):
+        # A value of 0-10 whose type nobody knows.
+        return f'{{"type":{encode(value.name)},"unknown":{encode(value.value)}}}'
     if hasattr(value, "octets"):
         return f'{{"unknown":{encode(value.octets)}}}'
     if hasattr(value, "to_decimal"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amqp_sansio import _json
 from amqp_sansio._classic.table import RABBIT, Table
 from amqp_sansio.amqp_0_10 import Map as Map10
-from amqp_sansio.amqp_0_10 import Struct, decode_value
+from amqp_sansio.amqp_0_10 import Struct, Typed, decode_value
 from amqp_sansio.amqp_1_0 import Source
 from amqp_sansio.amqp_1_0.values import (
     Array,
@@ -27,6 +27,7 @@ from amqp_sansio.amqp_1_0.values import (
     decode,
     encode,
 )
+from amqp_sansio.errors import CodecError
 from tests.amqp_0_10.test_bad_octets import VALID
 from tests.support.classic_values import raw_of, table_values
 from tests.support.steps import assert_linear
@@ -207,3 +208,15 @@ def test_octets_that_are_no_text_are_printable_too(octets: bytes) -> None:
 def test_what_acts_on_a_terminal_is_escaped(text: str, shown: str) -> None:
     assert _json.encode(text) == shown
     assert json.loads(shown) == text
+
+
+@pytest.mark.parametrize("code", range(256))
+def test_a_value_of_any_type_has_a_text(code: int) -> None:
+    """Of 0-10, which has places for 256 types; most are nobody's yet."""
+    try:
+        value, _ = decode_value(bytes((code,)) + bytes(128))
+    except CodecError:
+        return
+    found = json.loads(_json.encode({"x": [value]}))["x"][0]
+    if isinstance(value, Typed):
+        assert found == {"type": f"0x{code:02x}", "unknown": json.loads(_json.encode(value.value))}

@@ -16,7 +16,6 @@ from amqp_sansio import (
     AMQP_1_0,
     AmqpError,
     AuthenticationRequested,
-    By,
     Limits,
     LocalProtocolError,
     Observer,
@@ -371,8 +370,9 @@ class HubEnd:
         history = self.hub.model.history
         report = self.client.report
         lines = [] if history is None else [repr(each) for each in history.records]
-        if self.client.version is AMQP_0_10 and report is not None and report.by is By.LOCAL:
-            # 0-10 settles and delivers at the end of a read; a fault in the same read ends the connection before that.
+        if self.client.version is AMQP_0_10:
+            # Of 0-10 what one read has brought is accepted by one command, so that the ids of those that follow, which
+            # the client's next words refer to, depend on the cuts.
             return [repr(report)]
         return [*lines, f"sent {bytes(self.sent)!r}", repr(report)]
 
