@@ -187,6 +187,11 @@ class Edge(Generic[_C]):
             return None
         return later if later.code >= _ERROR or later.condition else None
 
+    def first_octets(self, size: int) -> bytes:
+        """Up to `size` octets of what the stream begins with, while nothing of it has been parsed; then none."""
+        buffer = self._buffer
+        return buffer.data[:size] if self._unit_offset == 0 == buffer.offset else b""
+
     # What the versions do in their own way.
 
     def _send_deadline(self) -> float | None:

@@ -49,9 +49,7 @@ def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> st
 
 def for_octets(connection: Connection) -> str:
     """The usual cause of octets that are no AMQP, read from how the stream began."""
-    buffer = connection._buffer
-    first = connection._unit_offset == 0 == buffer.offset
-    return of_first_octets(buffer.data[:_LOOKED_AT]) if first else ""
+    return of_first_octets(connection.first_octets(_LOOKED_AT))
 
 
 def of_first_octets(first: bytes) -> str:

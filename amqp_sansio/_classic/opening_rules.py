@@ -9,6 +9,7 @@ from ..errors import CodecError
 from ..versions import AMQP_0_8
 from .dialect import get_dialect
 from .joint import CHANNEL_MAX, MIN_FRAME_MAX
+from .table import Table
 from .violation import SILENT, Violation
 
 if TYPE_CHECKING:
@@ -29,11 +30,14 @@ def is_of_qpid(properties: Mapping[str, Any]) -> bool:
     Damaged ones don't; their damage is reported where the method is read.
     """
     try:
+        # A table's entries are read anew and dropped: asked as a mapping, it would keep them as long as it lives.
+        pairs = (
+            [(name, value) for name, _, value in properties.entries()]
+            if isinstance(properties, Table)
+            else properties.items()
+        )
         return any(
-            [
-                name.startswith("qpid.") or (name == "product" and "qpid" in str(value).lower())
-                for name, value in properties.items()
-            ]
+            [name.startswith("qpid.") or (name == "product" and "qpid" in str(value).lower()) for name, value in pairs]
         )
     except CodecError:
         return False

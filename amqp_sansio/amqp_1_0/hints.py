@@ -80,9 +80,7 @@ def for_close(condition: str) -> str:
 
 def for_octets(connection: Connection) -> str:
     """The usual cause of octets that are no AMQP, read from how the stream began."""
-    buffer = connection._buffer
-    first = connection._unit_offset == 0 == buffer.offset
-    return of_first_octets(buffer.data[:LOOKED_AT]) if first else ""
+    return of_first_octets(connection.first_octets(LOOKED_AT))
 
 
 def for_lost(connection: Connection, kind: str) -> str:

@@ -54,7 +54,11 @@ class OneZeroStage(Attaching):
         end = self.told(spout)
         for note, handle in zip(notes, handles, strict=False):
             kinds, routed = self._publish(spout, note)
-            if (is_settled and kinds == ("full",)) or (is_settled and not kinds):
+            if not kinds and not routed and self.hears_nothing(spout):
+                same(end, "amqp:not-found", f"{spout} ends, because no queue takes what is sent")
+                self.destroy(spout)
+                break
+            if is_settled and kinds in ((), ("full",)):
                 continue
             if kinds and (is_settled or not self.knows(spout, "rejected")):
                 same(end in [CONDITIONS[each] for each in kinds], True, f"{spout} ends, because of {kinds}: {end}")
@@ -97,6 +101,11 @@ class OneZeroStage(Attaching):
     def knows(spout: Spout, outcome: str) -> bool:
         """Whether the client of a spout understands an outcome."""
         return not spout.outcomes or outcome in spout.outcomes
+
+    def hears_nothing(self, spout: Spout) -> bool:
+        """Whether only the end of a link to the anonymous terminus can tell that no queue takes a message."""
+        known = any(self.knows(spout, each) for each in ("released", "modified", "rejected"))
+        return spout.spot.kind == "anonymous" and not known
 
     def check_outcome(self, spout: Spout, told: object, kinds: tuple[str, ...], routed: bool) -> None:
         """Compare what a client was told of a message with what became of it."""

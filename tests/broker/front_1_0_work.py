@@ -19,7 +19,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.events import Handle
 from tests.broker.front_1_0 import OneZeroStage, frames
 from tests.broker.front_1_0_ties import OneZeroLine, Spout, Tap
-from tests.broker.front_1_0_values import OneZeroNote, act_of
+from tests.broker.front_1_0_values import CONDITIONS, OneZeroNote, act_of
 from tests.broker.front_stage import Actor, Seen, same
 from tests.broker.naive_values import Copy, NaiveQueue
 
@@ -149,6 +149,16 @@ class TransactedStage(OneZeroStage):
             _, kinds = self.ask(lambda: self.naive.publish(owner, note, transaction=work.branch, promised=True))
         if is_settled or (kinds and not self.knows(spout, "rejected")):
             work.fails = work.fails or bool(kinds) or not routed
+        unheard = is_settled or not self.knows(spout, "rejected")
+        if (kinds and unheard and spout.spot.kind == "anonymous") or (
+            not kinds and not routed and self.hears_nothing(spout)
+        ):
+            work.fails = True
+            right = [CONDITIONS[each] for each in kinds] or ["amqp:not-found"]
+            same(self.told(spout) in right, True, f"{spout} ends, because of {right}")
+            self.destroy(spout)
+            self.compare()
+            return
         if not kinds and routed:
             work.promised.append(note)
         if not is_settled:

@@ -13,6 +13,7 @@ from tests.support.facing import (
     CLIENT,
     METHOD,
     SERVER,
+    STRICT,
     Facing,
     frame,
     start,
@@ -149,7 +150,7 @@ def test_a_server_hangs_up_on_larger_frames_than_offered(version: Version) -> No
     "0-9-1/wire/channels-many",
 )
 def test_channel_max_is_the_highest_number(version: Version, side: Side) -> None:
-    facing = Facing.opened(version, side, channels=3, channel_max=4)
+    facing = Facing.opened(version, side, channels=3, channel_max=4, dialect=STRICT[version])
     if side is SERVER:
         facing.feed(facing.method("channel.open", 4))
         assert [event.channel for event in facing.of(Opened)] == [4]
