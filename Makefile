@@ -9,8 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest
-# One process for Spark, the others share the rest.
-PYTEST_ARGS ?= -q -n 2 --dist loadgroup
+# One process for Spark's session, one for what starts a Java process of its own; these wait a lot, and so do tests of
+# heartbeats: two processors are busy with three.
+PYTEST_ARGS ?= -q -n 3 --dist loadgroup
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1

@@ -14,10 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 2 --dist loadgroup` one process runs all Spark tests: one session serves them."""
+    """With `--dist loadgroup` one process runs all tests of one Spark session, which serves them all; another runs, one
+    after the other, those that start a Java process of their own.
+    """
     for item in items:
         if item.get_closest_marker("spark") is not None:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            shared = "spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("spark" if shared else "java"))
 
 
 @pytest.fixture(scope="session")

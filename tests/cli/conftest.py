@@ -22,6 +22,8 @@ def cli_environment() -> Mapping[str, str]:
     environment = {**os.environ, "COLUMNS": "120"}
     environment["PYTHONPATH"] = os.pathsep.join(str(ROOT / path) for path in PATHS)
     environment.pop("PYSPARK_PYTHON", None)
+    # A command is over before better code is compiled.
+    environment["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
     return environment
 
 
