@@ -538,7 +538,7 @@ def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(
 ) -> None:
     facing = busy(version, side)
     assert facing.end.failure is None
-    handles = [each for each in (facing.channel.unconfirmed or {}).values() if each is not None]
+    handles: list[Any] = [each for each in facing.channel.unconfirmed.values() if each is not None]
     facing.feed(frame(1, 0, b"\0\x63\0\1"))
     assert facing.end.failure is not None
     assert facing.end.failure.code == 503

@@ -4,6 +4,7 @@ A `HostileServer` is pure: it takes a client's octets and says what the other en
 The broker behind it is honest, so that a script gets as deep into a conversation as its seed wants.
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import random
@@ -232,25 +233,24 @@ class HostileServer:
 
 
 _ATTACKS: Final[tuple[Callable[[HostileServer, bytes], list[Act]], ...]] = (
-    # The methods are this module's own.
-    *([HostileServer._mutate] * 4),  # pyright: ignore[reportPrivateUsage]
-    *([HostileServer._made_up] * 6),  # pyright: ignore[reportPrivateUsage]
-    *([HostileServer._close] * 2),  # pyright: ignore[reportPrivateUsage]
-    HostileServer._wrong_size,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._cut,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._drop,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._repeat,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._replay,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._reorder,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._garbage,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._alien,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._huge,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._heartbeats,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._stop,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._end,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._pause,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._ignore,  # pyright: ignore[reportPrivateUsage]
-    HostileServer._challenge_without_end,  # pyright: ignore[reportPrivateUsage]
+    *([HostileServer._mutate] * 4),
+    *([HostileServer._made_up] * 6),
+    *([HostileServer._close] * 2),
+    HostileServer._wrong_size,
+    HostileServer._cut,
+    HostileServer._drop,
+    HostileServer._repeat,
+    HostileServer._replay,
+    HostileServer._reorder,
+    HostileServer._garbage,
+    HostileServer._alien,
+    HostileServer._huge,
+    HostileServer._heartbeats,
+    HostileServer._stop,
+    HostileServer._end,
+    HostileServer._pause,
+    HostileServer._ignore,
+    HostileServer._challenge_without_end,
 )
 
 

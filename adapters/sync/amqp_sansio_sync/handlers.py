@@ -26,7 +26,7 @@ def interrupts_itself() -> bool:
 
     The stack tells it at any instruction, and nothing has to be noted beforehand that an exception could leave behind.
     """
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and _is_ours(frame):
         frame = frame.f_back
     while frame is not None and not _is_ours(frame):
