@@ -61,6 +61,7 @@ def check(wanted: list[str]) -> int:
     fallen: list[str] = []
     for part in wanted or PARTS:
         best: dict[str, Case] = {}
+        late: list[str] = []
         for _ in range(TRIES):
             for case in run_part(part):
                 known = best.get(case["case"])
