@@ -271,7 +271,7 @@ def _has_odd_keys(name: Any) -> bool:
 
 
 def _octets(name: Any) -> bytes:
-    from .amqp_1_0.values import encode as encode_value
+    from .amqp_1_0.codec.values import encode as encode_value
 
     return encode_value(name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar, cast
 
-from ._record import record
+from ._core.record import record
 from .errors import AmqpError, LocalProtocolError, Scope
 from .printing import printable
 

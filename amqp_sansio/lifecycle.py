@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ._record import record
+from ._core.record import record
 from .endpoint import Side
 from .errors import CodecError, LocalProtocolError
 from .limits import Limits
@@ -233,19 +233,19 @@ class History(Protocol):
 
 
 def _classic(version: Version, limits: Limits) -> History:
-    from ._classic.history import ClassicHistory
+    from ._classic.observer.history import ClassicHistory
 
     return ClassicHistory(version, limits)
 
 
 def _zero_ten(version: Version, limits: Limits) -> History:
-    from .amqp_0_10.history import ZeroTenHistory
+    from .amqp_0_10.observer.history import ZeroTenHistory
 
     return ZeroTenHistory(version, limits)
 
 
 def _one_zero(version: Version, limits: Limits) -> History:
-    from .amqp_1_0.history import OneZeroHistory
+    from .amqp_1_0.observer.history import OneZeroHistory
 
     return OneZeroHistory(version, limits)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._record import record
+from ._core.record import record
 
 
 @record

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ._record import record
+from ._core.record import record
 from .errors import LimitExceeded
 from .events import NEED_DATA, Signal
 from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
@@ -134,7 +134,7 @@ class Acceptor:
     def _offer(self, version: Version) -> bytes:
         """The header that asks for `version` in a way that is accepted here."""
         if version is AMQP_1_0:
-            from .amqp_1_0.opening import offered_header
+            from .amqp_1_0.endpoint.opening import offered_header
 
             return offered_header(self._configs[AMQP_1_0])
         return version.header
@@ -151,9 +151,9 @@ def _server_of(version: Version) -> Any:
 
         return Connection08.server
     if version is AMQP_1_0:
-        from .amqp_1_0.connection import Connection as Connection10
+        from .amqp_1_0.endpoint.connection import Connection as Connection10
 
         return Connection10.server
-    from .amqp_0_10.connection import Connection as Connection010
+    from .amqp_0_10.endpoint.connection import Connection as Connection010
 
     return Connection010.server

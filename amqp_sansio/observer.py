@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from ._record import record
+from ._core.record import record
 from .endpoint import Side
 from .errors import LocalProtocolError
 from .events import NEED_DATA, Event, Signal
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from ._scouts import Scouts
+    from ._versions import Scouts
 
 _SCHEMA: Final = 1
 _HEADER_BEGIN: Final = b"AMQP"
@@ -183,25 +183,25 @@ class Setting:
 
 
 def _classic(setting: Setting) -> Machine:
-    from ._classic.observing import ClassicMachine
+    from ._classic.observer.connection import ClassicMachine
 
     return ClassicMachine(setting)
 
 
 def _zero_ten(setting: Setting) -> Machine:
-    from .amqp_0_10.observing import ZeroTenMachine
+    from .amqp_0_10.observer.connection import ZeroTenMachine
 
     return ZeroTenMachine(setting)
 
 
 def _one_zero(setting: Setting) -> Machine:
-    from .amqp_1_0.observing import OneZeroMachine
+    from .amqp_1_0.observer.connection import OneZeroMachine
 
     return OneZeroMachine(setting)
 
 
 def _undecoded(setting: Setting) -> Machine:
-    from ._undecoded import UndecodedMachine
+    from ._core.opaque import UndecodedMachine
 
     return UndecodedMachine(setting)
 
@@ -440,7 +440,7 @@ class Observer:
                 self._begin(version_of(self._heads[other]), False, at_ns)
             return
         if scouts is None:
-            from ._scouts import Scouts
+            from ._versions import Scouts
 
             scouts = self._scouts[sender] = Scouts()
             scouts.receive(before)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from ._record import record
+from ._core.record import record
 from .errors import AmqpError
 
 Verify: TypeAlias = Literal["verify_peer", "verify_none"]

@@ -181,8 +181,9 @@ def _publisher(bindings: int, count: int) -> Callable[[], object]:
     """Publishes messages of which each matches two of the bindings."""
     from amqp_sansio import AMQP_0_9_1
     from amqp_sansio.amqp_0_9_1 import get_dialect
-    from amqp_sansio.broker import Broker, commands
+    from amqp_sansio.broker import Broker
     from amqp_sansio.broker.contents.classic import ClassicContent
+    from amqp_sansio.broker.model import commands
 
     broker = Broker()
     owner = broker.apply(commands.OpenOwner("/", "guest"), 0.0)

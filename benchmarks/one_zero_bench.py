@@ -20,12 +20,12 @@ import azure.servicebus._pyamqp._decode as _azure_decode  # pyright: ignore[repo
 import proton  # pyright: ignore[reportMissingTypeStubs]
 
 from amqp_sansio import Observer, Signal
-from amqp_sansio._receive import ReceiveBuffer
+from amqp_sansio._core.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_1_0 import Message, Transfer
-from amqp_sansio.amqp_1_0._performatives import decode_frame_body
-from amqp_sansio.amqp_1_0.connection import Connection
-from amqp_sansio.amqp_1_0.events import Delivery
-from amqp_sansio.amqp_1_0.frames import AMQP, amqp_frame, next_frame
+from amqp_sansio.amqp_1_0.codec.frames import AMQP, amqp_frame, next_frame
+from amqp_sansio.amqp_1_0.codec.performatives import decode_frame_body
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from benchmarks.codec_bench import chunks
 from benchmarks.measure import Case, compare, cpu_seconds
 from benchmarks.one_zero_engine import Pair, engine_case, make_message, make_proton_message

@@ -13,10 +13,10 @@ import proton  # pyright: ignore[reportMissingTypeStubs]
 
 from amqp_sansio import OpenRequested, Settled, Signal
 from amqp_sansio.amqp_1_0 import Accepted, Header, Message, Properties
-from amqp_sansio.amqp_1_0.config import Config
-from amqp_sansio.amqp_1_0.connection import Connection
-from amqp_sansio.amqp_1_0.events import Delivery, LinkRequested, SessionRequested
-from amqp_sansio.amqp_1_0.receiver import Receiver
+from amqp_sansio.amqp_1_0.endpoint.config import Config
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
+from amqp_sansio.amqp_1_0.endpoint.receiver import Receiver
 from benchmarks.measure import Case, compare
 
 WINDOW = 100

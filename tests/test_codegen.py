@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio._classic.table import RABBIT
+from amqp_sansio._classic.codec.table import RABBIT
 from tools.codegen import classic, composites
 from tools.codegen.__main__ import ROOT, main
 from tools.codegen.methods import emit_methods

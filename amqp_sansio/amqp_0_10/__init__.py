@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from . import _records
-from ._records import *  # noqa: F403
-from ._types import decode_value, encode_value
-from .config import Config
-from .connection import Connection
-from .credit import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
-from .dialect import Dialect
-from .dtx import Branches
-from .dtx_states import (
+from .codec import records
+from .codec.dialect import Dialect
+from .codec.message import Headers, Message
+from .codec.message_fields import ObservedCommand
+from .codec.record import (
+    Command,
+    Control,
+    Struct,
+    decode_command,
+    decode_control,
+    decode_headers,
+    decode_struct,
+    encode_headers,
+)
+from .codec.records import *  # noqa: F403
+from .codec.sequence_set import ByteRanges, SequenceSet
+from .codec.types import decode_value, encode_value
+from .codec.values import Datetime, Map, Struct32, Typed
+from .codec.violation import DetachCode
+from .endpoint.config import Config
+from .endpoint.connection import Connection
+from .endpoint.outgoing import NoCredit
+from .endpoint.session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session, Transferred
+from .model.credit import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
+from .model.dtx import Branches
+from .model.dtx_states import (
     XA_HEURCOM,
     XA_HEURHAZ,
     XA_HEURMIX,
@@ -20,7 +37,7 @@ from .dtx_states import (
     XA_RBTIMEOUT,
     XA_RDONLY,
 )
-from .events import (
+from .model.events import (
     BodyAborted,
     BodyReceived,
     CommandReceived,
@@ -35,25 +52,8 @@ from .events import (
     SessionClosed,
     SessionRequested,
 )
-from .execution import ERROR_CODES, ExecutionError
-from .knowledge import SessionState
-from .message import Headers, Message
-from .observing_message import ObservedCommand
-from .own_commands import NoCredit
-from .records import (
-    Command,
-    Control,
-    Struct,
-    decode_command,
-    decode_control,
-    decode_headers,
-    decode_struct,
-    encode_headers,
-)
-from .sequence_set import ByteRanges, SequenceSet
-from .session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session, Transferred
-from .values import Datetime, Map, Struct32, Typed
-from .violation import DetachCode
+from .model.execution import ERROR_CODES, ExecutionError
+from .model.session_state import SessionState
 
 __all__ = [
     "BYTE",
@@ -117,4 +117,4 @@ __all__ = [
     "encode_headers",
     "encode_value",
 ]
-__all__ += _records.__all__
+__all__ += records.__all__

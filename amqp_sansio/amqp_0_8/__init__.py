@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .._classic.bookkeeping import ChannelState
-from .._classic.channel import Channel
-from .._classic.config import Config
-from .._classic.connection import Connection as _Connection
-from .._classic.dialect import Dialect, get_dialect
-from .._classic.events import (
+from .._classic.codec.dialect import Dialect, get_dialect
+from .._classic.codec.method import Method
+from .._classic.codec.method import Request as RequestMethod
+from .._classic.codec.properties import Properties
+from .._classic.codec.table import FieldValue, Table, Timestamp, Typed
+from .._classic.endpoint.channel import Channel
+from .._classic.endpoint.config import Config
+from .._classic.endpoint.connection import Connection as _Connection
+from .._classic.endpoint.events import (
     Blocked,
     ConsumerCancelled,
     ContentAborted,
@@ -31,10 +34,7 @@ from .._classic.events import (
     Returned,
     Unblocked,
 )
-from .._classic.method import Method
-from .._classic.method import Request as RequestMethod
-from .._classic.properties import Properties
-from .._classic.table import FieldValue, Table, Timestamp, Typed
+from .._classic.model.channel_state import ChannelState
 from ..versions import AMQP_0_8, Version
 from . import _methods
 from ._methods import *  # noqa: F403

@@ -13,7 +13,20 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from .._classic._methods import (
+from .._classic.codec.dialect import Dialect
+from .._classic.codec.method import (
+    BOTH,
+    CLIENT,
+    OCTET,
+    READ_FAULTS,
+    SERVER,
+    WRITE_FAULTS,
+    Method,
+    Request,
+    decode_slowly,
+    encode_slowly,
+)
+from .._classic.codec.methods import (
     AccessRequest,
     AccessRequestOk,
     BasicAck,
@@ -64,30 +77,17 @@ from .._classic._methods import (
     TxSelect,
     TxSelectOk,
 )
-from .._classic.dialect import Dialect
-from .._classic.method import (
-    BOTH,
-    CLIENT,
-    OCTET,
-    READ_FAULTS,
-    SERVER,
-    WRITE_FAULTS,
-    Method,
-    Request,
-    decode_slowly,
-    encode_slowly,
-)
-from .._classic.properties import Properties
-from .._classic.table import EMPTY, Table, encode_table
-from .._classic.table import QPID as QPID_TABLES
-from .._classic.table import RABBIT as RABBIT_TABLES
-from .._classic.table import SPEC_0_9_1 as SPEC_0_9_1_TABLES
+from .._classic.codec.properties import Properties
+from .._classic.codec.table import EMPTY, Table, encode_table
+from .._classic.codec.table import QPID as QPID_TABLES
+from .._classic.codec.table import RABBIT as RABBIT_TABLES
+from .._classic.codec.table import SPEC_0_9_1 as SPEC_0_9_1_TABLES
 from ..versions import AMQP_0_9_1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .._classic.table import FieldValue, TableRules
+    from .._classic.codec.table import FieldValue, TableRules
 
     FieldTable = Mapping[str, FieldValue]
 

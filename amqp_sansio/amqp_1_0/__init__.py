@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import _performatives, conditions, values
-from ._performatives import *  # noqa: F403
-from .conditions import (
+from .codec import conditions, performatives, values
+from .codec.composite import Composite, DeliveryState, Performative, SaslFrame, decode_frame_body
+from .codec.conditions import (
     RECEIVER,
     SENDER,
     ReceiverSettleMode,
@@ -13,9 +13,20 @@ from .conditions import (
     TerminusDurability,
     TerminusExpiryPolicy,
 )
-from .config import Config
-from .connection import Connection
-from .events import (
+from .codec.message import (
+    AmqpSequence,
+    AmqpValue,
+    Data,
+    Message,
+    check_message,
+    position_octets,
+    section_position,
+)
+from .codec.performatives import *  # noqa: F403
+from .codec.values import *  # noqa: F403
+from .endpoint.config import Config
+from .endpoint.connection import Connection
+from .endpoint.events import (
     AvailableChanged,
     CreditChanged,
     Delivery,
@@ -32,23 +43,12 @@ from .events import (
     TransactionRequested,
     Updated,
 )
-from .message import (
-    AmqpSequence,
-    AmqpValue,
-    Data,
-    Message,
-    check_message,
-    position_octets,
-    section_position,
-)
-from .performative import Composite, DeliveryState, Performative, SaslFrame, decode_frame_body
-from .receiver import Receiver
-from .resource import Resource, Transaction
-from .resume import LinkState, Resend, ResumeAction, SavedDelivery, resume_action
-from .sender import NoCredit, Sender
-from .session import Session
-from .transactions import Controller
-from .values import *  # noqa: F403
+from .endpoint.receiver import Receiver
+from .endpoint.resource import Resource, Transaction
+from .endpoint.sender import NoCredit, Sender
+from .endpoint.session import Session
+from .endpoint.transactions import Controller
+from .model.resume import LinkState, Resend, ResumeAction, SavedDelivery, resume_action
 
 __all__ = [
     "RECEIVER",
@@ -101,5 +101,5 @@ __all__ = [
     "resume_action",
     "section_position",
 ]
-__all__ += _performatives.__all__
+__all__ += performatives.__all__
 __all__ += values.__all__

@@ -24,41 +24,41 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .faults import Fault, FaultKind
 from .limits import BrokerLimits
+from .model.faults import Fault, FaultKind
 from .settings import DialectName, Settings, Verdict
 from .users import ANONYMOUS_USER, User
 
 if TYPE_CHECKING:
-    from . import commands as commands
     from .client import Client as Client
-    from .commands import Outcome as Outcome
-    from .content import Content as Content
-    from .entry import Entry as Entry
-    from .entry import Message as Message
-    from .exchange import Binding as Binding
-    from .exchange import Exchange as Exchange
-    from .history import Happened as Happened
-    from .history import History as History
     from .hub import Hub as Hub
-    from .model import Broker as Broker
-    from .queue import Queue as Queue
-    from .vhost import VirtualHost as VirtualHost
+    from .model import commands as commands
+    from .model.broker import Broker as Broker
+    from .model.commands import Outcome as Outcome
+    from .model.content import Content as Content
+    from .model.entry import Entry as Entry
+    from .model.entry import Message as Message
+    from .model.exchange import Binding as Binding
+    from .model.exchange import Exchange as Exchange
+    from .model.history import Happened as Happened
+    from .model.history import History as History
+    from .model.queue import Queue as Queue
+    from .model.vhost import VirtualHost as VirtualHost
 
 _LATER = {
-    "Binding": "exchange",
-    "Broker": "model",
+    "Binding": "model.exchange",
+    "Broker": "model.broker",
     "Client": "client",
-    "Content": "content",
-    "Entry": "entry",
-    "Exchange": "exchange",
+    "Content": "model.content",
+    "Entry": "model.entry",
+    "Exchange": "model.exchange",
     "Happened": "history",
     "History": "history",
     "Hub": "hub",
-    "Message": "entry",
-    "Outcome": "commands",
-    "Queue": "queue",
-    "VirtualHost": "vhost",
+    "Message": "model.entry",
+    "Outcome": "model.commands",
+    "Queue": "model.queue",
+    "VirtualHost": "model.vhost",
 }
 """What needs the model: who only writes settings needn't load it."""
 
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> object:
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
     if name == "commands":
-        return import_module(".commands", __name__)
+        return import_module(".model.commands", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

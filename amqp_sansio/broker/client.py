@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from ..endpoint import CloseHint, Side
 from ..events import NEED_DATA, Signal
 from ..negotiation import HEADER_SIZE, Acceptor, Refused
-from .commands import SetWindow
-from .fronts import front_for
+from .frontends.registry import front_for
+from .model.commands import SetWindow
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from ..events import CloseReport
     from ..versions import Version
-    from .front import Front
+    from .frontends.frontend import Front
     from .hub import Hub
 
 

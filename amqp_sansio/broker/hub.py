@@ -6,16 +6,16 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from .client import Client
-from .effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
-from .model import Broker
+from .model.broker import Broker
+from .model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
 from .snapshot import Whole
 
 if TYPE_CHECKING:
-    from .commands import Command
-    from .front import Front
-    from .owner import Owner
+    from .frontends.frontend import Front
+    from .model.commands import Command
+    from .model.owner import Owner
+    from .model.timers import Alarm
     from .settings import Settings
-    from .timers import Alarm
 
 
 class Hub(Whole):
@@ -92,7 +92,7 @@ class Hub(Whole):
 
     def change_urls(self, urls: tuple[str, ...]) -> None:
         """It can be reached at other addresses (`Settings.urls`): queues bound to a failover exchange are told."""
-        from .zero_ten.failover import tell_all
+        from .frontends.amqp_0_10.failover import tell_all
 
         self.settings = self.settings.but(urls=urls)
         tell_all(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from .._record import record
+from .._core.record import record
 from .._version import __version__
 from ..limits import Limits
 from ..sasl import SERVER_MECHANISMS, Credentials, ScramKeys, decoy_scram_keys, scram_keys
@@ -350,7 +350,7 @@ def _known_hosts(settings: Settings) -> str:
 
 def _dialect(settings: Settings, version: Version) -> Any:
     """The dialect that was chosen; None when clients tell."""
-    from .._classic.dialect import get_dialect
+    from .._classic.codec.dialect import get_dialect
 
     return get_dialect(version.label + _DIALECTS[settings.dialect]) if settings.dialect else None
 
@@ -390,7 +390,7 @@ def _make_0_8(settings: Settings) -> Any:
 
 def _make_0_10(settings: Settings) -> Any:
     from ..amqp_0_10 import Config
-    from ..amqp_0_10.frames import LARGEST_FRAME
+    from ..amqp_0_10.codec.frames import LARGEST_FRAME
 
     return Config(
         mechanisms=_mechanisms(settings, AMQP_0_10),

@@ -11,12 +11,12 @@ import pickle
 from io import BytesIO
 from typing import Any, Final
 
-from .consumer import Consumer, Window
-from .entry import Entry, Message
-from .exchange import Binding, Exchange
-from .owner import Owner
-from .queue import Queue
-from .transaction import Transaction
+from .model.consumer import Consumer, Window
+from .model.entry import Entry, Message
+from .model.exchange import Binding, Exchange
+from .model.owner import Owner
+from .model.queue import Queue
+from .model.transaction import Transaction
 
 _LINKED: Final = (Binding, Consumer, Entry, Exchange, Message, Owner, Queue, Transaction, Window)
 """What refers to one another in chains of any length."""

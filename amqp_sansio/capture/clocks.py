@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from .._record import record
+from .._core.record import record
 from .records import ACK, FIN, SYN, CaptureDamage, Segment
 
 HELD: Final = 4096

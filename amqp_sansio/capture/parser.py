@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._record import record
+from .._core.record import record
 from .ip import Output, PacketDecoder
 from .link import ETHERNET
 from .records import CaptureDamage

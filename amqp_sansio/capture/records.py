@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .._record import record
+from .._core.record import record
 from ..errors import AmqpError
 
 FIN: Final = 0x01

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..broker.one_zero.addresses import BadAddress, NodeKind, parse
+from ..broker.frontends.amqp_1_0.addresses import BadAddress, NodeKind, parse
 from .columns import Message
 
 ONE_ZERO = "1.0"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from ..broker.topic import TopicTrie
+from ..broker.model.topic import TopicTrie
 from .asking import Acts, fold_classic, fold_one_zero, fold_zero_ten
 from .columns import TOPOLOGY_COLUMNS, Happening
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .._record import record
+from .._core.record import record
 from ..errors import AmqpError
 
 if TYPE_CHECKING:

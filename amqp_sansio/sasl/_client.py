@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .._record import record
+from .._core.record import record
 from ._base import FINISHED, ClientMechanism, SaslError, SaslState, encode_text, escape_name
 from ._scram import ScramClient, ScramSha1, ScramSha256
 

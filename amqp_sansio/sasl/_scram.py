@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._record import record
+from .._core.record import record
 from ._base import (
     FINISHED,
     Challenge,

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from amqp_sansio.amqp_0_10.assembly import Assembly, begins
-from amqp_sansio.amqp_0_10.frames import BODY, COMMAND, CONTROL, HEADER
+from amqp_sansio.amqp_0_10.codec.assembly import Assembly, begins
+from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER
 
 Frames = list[tuple[int, int]]
 

@@ -23,7 +23,7 @@ from amqp_sansio.amqp_0_10 import (
     decode_value,
     encode_value,
 )
-from amqp_sansio.amqp_0_10.dialect import Dialect, PlainXid, adapt
+from amqp_sansio.amqp_0_10.codec.dialect import Dialect, PlainXid, adapt
 
 CODED = b"\x00\x00\x00\x0c\x06\x04\x07\x00\x00\x00\x00\x01\x01g\x01b"
 PLAIN = b"\x00\x0a\x07\x00\x00\x00\x00\x01\x01g\x01b"

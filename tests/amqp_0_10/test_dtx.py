@@ -26,10 +26,10 @@ from amqp_sansio.amqp_0_10 import (
     TxSelect,
     XaResult,
     Xid,
-    dtx,
 )
-from amqp_sansio.amqp_0_10.dtx import Branches, Decision
-from amqp_sansio.amqp_0_10.dtx_states import (
+from amqp_sansio.amqp_0_10.model import dtx
+from amqp_sansio.amqp_0_10.model.dtx import Branches, Decision
+from amqp_sansio.amqp_0_10.model.dtx_states import (
     XA_HEURCOM,
     XA_HEURHAZ,
     XA_HEURMIX,
@@ -40,7 +40,7 @@ from amqp_sansio.amqp_0_10.dtx_states import (
     XA_RDONLY,
     Branch,
 )
-from amqp_sansio.amqp_0_10.execution import ExecutionError
+from amqp_sansio.amqp_0_10.model.execution import ExecutionError
 
 X, Y, Z = XIDS = [Xid(7, b"global", bytes([number])) for number in range(3)]
 SETTLING = (DtxPrepare(X), DtxCommit(X), DtxCommit(X, True), DtxRollback(X), DtxForget(X))

@@ -26,8 +26,8 @@ from amqp_sansio.amqp_0_10 import (
     XaResult,
     Xid,
 )
-from amqp_sansio.amqp_0_10.dtx import Branches, Decision
-from amqp_sansio.amqp_0_10.execution import ExecutionError
+from amqp_sansio.amqp_0_10.model.dtx import Branches, Decision
+from amqp_sansio.amqp_0_10.model.execution import ExecutionError
 
 XIDS = [Xid(number, b"g", b"") for number in range(4)]
 LIMIT = 3

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import LocalProtocolError
-from amqp_sansio._machine import mermaid, unreachable
+from amqp_sansio._core.state_table import mermaid, unreachable
 from amqp_sansio.amqp_0_10 import (
     Command,
     DtxCommit,
@@ -20,8 +20,8 @@ from amqp_sansio.amqp_0_10 import (
     DtxStart,
     Xid,
 )
-from amqp_sansio.amqp_0_10.dtx import Branches, Decision
-from amqp_sansio.amqp_0_10.dtx_states import (
+from amqp_sansio.amqp_0_10.model.dtx import Branches, Decision
+from amqp_sansio.amqp_0_10.model.dtx_states import (
     ASSOCIATION,
     BRANCH,
     Association,
@@ -29,7 +29,7 @@ from amqp_sansio.amqp_0_10.dtx_states import (
     Branch,
     BranchInput,
 )
-from amqp_sansio.amqp_0_10.execution import ExecutionError
+from amqp_sansio.amqp_0_10.model.execution import ExecutionError
 
 X = Xid(7, b"global", b"branch")
 

@@ -29,11 +29,10 @@ from amqp_sansio.amqp_0_10 import (
     MessageSubscribe,
     MessageTransfer,
     SessionRequested,
-    own_commands,
-    shortcut,
 )
-from amqp_sansio.amqp_0_10 import connection as connection_module
-from amqp_sansio.amqp_0_10.frames import BODY, COMMAND, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.endpoint import connection as connection_module
+from amqp_sansio.amqp_0_10.endpoint import fastpath, outgoing
 from amqp_sansio.sasl import Plain
 
 
@@ -156,7 +155,7 @@ def snapshot(client: Connection) -> bytes:
 def test_the_shortcut_is_taken(header: bool) -> None:
     """Else the comparison above would compare the general step with itself."""
     taken: list[bool] = []
-    fast = shortcut.fast_event
+    fast = fastpath.fast_event
 
     def counted(connection: Connection) -> Any:
         event = fast(connection)
@@ -204,7 +203,7 @@ def test_a_body_frame_that_is_shorter_than_its_own_header_is_malformed_behind_an
 @pytest.mark.parametrize("header", [True, False])
 def test_the_shortcut_for_what_is_sent_is_taken(header: bool) -> None:
     sent: list[Any] = []
-    slow = own_commands._send
+    slow = outgoing._send
 
     def counted(session: Any, call: Any, segments: Any) -> int:
         sent.append(segments)
@@ -214,7 +213,7 @@ def test_the_shortcut_for_what_is_sent_is_taken(header: bool) -> None:
     session = client.session(0)
     message = Message(b"x", routing_key="k" if header else None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(own_commands, "_send", counted)
+        patch.setattr(outgoing, "_send", counted)
         for _ in range(10):
             session.transfer("x", message)
     assert session._state.sending.next_id == 10

@@ -23,13 +23,13 @@ from amqp_sansio.amqp_0_10 import (
     Xid,
     decode_headers,
     decode_struct,
-    records,
 )
-from amqp_sansio.amqp_0_10._records import ReplyTo
-from amqp_sansio.amqp_0_10._types import decode_array
-from amqp_sansio.amqp_0_10.dialect import PlainXid
-from amqp_sansio.amqp_0_10.plain_maps import decode_plain
-from amqp_sansio.amqp_0_10.values import CODES
+from amqp_sansio.amqp_0_10.codec import record as records
+from amqp_sansio.amqp_0_10.codec.dialect import PlainXid
+from amqp_sansio.amqp_0_10.codec.plain_maps import decode_plain
+from amqp_sansio.amqp_0_10.codec.records import ReplyTo
+from amqp_sansio.amqp_0_10.codec.types import decode_array
+from amqp_sansio.amqp_0_10.codec.values import CODES
 from amqp_sansio.errors import CodecError
 from tests.amqp_0_10.test_bad_octets import EXAMPLES
 from tests.support.damage import BEHIND, FRONT, content, damaged, outcome

@@ -18,7 +18,7 @@ from amqp_sansio.amqp_0_10 import (
     SessionCommandPoint,
     SessionDetached,
 )
-from amqp_sansio.amqp_0_10.dialect import missing
+from amqp_sansio.amqp_0_10.codec.dialect import missing
 from amqp_sansio.observer import Violation
 from amqp_sansio.sasl import Anonymous
 from tests.support.octets_0_10 import (

@@ -29,8 +29,8 @@ from amqp_sansio.amqp_0_10 import (
     StreamDeliver,
     StreamPublish,
 )
-from amqp_sansio.amqp_0_10.file_rules import FileRules
-from amqp_sansio.amqp_0_10.violation import Violation
+from amqp_sansio.amqp_0_10.codec.violation import Violation
+from amqp_sansio.amqp_0_10.model.file_rules import FileRules
 from tests.support.ends_0_10 import Ends
 
 

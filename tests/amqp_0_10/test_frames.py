@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import CodecError
-from amqp_sansio.amqp_0_10.assembly import Assembly
-from amqp_sansio.amqp_0_10.frames import (
+from amqp_sansio.amqp_0_10.codec.assembly import Assembly
+from amqp_sansio.amqp_0_10.codec.frames import (
     BODY,
     COMMAND,
     CONTROL,

@@ -40,9 +40,9 @@ from amqp_sansio.amqp_0_10 import (
     SessionKnownCompleted,
     SessionRequested,
     TxSelect,
-    attaching,
 )
-from amqp_sansio.amqp_0_10.records import CONTROLS
+from amqp_sansio.amqp_0_10.codec.record import CONTROLS
+from amqp_sansio.amqp_0_10.endpoint import session_controls
 from tests.support.facing_0_10 import LIMITS, Play, config_of, facing_of
 from tests.support.hostile_0_10 import Choices, Peer
 from tests.support.octets_0_10 import (
@@ -240,7 +240,7 @@ def test_holes_in_what_is_known_to_be_completed_are_bounded(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each costs memory, and time with every command."""
-    monkeypatch.setattr(attaching, "_MOST_RANGES", 40)
+    monkeypatch.setattr(session_controls, "_MOST_RANGES", 40)
     facing = begun(side)
     for number in range(200):
         facing.feed(sync())

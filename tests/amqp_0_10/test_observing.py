@@ -42,7 +42,7 @@ from amqp_sansio.amqp_0_10 import (
     Struct32,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
 from amqp_sansio.observer import Identified
 from tests.support.observing import SERVER
 from tests.support.talk_0_10 import Talk010, completed, frames, transfer

@@ -21,8 +21,8 @@ from amqp_sansio.amqp_0_10 import (
     TxCommit,
     TxSelect,
 )
-from amqp_sansio.amqp_0_10.observing_ids import covered
-from amqp_sansio.amqp_0_10.resync import PROVEN, REFUTED, Reader
+from amqp_sansio.amqp_0_10.model.open_ids import covered
+from amqp_sansio.amqp_0_10.observer.resync import PROVEN, REFUTED, Reader
 from amqp_sansio.amqp_1_0 import Begin, Open
 from amqp_sansio.lifecycle import Lifecycle
 from amqp_sansio.observer import Identified, Observed, Observer, Violation

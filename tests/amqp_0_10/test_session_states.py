@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import LimitExceeded
 from amqp_sansio.amqp_0_10 import SequenceSet
-from amqp_sansio.amqp_0_10.session_states import ReceiveState, SendState
+from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState, SendState
 
 
 class Ends:

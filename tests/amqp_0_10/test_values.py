@@ -39,7 +39,7 @@ from amqp_sansio.amqp_0_10 import (
     encode_headers,
     encode_value,
 )
-from amqp_sansio.amqp_0_10.values import CODES
+from amqp_sansio.amqp_0_10.codec.values import CODES
 from tests.support.steps import count_steps
 
 SIMPLE: list[tuple[str, Any]] = [

@@ -20,8 +20,8 @@ from amqp_sansio.amqp_0_10 import (
     decode_value,
     encode_value,
 )
-from amqp_sansio.amqp_0_10.field_types import read_sequence_set
-from amqp_sansio.amqp_0_10.values import CODES, Map
+from amqp_sansio.amqp_0_10.codec.field_types import read_sequence_set
+from amqp_sansio.amqp_0_10.codec.values import CODES, Map
 from tests.support.captures import BIG
 
 VECTORS = BIG / "vectors010" / "qpid_python_codec010.json"

@@ -25,7 +25,7 @@ from amqp_sansio.amqp_0_10 import (
     NoCredit,
     SessionState,
 )
-from amqp_sansio.amqp_0_10.credit import Balance
+from amqp_sansio.amqp_0_10.model.credit import Balance
 from tests.support.pair_0_10 import Pair
 from tests.support.talk_0_10 import frames
 

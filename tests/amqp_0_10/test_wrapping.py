@@ -19,7 +19,7 @@ from amqp_sansio.amqp_0_10 import (
     SequenceSet,
     SessionState,
 )
-from amqp_sansio.amqp_0_10.session_states import ReceiveState
+from amqp_sansio.amqp_0_10.model.command_ids import ReceiveState
 from tests.support.pair_0_10 import Pair
 
 CLIENT, SERVER = Side.CLIENT, Side.SERVER

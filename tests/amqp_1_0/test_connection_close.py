@@ -21,7 +21,7 @@ from amqp_sansio import (
     Scope,
 )
 from amqp_sansio.amqp_1_0 import Begin, Close, Error, Message, Symbol
-from amqp_sansio.amqp_1_0.events import LinkClosed
+from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
 from amqp_sansio.endpoint import Side
 from tests.support.facing_1_0 import BOTH_SIDES, CLIENT, EMPTY, SERVER, Facing, octets_of
 from tests.support.pair_1_0 import SIDES, Accepting, Pair, client_config, server_config

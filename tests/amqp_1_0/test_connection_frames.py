@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from amqp_sansio import By, Closed, CloseHint, Failed, RemoteProtocolError, Scope
-from amqp_sansio._receive import ReceiveBuffer
+from amqp_sansio._core.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_1_0 import Begin, Close, Error, Flow, SaslInit, Transfer
-from amqp_sansio.amqp_1_0.events import SessionRequested
-from amqp_sansio.amqp_1_0.frames import AMQP, amqp_frame, next_frame
-from amqp_sansio.amqp_1_0.violation import Violation
+from amqp_sansio.amqp_1_0.codec.frames import AMQP, amqp_frame, next_frame
+from amqp_sansio.amqp_1_0.codec.violation import Violation
+from amqp_sansio.amqp_1_0.endpoint.events import SessionRequested
 from tests.support.facing_1_0 import (
     BOTH_SIDES,
     CLIENT,

@@ -24,8 +24,8 @@ from amqp_sansio import (
     Signal,
 )
 from amqp_sansio.amqp_1_0 import Begin, Close, Error, Flow, Open, Symbol
-from amqp_sansio.amqp_1_0.config import Config
-from amqp_sansio.amqp_1_0.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.config import Config
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.sasl import Plain
 from tests.support.facing_1_0 import (
     AMQP_HEADER,

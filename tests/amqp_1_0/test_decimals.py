@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0.values import Decimal32, Decimal64, Decimal128, decode, encode
+from amqp_sansio.amqp_1_0.codec.values import Decimal32, Decimal64, Decimal128, decode, encode
 from amqp_sansio.errors import CodecError
 
 KINDS: list[Any] = [Decimal32, Decimal64, Decimal128]

@@ -21,11 +21,11 @@ from amqp_sansio.amqp_1_0 import (
     Received,
     Released,
     Transfer,
-    shortcut,
-    shortcut_commands,
 )
-from amqp_sansio.amqp_1_0 import connection as engine
-from amqp_sansio.amqp_1_0.events import Delivery
+from amqp_sansio.amqp_1_0.endpoint import connection as engine
+from amqp_sansio.amqp_1_0.endpoint import fastpath as shortcut
+from amqp_sansio.amqp_1_0.endpoint import fastpath_commands
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import AmqpError
 from tests.support.facing_1_0 import octets_of
@@ -55,8 +55,8 @@ def without_shortcuts() -> Generator[None]:
     """Switch them off."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "fast_event", _nothing)
-        patch.setattr(shortcut_commands, "send", _nothing)
-        patch.setattr(shortcut_commands, "accept", _nothing)
+        patch.setattr(fastpath_commands, "send", _nothing)
+        patch.setattr(fastpath_commands, "accept", _nothing)
         yield
 
 
@@ -511,8 +511,8 @@ def test_the_common_case_takes_the_shortcuts(monkeypatch: pytest.MonkeyPatch) ->
         return call
 
     monkeypatch.setattr(engine, "fast_event", counted("event", shortcut.fast_event))
-    monkeypatch.setattr(shortcut_commands, "send", counted("send", shortcut_commands.send))
-    monkeypatch.setattr(shortcut_commands, "accept", counted("accept", shortcut_commands.accept))
+    monkeypatch.setattr(fastpath_commands, "send", counted("send", fastpath_commands.send))
+    monkeypatch.setattr(fastpath_commands, "accept", counted("accept", fastpath_commands.accept))
     world = World((2, 0), 0, None)
     world.apply(("send", 0, 1))
     world.apply(("accept", 0, 1))

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0 import Accepted, Composite, performative
-from amqp_sansio.amqp_1_0._faults import READ_FAULTS
-from amqp_sansio.amqp_1_0._performatives import Disposition, Flow, Header, Properties, Transfer
-from amqp_sansio.amqp_1_0.performative import decode_frame_body
-from amqp_sansio.amqp_1_0.values import Symbol, ULong, encode
+from amqp_sansio.amqp_1_0 import Accepted, Composite
+from amqp_sansio.amqp_1_0.codec import composite
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
+from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
+from amqp_sansio.amqp_1_0.codec.performatives import Disposition, Flow, Header, Properties, Transfer
+from amqp_sansio.amqp_1_0.codec.values import Symbol, ULong, encode
 from amqp_sansio.errors import CodecError
 from tests.support.damage import BEHIND, FRONT, content, damaged, outcome
 from tests.support.values_1_0 import RECORDS, records
@@ -53,7 +54,7 @@ def _compare(kind: Kind, value: bytes) -> None:
         pass
     else:
         assert fast == careful
-    if octets[:3] in performative.FAST:
+    if octets[:3] in composite.FAST:
         assert outcome(lambda: _told(*decode_frame_body(buf, start, end))) == careful
 
 
@@ -98,7 +99,7 @@ def test_fields_of_any_types(kind: Kind, items: list[bytes]) -> None:
 @pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.NAME)
 def test_a_record_without_fields_lacks_those_that_are_mandatory(kind: Kind, empty: bytes) -> None:
     octets = b"\0" + encode(ULong(kind.CODE)) + empty
-    read = decode_frame_body if octets[:3] in performative.FAST else kind.decode
+    read = decode_frame_body if octets[:3] in composite.FAST else kind.decode
     if any(mandatory for _, _, _, mandatory, _ in kind.WIRE):
         with pytest.raises(CodecError) as caught:
             read(octets)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio.amqp_1_0 import Message
-from amqp_sansio.amqp_1_0.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from tests.support.driving_1_0 import OPERATIONS, Driver, Operation
 from tests.support.pair_1_0 import Pair
 

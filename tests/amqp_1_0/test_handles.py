@@ -18,7 +18,7 @@ from amqp_sansio import (
     Settled,
 )
 from amqp_sansio.amqp_1_0 import Accepted, Detach, Message, Rejected
-from amqp_sansio.amqp_1_0.events import LinkClosed
+from amqp_sansio.amqp_1_0.endpoint.events import LinkClosed
 from amqp_sansio.endpoint import Side
 from tests.support.driving_1_0 import OPERATIONS, Driver, Operation, endings_of
 from tests.support.facing_1_0 import octets_of

@@ -18,7 +18,7 @@ from amqp_sansio import (
     Version,
     amqp_0_9_1,
 )
-from amqp_sansio.amqp_1_0.config import Config
+from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.negotiation import Accepted, Refused
 from amqp_sansio.sasl import Anonymous, Plain
 from tests.support.facing_1_0 import (

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio.amqp_1_0 import Error, Open, decode_frame_body
-from amqp_sansio.amqp_1_0._decimals import Decimal32, Decimal64, Decimal128
-from amqp_sansio.amqp_1_0._types import token
-from amqp_sansio.amqp_1_0.values import (
+from amqp_sansio.amqp_1_0.codec.decimals import Decimal32, Decimal64, Decimal128
+from amqp_sansio.amqp_1_0.codec.types import token
+from amqp_sansio.amqp_1_0.codec.values import (
     Array,
     Byte,
     Described,
@@ -34,7 +34,7 @@ from amqp_sansio.amqp_1_0.values import (
     decode,
     encode,
 )
-from amqp_sansio.broker.conversion import one_zero_values
+from amqp_sansio.broker.conversion import amqp_1_0_values
 from amqp_sansio.errors import CodecError
 from tests.support.steps import assert_linear, count_steps
 from tests.support.values_1_0 import plain_values
@@ -284,8 +284,8 @@ def test_many_elements_without_octets_cost_no_more_than_few(element: bytes) -> N
 def test_the_broker_keeps_many_elements_without_octets_as_they_came() -> None:
     octets = repeated(65_536, 150)
     array, _ = decode(octets)
-    assert count_steps(lambda: one_zero_values.read(array)) < 20_000
-    assert one_zero_values.read(array) == ("encoded", octets)
+    assert count_steps(lambda: amqp_1_0_values.read(array)) < 20_000
+    assert amqp_1_0_values.read(array) == ("encoded", octets)
     few, _ = decode(repeated(2, 2))
     nulls = ("array", [("null", None)] * 2)
-    assert one_zero_values.read(few) == ("array", [nulls, nulls])
+    assert amqp_1_0_values.read(few) == ("array", [nulls, nulls])

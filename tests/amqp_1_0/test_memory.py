@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Signal
-from amqp_sansio._receive import ReceiveBuffer
+from amqp_sansio._core.receive_buffer import ReceiveBuffer
 from amqp_sansio.amqp_1_0 import Begin, Message, Transfer
 from amqp_sansio.endpoint import Side
 from tests.engine.test_memory import calls_of

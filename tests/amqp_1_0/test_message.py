@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0._performatives import Accepted, Header, Properties, Received
-from amqp_sansio.amqp_1_0.message import (
+from amqp_sansio.amqp_1_0.codec.message import (
     AmqpSequence,
     AmqpValue,
     Data,
@@ -19,7 +18,8 @@ from amqp_sansio.amqp_1_0.message import (
     position_octets,
     section_position,
 )
-from amqp_sansio.amqp_1_0.values import Array, Described, Map, Symbol, UInt, ULong, encode
+from amqp_sansio.amqp_1_0.codec.performatives import Accepted, Header, Properties, Received
+from amqp_sansio.amqp_1_0.codec.values import Array, Described, Map, Symbol, UInt, ULong, encode
 from amqp_sansio.errors import CodecError
 from tests.support.values_1_0 import messages, values
 

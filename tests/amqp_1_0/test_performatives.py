@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0 import conditions
-from amqp_sansio.amqp_1_0._faults import READ_FAULTS
-from amqp_sansio.amqp_1_0._performatives import (
+from amqp_sansio.amqp_1_0.codec import conditions
+from amqp_sansio.amqp_1_0.codec.composite import write_slowly
+from amqp_sansio.amqp_1_0.codec.faults import READ_FAULTS
+from amqp_sansio.amqp_1_0.codec.performatives import (
     Accepted,
     Attach,
     Begin,
@@ -42,8 +43,7 @@ from amqp_sansio.amqp_1_0._performatives import (
     Transfer,
     decode_frame_body,
 )
-from amqp_sansio.amqp_1_0.performative import write_slowly
-from amqp_sansio.amqp_1_0.values import (
+from amqp_sansio.amqp_1_0.codec.values import (
     Array,
     Described,
     Map,

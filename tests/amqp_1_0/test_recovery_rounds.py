@@ -31,7 +31,7 @@ from amqp_sansio.amqp_1_0 import (
     Target,
     Transfer,
 )
-from amqp_sansio.amqp_1_0.resume import ROUNDS
+from amqp_sansio.amqp_1_0.model.resume import ROUNDS
 from tests.support.links_1_0 import Mapped, attach, flow
 from tests.support.pair_1_0 import Accepting, Pair
 

@@ -30,7 +30,7 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
     resume_action,
 )
-from amqp_sansio.amqp_1_0.message import position_octets
+from amqp_sansio.amqp_1_0.codec.message import position_octets
 from tests.support.facing_1_0 import octets_of
 from tests.support.links_1_0 import Mapped
 

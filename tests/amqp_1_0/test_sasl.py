@@ -29,7 +29,7 @@ from amqp_sansio.amqp_1_0 import (
     SaslOutcome,
     SaslResponse,
 )
-from amqp_sansio.amqp_1_0.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.sasl import (
     Anonymous,
     ClientMechanism,

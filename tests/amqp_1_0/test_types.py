@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0._performatives import Accepted, Released
-from amqp_sansio.amqp_1_0.values import (
+from amqp_sansio.amqp_1_0.codec.performatives import Accepted, Released
+from amqp_sansio.amqp_1_0.codec.values import (
     Array,
     Byte,
     Char,

@@ -20,7 +20,7 @@ from amqp_sansio.amqp_1_0 import (
     Target,
     Transfer,
 )
-from amqp_sansio.amqp_1_0.config import Config
+from amqp_sansio.amqp_1_0.endpoint.config import Config
 from tests.support.facing_1_0 import CLIENT, Facing, octets_of
 
 TOP = 0xFFFF_FFFF

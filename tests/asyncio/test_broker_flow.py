@@ -17,7 +17,7 @@ from amqp_sansio.amqp_0_10 import MessageFlow
 from amqp_sansio.amqp_0_10 import MessageSubscribe as MessageSubscribe010
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
-from amqp_sansio.broker.commands import OpenOwner, PurgeQueue
+from amqp_sansio.broker.model.commands import OpenOwner, PurgeQueue
 from amqp_sansio_asyncio import (
     BrokerServer,
     Connection,

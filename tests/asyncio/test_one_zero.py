@@ -21,7 +21,7 @@ from amqp_sansio.amqp_1_0 import (
     Source,
     Target,
 )
-from amqp_sansio.amqp_1_0.conditions import NOT_FOUND
+from amqp_sansio.amqp_1_0.codec.conditions import NOT_FOUND
 from amqp_sansio.errors import EndpointClosed, LocalProtocolError
 from amqp_sansio.sasl import Anonymous, Plain, ScramSha256
 from amqp_sansio_asyncio import (

@@ -16,7 +16,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
-from amqp_sansio.amqp_1_0.conditions import (
+from amqp_sansio.amqp_1_0.codec.conditions import (
     DETACH_FORCED,
     FRAMING_ERROR,
     INTERNAL_ERROR,

@@ -14,7 +14,7 @@ import pytest
 from amqp_sansio import AMQP_1_0
 from amqp_sansio.amqp_1_0 import Accepted, Message
 from amqp_sansio_asyncio import client, connect, serve, server
-from amqp_sansio_asyncio.one_zero import (
+from amqp_sansio_asyncio.amqp_1_0 import (
     connection,
     link,
     receiver,
@@ -23,7 +23,7 @@ from amqp_sansio_asyncio.one_zero import (
     session,
     transaction,
 )
-from amqp_sansio_asyncio.one_zero import server as server_module
+from amqp_sansio_asyncio.amqp_1_0 import server as server_module
 from tests.asyncio.test_one_zero_requests import answer
 from tests.support.asyncio_broker import url_of
 from tests.support.asyncio_loops import run

@@ -18,9 +18,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
-from amqp_sansio.amqp_1_0.conditions import (
-    NOT_IMPLEMENTED,
-)
+from amqp_sansio.amqp_1_0.codec.conditions import NOT_IMPLEMENTED
 from amqp_sansio.errors import LocalProtocolError, RemoteProtocolError
 from amqp_sansio.events import Abandoned, Event, Failed, Opened
 from amqp_sansio_asyncio import (

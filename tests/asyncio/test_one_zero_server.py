@@ -24,7 +24,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
-from amqp_sansio.amqp_1_0.conditions import CONNECTION_FORCED, INTERNAL_ERROR
+from amqp_sansio.amqp_1_0.codec.conditions import CONNECTION_FORCED, INTERNAL_ERROR
 from amqp_sansio.errors import EndpointClosed, LinkEnded
 from amqp_sansio.events import Closed
 from amqp_sansio.limits import Limits

@@ -47,7 +47,7 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from amqp_sansio_asyncio.zero_ten.publishing import routed
+from amqp_sansio_asyncio.amqp_0_10.publishing import routed
 from tests.support.asyncio_broker import until, url_of
 from tests.support.asyncio_loops import run
 from tests.support.asyncio_node_0_10 import NOT_FOUND, Node, node, peer

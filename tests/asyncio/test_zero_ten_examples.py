@@ -15,7 +15,7 @@ from amqp_sansio import AMQP_0_10
 from amqp_sansio.amqp_0_10 import Xid
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import connect, serve
-from amqp_sansio_asyncio.zero_ten import (
+from amqp_sansio_asyncio.amqp_0_10 import (
     connection,
     keeping,
     kept,
@@ -24,7 +24,7 @@ from amqp_sansio_asyncio.zero_ten import (
     subscription,
     transaction,
 )
-from amqp_sansio_asyncio.zero_ten import server as server_module
+from amqp_sansio_asyncio.amqp_0_10 import server as server_module
 from tests.support.asyncio_broker import url_of
 from tests.support.asyncio_loops import run
 from tests.support.asyncio_node_0_10 import node

@@ -30,7 +30,7 @@ from amqp_sansio.events import Accepted, Closed, OpenRequested
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
 from amqp_sansio_asyncio import SessionEnded, SessionKeeper, ZeroTenServerConnection, connect, serve
-from amqp_sansio_asyncio.zero_ten.kept import KeptSessions
+from amqp_sansio_asyncio.amqp_0_10.kept import KeptSessions
 from amqp_sansio_cli.main import main as cli
 from tests.asyncio.test_recording import streams_of
 from tests.support.asyncio_broker import until, url_of

@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from amqp_sansio import AMQP_0_9_1
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.broker import Broker, BrokerLimits, Entry, Fault, Outcome
-from amqp_sansio.broker.commands import Command, Lifetime, Publish, Published
-from amqp_sansio.broker.consumer import Consumer, Filter, Measure, Window
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
-from amqp_sansio.broker.entry import MESSAGE_OCTETS, PLACE_OCTETS, Message, State
-from amqp_sansio.broker.exchange import Exchange
-from amqp_sansio.broker.owner import Owner
-from amqp_sansio.broker.queue import Queue
+from amqp_sansio.broker.model.commands import Command, Lifetime, Publish, Published
+from amqp_sansio.broker.model.consumer import Consumer, Filter, Measure, Window
+from amqp_sansio.broker.model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
+from amqp_sansio.broker.model.entry import MESSAGE_OCTETS, PLACE_OCTETS, Message, State
+from amqp_sansio.broker.model.exchange import Exchange
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
+from amqp_sansio.broker.model.transaction import Transaction
 from amqp_sansio.broker.snapshot import dumps, loads
-from amqp_sansio.broker.transaction import Transaction
 from tests.broker.naive_model import NaiveBroker
 from tests.broker.naive_values import (
     Copy,

@@ -54,7 +54,7 @@ from amqp_sansio.amqp_0_10 import (
     XaResult,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.attaching import tell_completed
+from amqp_sansio.amqp_0_10.endpoint.session_controls import tell_completed
 from tests.broker.front_0_10_ground import FORCED, Sent, ZeroTenGround
 from tests.broker.front_models import Actor, Answer, Handle, Note, Place, Room, same
 from tests.broker.naive_0_10 import Flow, Terms

@@ -25,10 +25,10 @@ from amqp_sansio.amqp_0_10 import (
     MessageReceived,
     SessionClosed,
 )
-from amqp_sansio.amqp_0_10.own_commands import issue
-from amqp_sansio.broker.content import Content
-from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
-from amqp_sansio.broker.zero_ten.sessions import ServedSession, register_of
+from amqp_sansio.amqp_0_10.endpoint.outgoing import issue
+from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.frontends.amqp_0_10.sessions import ServedSession, register_of
+from amqp_sansio.broker.model.content import Content
 from amqp_sansio.errors import Scope
 from amqp_sansio.events import Abandoned, Closed, Failed, Opened, Replied, Settled
 from amqp_sansio.sasl import Plain

@@ -21,8 +21,8 @@ from amqp_sansio.amqp_1_0 import (
     LinkState,
     Released,
 )
-from amqp_sansio.broker.content import Content
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.model.content import Content
 from amqp_sansio.errors import Scope
 from amqp_sansio.events import Closed, Failed
 from amqp_sansio.sasl import Plain

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from amqp_sansio import Closed, Event, Scope
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import ConsumerCancelled, Delivery, MessageReturned
 from amqp_sansio.broker import Settings
-from amqp_sansio.broker.content import Content
 from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.broker.model.content import Content
 from amqp_sansio.endpoint import Side
 from amqp_sansio.events import Abandoned, Failed, Opened, Replied, Settled
 from tests.broker.front_models import Actor, Answer, Error, Handle, Line, Place, Room, Seen, Stage

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from amqp_sansio import CloseHint, Event, Signal
 from amqp_sansio.broker import Client, Hub, Settings
-from amqp_sansio.broker.content import Content
-from amqp_sansio.broker.queue import Queue
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.broker.naive_model import NaiveBroker
 from tests.broker.naive_values import (

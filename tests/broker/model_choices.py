@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
 
-from amqp_sansio.broker.commands import Lifetime
+from amqp_sansio.broker.model.commands import Lifetime
 
 QUEUES = ("qa", "qb", "qc", "q1")
 """`OddLength` wants what is published with the names of the first and the last."""

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
-from amqp_sansio.broker import commands
-from amqp_sansio.broker.consumer import Window
-from amqp_sansio.broker.content import Content
-from amqp_sansio.broker.entry import Entry
+from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.consumer import Window
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.entry import Entry
 from tests.broker.both_models import (
     OUTCOMES,
     Both,

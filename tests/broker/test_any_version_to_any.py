@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from amqp_sansio import amqp_0_10, amqp_1_0
-from amqp_sansio._classic._methods import BasicProperties
-from amqp_sansio._classic.connection import Connection as ClassicConnection
-from amqp_sansio.amqp_0_10.message import Headers
-from amqp_sansio.amqp_0_10.records import encode_headers
+from amqp_sansio._classic.codec.methods import BasicProperties
+from amqp_sansio._classic.endpoint.connection import Connection as ClassicConnection
+from amqp_sansio.amqp_0_10.codec.message import Headers
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.broker import Hub, Settings
-from amqp_sansio.broker.content import Content
+from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
-from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
+from amqp_sansio.broker.model.content import Content
 from amqp_sansio.sasl import Plain
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from tests.support import hub_0_10, hub_1_0, hub_classic

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10, amqp_1_0
-from amqp_sansio._classic.table import RABBIT, SPEC_0_8, SPEC_0_9_1, Table
-from amqp_sansio._classic.table_rules import TableRules
+from amqp_sansio._classic.codec.table import RABBIT, SPEC_0_8, SPEC_0_9_1, Table
+from amqp_sansio._classic.codec.table_rules import TableRules
 from amqp_sansio.amqp_0_10 import Headers
-from amqp_sansio.broker.content import Content
+from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
-from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
-from amqp_sansio.broker.death import Death
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.death import Death
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0
 from tests.support.broker_contents import (
     VERSIONS,

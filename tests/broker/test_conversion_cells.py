@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
 from amqp_sansio.broker.conversion.common import Common
 from amqp_sansio.broker.conversion.values import Value, octets_of
 from amqp_sansio.versions import AMQP_0_10, AMQP_1_0, Version

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10, amqp_1_0
-from amqp_sansio._classic.table import (
+from amqp_sansio._classic.codec.table import (
     QPID,
     RABBIT,
     RABBIT_0_8,
@@ -19,15 +19,15 @@ from amqp_sansio._classic.table import (
     Timestamp,
     Typed,
 )
-from amqp_sansio._classic.table_rules import TableRules
+from amqp_sansio._classic.codec.table_rules import TableRules
 from amqp_sansio.amqp_0_10 import Headers
-from amqp_sansio.amqp_1_0 import values
-from amqp_sansio.broker.content import Content
+from amqp_sansio.amqp_1_0.codec import values
+from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
-from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
 from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, read
-from amqp_sansio.broker.entry import Message
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.entry import Message
 from amqp_sansio.testing import amqp_0_9_1 as testing_0_9_1
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from tests.support.broker_contents import (

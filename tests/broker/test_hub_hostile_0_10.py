@@ -29,9 +29,9 @@ from amqp_sansio.amqp_0_10 import (
     QueueDeclare,
     QueueQuery,
 )
-from amqp_sansio.amqp_0_10.execution import ERROR_CODES
-from amqp_sansio.amqp_0_10.frames import BODY as BODY_SEGMENT
-from amqp_sansio.amqp_0_10.frames import COMMAND, CONTROL, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.frames import BODY as BODY_SEGMENT
+from amqp_sansio.amqp_0_10.codec.frames import COMMAND, CONTROL, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.model.execution import ERROR_CODES
 from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain

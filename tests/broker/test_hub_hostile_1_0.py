@@ -20,7 +20,7 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
 )
 from amqp_sansio.broker import BrokerLimits
-from amqp_sansio.broker.commands import DeclareQueue
+from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.sasl import Plain
 from amqp_sansio.testing import amqp_1_0
 from tests.support.facing_1_0 import octets_of

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, RemoteProtocolError, Settled, Version
-from amqp_sansio._classic.dialect import DIALECTS, get_dialect
+from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, FlowChanged, Unblocked
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.endpoint import Side

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, CloseHint, Limits, Version
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_8 import FileProperties
 from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, MessageSetFlowMode
 from amqp_sansio.amqp_0_10 import Message as TenMessage
@@ -29,7 +29,7 @@ from amqp_sansio.amqp_1_0 import (
     ULong,
 )
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
-from amqp_sansio.broker.classic.channel import ClassicChannel
+from amqp_sansio.broker.frontends.classic.channel import ClassicChannel
 from amqp_sansio.endpoint import Side
 from tests.support import hub_0_10, hub_classic, octets_0_10
 from tests.support.facing import METHOD, frame, frames_of

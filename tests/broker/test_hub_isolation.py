@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from amqp_sansio.amqp_0_9_1 import get_dialect
 from amqp_sansio.broker import Hub
-from amqp_sansio.broker.commands import CloseOwner, DeleteExchange, DeleteQueue, OpenOwner
-from amqp_sansio.broker.exchange import predeclared
+from amqp_sansio.broker.model.commands import CloseOwner, DeleteExchange, DeleteQueue, OpenOwner
+from amqp_sansio.broker.model.exchange import predeclared
 from amqp_sansio.broker.snapshot import dumps
 from tests.support import (
     hostile_classic,

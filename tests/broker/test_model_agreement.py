@@ -26,9 +26,9 @@ from amqp_sansio.amqp_0_10 import (
     DtxStart,
     Xid,
 )
-from amqp_sansio.amqp_0_10.dtx import Branches
-from amqp_sansio.amqp_0_10.execution import ExecutionError
-from amqp_sansio.broker import commands
+from amqp_sansio.amqp_0_10.model.dtx import Branches
+from amqp_sansio.amqp_0_10.model.execution import ExecutionError
+from amqp_sansio.broker.model import commands
 from tests.amqp_0_10.test_dtx_model import LIMIT, Refused, plain
 from tests.amqp_0_10.test_dtx_model import Model as NaiveBranches
 from tests.broker.both_models import same

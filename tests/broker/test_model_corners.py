@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from amqp_sansio.broker.commands import (
+from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.broker.model.broker import Broker
+from amqp_sansio.broker.model.commands import (
     Acquire,
     Begin,
     Bind,
@@ -24,11 +26,9 @@ from amqp_sansio.broker.commands import (
     Subscribe,
     UnlinkQueue,
 )
-from amqp_sansio.broker.consumer import Consumer, Window
-from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.effects import Deliver
-from amqp_sansio.broker.model import Broker
-from amqp_sansio.broker.owner import Owner
+from amqp_sansio.broker.model.consumer import Consumer, Window
+from amqp_sansio.broker.model.effects import Deliver
+from amqp_sansio.broker.model.owner import Owner
 from tests.broker.both_models import OddLength, body_of, classic_content
 
 

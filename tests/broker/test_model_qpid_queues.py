@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.broker import Fault, FaultKind, commands
-from amqp_sansio.broker.commands import Outcome
-from amqp_sansio.broker.consumer import Consumer, Window
-from amqp_sansio.broker.entry import Entry
-from amqp_sansio.broker.options import QueueOptions, queue_options
+from amqp_sansio.broker import Fault, FaultKind
+from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.commands import Outcome
+from amqp_sansio.broker.model.consumer import Consumer, Window
+from amqp_sansio.broker.model.entry import Entry
+from amqp_sansio.broker.model.options import QueueOptions, queue_options
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.support.broker_model import Model, bodies
 

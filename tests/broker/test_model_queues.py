@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio.broker import BrokerLimits, Fault, FaultKind, commands
-from amqp_sansio.broker.commands import Lifetime, Outcome
-from amqp_sansio.broker.consumer import Filter, Window
-from amqp_sansio.broker.effects import Blocked, Cancelled, Unblocked
-from amqp_sansio.broker.entry import MESSAGE, MESSAGE_OCTETS, PLACE_OCTETS, Message, State
+from amqp_sansio.broker import BrokerLimits, Fault, FaultKind
+from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.commands import Lifetime, Outcome
+from amqp_sansio.broker.model.consumer import Filter, Window
+from amqp_sansio.broker.model.effects import Blocked, Cancelled, Unblocked
+from amqp_sansio.broker.model.entry import MESSAGE, MESSAGE_OCTETS, PLACE_OCTETS, Message, State
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.support.broker_model import Model, bodies, content
 

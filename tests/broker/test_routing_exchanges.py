@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.broker import commands
-from amqp_sansio.broker.commands import OpenOwner
-from amqp_sansio.broker.content import Content
-from amqp_sansio.broker.exchange import (
+from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.commands import OpenOwner
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.exchange import (
     TYPES,
     Binding,
     Destination,
@@ -26,8 +26,8 @@ from amqp_sansio.broker.exchange import (
     make_exchange,
     predeclared,
 )
-from amqp_sansio.broker.faults import Fault, FaultKind
-from amqp_sansio.broker.queue import Queue
+from amqp_sansio.broker.model.faults import Fault, FaultKind
+from amqp_sansio.broker.model.queue import Queue
 from tests.support.broker_topology import Topology, classic
 
 BOUND = ("direct", "fanout", "topic", "headers")

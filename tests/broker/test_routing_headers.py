@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10, amqp_1_0
-from amqp_sansio._classic.table import Table, Timestamp
-from amqp_sansio._classic.table_rules import RABBIT
-from amqp_sansio.amqp_1_0.values import decode
-from amqp_sansio.broker.content import Content
-from amqp_sansio.broker.exchange import Binding, HeadersExchange, binding_key
-from amqp_sansio.broker.faults import Fault, FaultKind
-from amqp_sansio.broker.headers import MODES, HeadersIndex, comparable, match_mode
+from amqp_sansio._classic.codec.table import Table, Timestamp
+from amqp_sansio._classic.codec.table_rules import RABBIT
+from amqp_sansio.amqp_1_0.codec.values import decode
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.exchange import Binding, HeadersExchange, binding_key
+from amqp_sansio.broker.model.faults import Fault, FaultKind
+from amqp_sansio.broker.model.headers import MODES, HeadersIndex, comparable, match_mode
 from tests.support.broker_topology import Topology, classic, one_zero, zero_ten
 from tests.support.steps import count_steps
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.broker import commands
+from amqp_sansio.broker.model import commands
 from tests.support.broker_topology import Topology
 
 

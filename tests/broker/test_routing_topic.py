@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio.broker.topic import TopicTrie
+from amqp_sansio.broker.model.topic import TopicTrie
 
 PATTERN_WORDS = st.sampled_from(("a", "b", "", "*", "#"))
 PATTERNS = st.lists(PATTERN_WORDS, max_size=6).map(".".join)

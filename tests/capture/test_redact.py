@@ -15,7 +15,7 @@ from amqp_sansio.amqp_0_10 import (
     MessageTransfer,
     SessionAttach,
 )
-from amqp_sansio.amqp_0_10.frames import CONTROL, encode_assembly
+from amqp_sansio.amqp_0_10.codec.frames import CONTROL, encode_assembly
 from amqp_sansio.capture.redact import Redactor
 
 HEADER_0_9_1 = b"AMQP\x00\x00\x09\x01"

@@ -11,7 +11,7 @@ import pytest
 
 from amqp_sansio import amqp_0_8 as old
 from amqp_sansio import amqp_0_9_1 as new
-from amqp_sansio._classic.dialect import DIALECTS, Dialect, default_dialect, get_dialect
+from amqp_sansio._classic.codec.dialect import DIALECTS, Dialect, default_dialect, get_dialect
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import CodecError
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1
@@ -246,7 +246,7 @@ def test_one_version_is_loaded_without_the_other() -> None:
     for name, other in (("0-9-1", "amqp_0_8"), ("0-8", "amqp_0_9_1")):
         code = (
             f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-            "from amqp_sansio._classic.dialect import get_dialect\n"
+            "from amqp_sansio._classic.codec.dialect import get_dialect\n"
             f"assert get_dialect({name!r}).methods\n"
             f"print(*[m for m in sys.modules if m.endswith('{other}._methods')])"
         )

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amqp_sansio._classic.dialect import Dialect
-from amqp_sansio._classic.method import Method, decode_slowly
-from amqp_sansio._classic.properties import Properties, load_slowly
-from amqp_sansio._classic.table import TableRules
+from amqp_sansio._classic.codec.dialect import Dialect
+from amqp_sansio._classic.codec.method import Method, decode_slowly
+from amqp_sansio._classic.codec.properties import Properties, load_slowly
+from amqp_sansio._classic.codec.table import TableRules
 from tests.support.classic_values import every_method, every_properties, properties, records
 from tests.support.damage import BEHIND, FRONT, content, damaged, outcome
 

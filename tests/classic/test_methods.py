@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_8 as old
-from amqp_sansio._classic.dialect import Dialect, get_dialect
-from amqp_sansio._classic.method import Method
-from amqp_sansio._classic.table import RABBIT, SPEC_0_8, Table
+from amqp_sansio._classic.codec.dialect import Dialect, get_dialect
+from amqp_sansio._classic.codec.method import Method
+from amqp_sansio._classic.codec.table import RABBIT, SPEC_0_8, Table
 from amqp_sansio.amqp_0_9_1 import (
     BasicAck,
     BasicConsume,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp_sansio._classic.table import (
+from amqp_sansio._classic.codec.table import (
     EMPTY,
     QPID,
     QPID_0_8,
@@ -30,7 +30,7 @@ from amqp_sansio._classic.table import (
     decode_table,
     encode_table,
 )
-from amqp_sansio._classic.table_rules import name_fault
+from amqp_sansio._classic.codec.table_rules import name_fault
 from amqp_sansio.errors import CodecError
 from tests.support.captures import everywhere
 from tests.support.classic_values import RULES, Other, accepted, raw_of, table_values, untyped

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio._classic.table import (
+from amqp_sansio._classic.codec.table import (
     QPID,
     QPID_0_8,
     RABBIT,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, Scope
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from tests.support.facing import CLIENT, SERVER, STRICT, Facing
 from tests.support.pair import Pair

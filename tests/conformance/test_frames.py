@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Version
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import BasicDeliver, HeartbeatReceived, QueueDeclare, Request
 from amqp_sansio.endpoint import Side
 from tests.support.facing import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, Scope, amqp_0_8
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import ContentReceived, Message, MethodReceived, Request
 from amqp_sansio.endpoint import Side

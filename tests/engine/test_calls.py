@@ -21,7 +21,7 @@ from amqp_sansio import (
     Settled,
     Version,
 )
-from amqp_sansio._classic.dialect import default_dialect
+from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio.amqp_0_9_1 import (
     BasicProperties,
     ConsumerCancelled,

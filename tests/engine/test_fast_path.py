@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Failed, Limits, Signal, Version
-from amqp_sansio._classic import connection as engine
-from amqp_sansio._classic import fast
-from amqp_sansio._classic.connection import Connection
+from amqp_sansio._classic.endpoint import connection as engine
+from amqp_sansio._classic.endpoint import fastpath
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
 from amqp_sansio.endpoint import Side
 from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
@@ -192,4 +192,4 @@ def test_the_shortcut_is_taken() -> None:
     pair.peer(channel).deliver(b"x", consumer_tag="c")
     pair.write(Side.SERVER)
     pair.client.receive_data(bytes(pair.flying[Side.SERVER]), 0.0)
-    assert fast.fast_event(pair.client) is not None
+    assert fastpath.fast_event(pair.client) is not None

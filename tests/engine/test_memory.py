@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_9_1, Signal, Version
-from amqp_sansio._receive import ReceiveBuffer
-from amqp_sansio._send import SendBuffer
+from amqp_sansio._core.receive_buffer import ReceiveBuffer
+from amqp_sansio._core.send_buffer import SendBuffer
 from amqp_sansio.endpoint import Side
 from tests.support.facing import BOTH_SIDES, BOTH_VERSIONS, Facing, body, header
 from tests.support.pair import Pair, client_config, server_config

@@ -18,7 +18,7 @@ from amqp_sansio import (
     Signal,
     Version,
 )
-from amqp_sansio._classic.connection import Connection
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import Delivery
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import SERVER_MECHANISMS, AmqPlain, External, Plain, ScramSha256

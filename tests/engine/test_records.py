@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import events
-from amqp_sansio._record import record
+from amqp_sansio._core.record import record
 from amqp_sansio.amqp_0_9_1 import Config
 
 

@@ -19,11 +19,11 @@ from amqp_sansio import (
     Signal,
     Version,
 )
-from amqp_sansio._classic import connection as engine
-from amqp_sansio._classic import fast
-from amqp_sansio._classic.channel import Channel
-from amqp_sansio._classic.connection import Connection
-from amqp_sansio._classic.dialect import default_dialect
+from amqp_sansio._classic.codec.dialect import default_dialect
+from amqp_sansio._classic.endpoint import connection as engine
+from amqp_sansio._classic.endpoint import fastpath
+from amqp_sansio._classic.endpoint.channel import Channel
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, MethodReceived, Published
 from amqp_sansio.endpoint import Side
 from tests.support.driving import VERSIONS
@@ -193,6 +193,6 @@ def test_the_shortcuts_are_taken() -> None:
     client.publish(b"y", routing_key="r")
     pair.write(Side.CLIENT)
     pair.server.receive_data(bytes(pair.flying[Side.CLIENT]), 0.0)
-    first, second = fast.fast_event(pair.server), fast.fast_event(pair.server)
+    first, second = fastpath.fast_event(pair.server), fastpath.fast_event(pair.server)
     assert isinstance(first, MethodReceived)
     assert isinstance(second, Published)

@@ -20,8 +20,8 @@ from amqp_sansio import (
     Settled,
     Version,
 )
-from amqp_sansio._classic.bookkeeping import take_up_to
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
+from amqp_sansio._classic.model.channel_state import take_up_to
 from amqp_sansio.amqp_0_9_1 import BasicProperties, MessageReturned, MethodReceived, Returned
 from amqp_sansio.endpoint import Side
 from tests.support.facing import BOTH_VERSIONS, Facing

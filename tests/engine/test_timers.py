@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_9_1, By, Closed, CloseHint, Limits, Signal, Version
-from amqp_sansio._timers import Clock, Timers
+from amqp_sansio._core.timers import Clock, Timers
 from amqp_sansio.endpoint import Side
 from tests.support.facing import BOTH_SIDES, BOTH_VERSIONS, Facing
 from tests.support.pair import (

@@ -43,7 +43,7 @@ from amqp_sansio.amqp_0_10 import (
     ReplyTo,
     Typed,
 )
-from amqp_sansio.amqp_0_10.values import CODES, NAMES
+from amqp_sansio.amqp_0_10.codec.values import CODES, NAMES
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import NONCE, Facing, facing, keyed

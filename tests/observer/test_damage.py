@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Side, Version
-from amqp_sansio._classic.dialect import DIALECTS, get_dialect
+from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio.amqp_0_9_1 import Method
 from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
 from tests.support.observing import CLIENT, SERVER, Talk, accounted, frame, header, take, watch

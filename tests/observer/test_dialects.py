@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Version
-from amqp_sansio._classic.dialect import DIALECTS, get_dialect
-from amqp_sansio._classic.observed import observed_dialect
+from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
+from amqp_sansio._classic.observer.dialect import observed_dialect
 from amqp_sansio.observer import Identified, Observer
 from tests.support.observing import CLIENT, SERVER, Talk, header, take
 

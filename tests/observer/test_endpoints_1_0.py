@@ -20,8 +20,8 @@ from amqp_sansio.amqp_1_0 import (
     Source,
     TransactionalState,
 )
-from amqp_sansio.amqp_1_0.config import Config
-from amqp_sansio.amqp_1_0.events import Delivery
+from amqp_sansio.amqp_1_0.endpoint.config import Config
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.observer import Identified, Observed, Observer, Skipped, Violation
 from amqp_sansio.sasl import Plain
 from tests.support.observing import CLIENT, accounted, take, watch

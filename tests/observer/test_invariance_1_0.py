@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio import NEED_DATA
 from amqp_sansio.amqp_1_0 import Message, Properties
-from amqp_sansio.amqp_1_0.fast_observing import fast_observed
+from amqp_sansio.amqp_1_0.observer.fastpath import fast_observed
 from amqp_sansio.observer import Observed, Observer, ObserverEvent
 from tests.support.captures import everywhere
 from tests.support.observing import CLIENT, recorded, take, watch
@@ -166,7 +166,7 @@ def test_the_common_case_takes_the_shortcut(monkeypatch: pytest.MonkeyPatch) -> 
             taken.append(event.event)
         return event
 
-    monkeypatch.setattr("amqp_sansio.amqp_1_0.observing.fast_observed", counted)
+    monkeypatch.setattr("amqp_sansio.amqp_1_0.observer.connection.fast_observed", counted)
     observer = Observer(client=CLIENT)
     pair = Pair(observer=observer).open()
     sender = pair.session().open_sender("q")

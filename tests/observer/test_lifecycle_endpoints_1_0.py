@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from amqp_sansio import Event, Side
 from amqp_sansio.amqp_1_0 import Accepted, Message, Modified, Rejected, Released, Source
-from amqp_sansio.amqp_1_0.connection import Connection
-from amqp_sansio.amqp_1_0.events import Delivery
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Observer
 from tests.support.observing import CLIENT, take

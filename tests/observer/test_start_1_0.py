@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import AMQP_0_9_1, AMQP_1_0, Limits, Side
-from amqp_sansio._scouts import Scouts
+from amqp_sansio._versions import Scouts
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Attach,

@@ -9,7 +9,7 @@ import pytest
 
 import amqp_sansio
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Side, Version
-from amqp_sansio._classic.rule_ids import rule_id
+from amqp_sansio._classic.codec.rule_ids import rule_id
 from amqp_sansio.observer import Violation
 from tests.support.observing import Talk, content, frame, header
 from tools.conformance.rules import read_rules

@@ -29,7 +29,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
-from amqp_sansio.amqp_1_0.conditions import NOT_FOUND
+from amqp_sansio.amqp_1_0.codec.conditions import NOT_FOUND
 from amqp_sansio.events import Abandoned, Event, Settled
 from amqp_sansio_asyncio import (
     OneZeroConnection,

@@ -7,22 +7,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10, amqp_1_0
-from amqp_sansio._classic._methods import BasicProperties
-from amqp_sansio._classic.table_rules import RABBIT, RABBIT_0_8, TableRules
-from amqp_sansio.broker.content import Content
+from amqp_sansio._classic.codec.methods import BasicProperties
+from amqp_sansio._classic.codec.table_rules import RABBIT, RABBIT_0_8, TableRules
+from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
-from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
-from amqp_sansio.broker.conversion import (
-    as_classic,
-    as_one_zero,
-    as_zero_ten,
-    classic,
-    one_zero,
-    zero_ten,
-)
+from amqp_sansio.broker.conversion import amqp_0_10 as zero_ten
+from amqp_sansio.broker.conversion import amqp_1_0 as one_zero
+from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, classic
 from amqp_sansio.broker.conversion.common import Common
-from amqp_sansio.broker.entry import Message
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.entry import Message
 from amqp_sansio.testing import amqp_0_8 as testing_0_8
 from amqp_sansio.testing import amqp_0_9_1 as testing_0_9_1
 from amqp_sansio.testing import amqp_0_10 as testing_0_10

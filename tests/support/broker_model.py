@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from amqp_sansio._classic.dialect import default_dialect
+from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio.amqp_0_9_1 import BasicProperties
-from amqp_sansio.broker import Broker, BrokerLimits, commands
-from amqp_sansio.broker.commands import Command, Outcome, Published
-from amqp_sansio.broker.consumer import Consumer, Window
+from amqp_sansio.broker import Broker, BrokerLimits
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.effects import Deliver, Effect
-from amqp_sansio.broker.entry import Entry
-from amqp_sansio.broker.owner import Owner
-from amqp_sansio.broker.queue import Queue
+from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.commands import Command, Outcome, Published
+from amqp_sansio.broker.model.consumer import Consumer, Window
+from amqp_sansio.broker.model.effects import Deliver, Effect
+from amqp_sansio.broker.model.entry import Entry
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.versions import AMQP_0_9_1
 
 TABLES = default_dialect(AMQP_0_9_1).tables

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from amqp_sansio import amqp_0_9_1, amqp_0_10, amqp_1_0
-from amqp_sansio._classic.table import RABBIT
-from amqp_sansio.amqp_0_10.observing_message import Headers
-from amqp_sansio.amqp_0_10.records import encode_headers
-from amqp_sansio.broker import commands
-from amqp_sansio.broker.content import Content
+from amqp_sansio._classic.codec.table import RABBIT
+from amqp_sansio.amqp_0_10.codec.message_fields import Headers
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
+from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
-from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
-from amqp_sansio.broker.exchange import Exchange
-from amqp_sansio.broker.model import Broker
-from amqp_sansio.broker.owner import Owner
-from amqp_sansio.broker.queue import Queue
-from amqp_sansio.broker.routing import route
+from amqp_sansio.broker.model import commands
+from amqp_sansio.broker.model.broker import Broker
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.exchange import Exchange
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
+from amqp_sansio.broker.model.routing import route
 from amqp_sansio.versions import AMQP_0_9_1
 
 NO_ARGUMENTS: Mapping[str, Any] = {}

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 from hypothesis import strategies as st
 
-from amqp_sansio._classic.dialect import DIALECTS, Dialect, get_dialect
-from amqp_sansio._classic.method import Method
-from amqp_sansio._classic.table import (
+from amqp_sansio._classic.codec.dialect import DIALECTS, Dialect, get_dialect
+from amqp_sansio._classic.codec.method import Method
+from amqp_sansio._classic.codec.table import (
     QPID,
     QPID_0_8,
     RABBIT,

@@ -25,7 +25,7 @@ from amqp_sansio import (
     Settled,
     Version,
 )
-from amqp_sansio._classic.connection import Connection
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import (
     BasicProperties,
     Channel,

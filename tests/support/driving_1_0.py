@@ -22,9 +22,9 @@ from amqp_sansio import (
     Settled,
 )
 from amqp_sansio.amqp_1_0 import Accepted, Coordinator, Message, Properties, Received, Source
-from amqp_sansio.amqp_1_0.config import Config
-from amqp_sansio.amqp_1_0.connection import Connection
-from amqp_sansio.amqp_1_0.events import Delivery, LinkRequested, SessionRequested
+from amqp_sansio.amqp_1_0.endpoint.config import Config
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.support.pair_1_0 import (

@@ -22,8 +22,8 @@ from amqp_sansio.amqp_0_10 import (
     Session,
     SessionRequested,
 )
-from amqp_sansio.amqp_0_10.command_rules import CommandRules
-from amqp_sansio.amqp_0_10.file_rules import FileRules
+from amqp_sansio.amqp_0_10.model.command_rules import CommandRules
+from amqp_sansio.amqp_0_10.model.file_rules import FileRules
 from amqp_sansio.sasl import Plain
 
 

@@ -23,10 +23,10 @@ from amqp_sansio import (
     Signal,
     Version,
 )
-from amqp_sansio._classic.connection import Connection
-from amqp_sansio._classic.dialect import Dialect, default_dialect, get_dialect
-from amqp_sansio._classic.rule_ids import rule_id
-from amqp_sansio._classic.table import RABBIT
+from amqp_sansio._classic.codec.dialect import Dialect, default_dialect, get_dialect
+from amqp_sansio._classic.codec.rule_ids import rule_id
+from amqp_sansio._classic.codec.table import RABBIT
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import Config, Method
 from amqp_sansio.endpoint import Side
 from tests.support.pair import Pair, Server, client_config, connection_of, server_config

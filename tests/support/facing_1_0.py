@@ -16,8 +16,8 @@ from amqp_sansio.amqp_1_0 import (
     Symbol,
     decode_frame_body,
 )
-from amqp_sansio.amqp_1_0.config import Config, client_mechanisms
-from amqp_sansio.amqp_1_0.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.config import Config, client_mechanisms
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.endpoint import Side
 from tests.support.pair_1_0 import Application, connection_of
 

@@ -17,7 +17,7 @@ from amqp_sansio import (
     OpenRequested,
     Version,
 )
-from amqp_sansio._classic.table import RABBIT
+from amqp_sansio._classic.codec.table import RABBIT
 from amqp_sansio.amqp_0_9_1 import BasicDeliver
 from amqp_sansio.amqp_1_0 import Transfer
 from tests.support import facing, facing_1_0, octets_0_10, server_1_0, sync_0_10, sync_server

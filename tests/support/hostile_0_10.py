@@ -60,10 +60,10 @@ from amqp_sansio.amqp_0_10 import (
     Xid,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.command_rules import Mode
-from amqp_sansio.amqp_0_10.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
-from amqp_sansio.amqp_0_10.records import COMMANDS, CONTROLS
-from amqp_sansio.amqp_0_10.states import Attachment
+from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS
+from amqp_sansio.amqp_0_10.model.command_rules import Mode
+from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.support.hostile_1_0 import NUMBERS, Choices
 
 CHANNELS = (0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 9)

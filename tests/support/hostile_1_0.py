@@ -30,10 +30,10 @@ from amqp_sansio.amqp_1_0 import (
     Target,
     TransactionalState,
     Transfer,
-    states,
 )
-from amqp_sansio.amqp_1_0.connection import Connection
-from amqp_sansio.amqp_1_0.message import AmqpValue
+from amqp_sansio.amqp_1_0.codec.message import AmqpValue
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.model import states
 from tests.support.facing_1_0 import octets_of
 
 T = TypeVar("T")

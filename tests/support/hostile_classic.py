@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, CodecError, Version
-from amqp_sansio._classic.dialect import Dialect
-from amqp_sansio._classic.states import Channel as ChannelStates
-from amqp_sansio._classic.states import Mode
+from amqp_sansio._classic.codec.dialect import Dialect
+from amqp_sansio._classic.model.states import Channel as ChannelStates
+from amqp_sansio._classic.model.states import Mode
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from tests.support.facing import BODY, HEADER, HEARTBEAT, METHOD, Sent, frame, frames_of, header
 from tests.support.hostile_1_0 import Choices
@@ -385,7 +385,7 @@ class _Of:
 
 
 def _default(version: Version) -> Dialect:
-    from amqp_sansio._classic.dialect import default_dialect
+    from amqp_sansio._classic.codec.dialect import default_dialect
 
     return default_dialect(version)
 

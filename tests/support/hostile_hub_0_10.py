@@ -67,10 +67,10 @@ from amqp_sansio.amqp_0_10 import (
     TxSelect,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.command_rules import Mode
-from amqp_sansio.amqp_0_10.dtx_states import Branch
-from amqp_sansio.broker.vhost import VirtualHost
-from amqp_sansio.broker.zero_ten.sessions import Register, register_of
+from amqp_sansio.amqp_0_10.model.command_rules import Mode
+from amqp_sansio.amqp_0_10.model.dtx_states import Branch
+from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, register_of
+from amqp_sansio.broker.model.vhost import VirtualHost
 from tests.support.hostile_0_10 import DESTINATIONS, MAKERS, XIDS, Choices, Peer
 from tests.support.hostile_classic import KEYS, NEW, OWN
 from tests.support.hub_hostile import Driver, End, Hostile

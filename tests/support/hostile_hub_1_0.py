@@ -34,11 +34,11 @@ from amqp_sansio.amqp_1_0 import (
     Target,
     TransactionalState,
     ULong,
-    conditions,
-    states,
 )
-from amqp_sansio.broker.one_zero.front import OneZeroFront
-from amqp_sansio.broker.one_zero.targets import IncomingLink
+from amqp_sansio.amqp_1_0.codec import conditions
+from amqp_sansio.amqp_1_0.model import states
+from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFront
+from amqp_sansio.broker.frontends.amqp_1_0.targets import IncomingLink
 from tests.support.facing_1_0 import AMQP_HEADER, SASL_HEADER, Sent, octets_of, parse, sasl
 from tests.support.hostile_1_0 import Choices, Peer
 from tests.support.hostile_classic import NEW, OWN

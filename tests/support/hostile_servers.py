@@ -22,13 +22,13 @@ from amqp_sansio import (
     Limits,
     Version,
 )
-from amqp_sansio._classic.dialect import default_dialect
-from amqp_sansio._classic.table import RABBIT
+from amqp_sansio._classic.codec.dialect import default_dialect
+from amqp_sansio._classic.codec.table import RABBIT
 from amqp_sansio.amqp_0_9_1 import Method, Table
-from amqp_sansio.amqp_0_10.frames import encode_assembly
-from amqp_sansio.amqp_0_10.records import COMMANDS, CONTROLS, Command
+from amqp_sansio.amqp_0_10.codec.frames import encode_assembly
+from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS, Command
 from amqp_sansio.amqp_1_0 import Accepted, Error, Source, Symbol, Target
-from amqp_sansio.amqp_1_0 import _performatives as performatives
+from amqp_sansio.amqp_1_0.codec import performatives as performatives
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.endpoint import CloseHint
 from tests.support import facing, facing_1_0, octets_0_10

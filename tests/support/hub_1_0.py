@@ -21,11 +21,17 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.broker import snapshot
 from amqp_sansio.broker.client import Client
-from amqp_sansio.broker.commands import Bind, DeclareExchange, DeclareQueue, OpenOwner, Publish
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.hub import Hub
-from amqp_sansio.broker.owner import Owner
-from amqp_sansio.broker.queue import Queue
+from amqp_sansio.broker.model.commands import (
+    Bind,
+    DeclareExchange,
+    DeclareQueue,
+    OpenOwner,
+    Publish,
+)
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.broker.settings import Settings
 from amqp_sansio.events import Handle
 from amqp_sansio.sasl import ClientMechanism, Plain
@@ -264,7 +270,7 @@ class World:
 
 def browsing(address: str, **options: Any) -> Source:
     """A source that browses."""
-    from amqp_sansio.amqp_1_0.conditions import COPY
+    from amqp_sansio.amqp_1_0.codec.conditions import COPY
 
     return Source(address, distribution_mode=COPY, **options)
 

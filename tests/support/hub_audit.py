@@ -7,28 +7,28 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from amqp_sansio.amqp_0_10.states import Attachment
+from amqp_sansio.amqp_0_10.model.states import Attachment
 from amqp_sansio.broker import Hub
-from amqp_sansio.broker.classic.front import ClassicFront
-from amqp_sansio.broker.commands import Publish
-from amqp_sansio.broker.consumer import Consumer, Window
-from amqp_sansio.broker.entry import MESSAGE_OCTETS, PLACE_OCTETS, Entry, Message, State
-from amqp_sansio.broker.model import Broker
-from amqp_sansio.broker.one_zero.front import OneZeroFront
-from amqp_sansio.broker.one_zero.links import NodeLink, Termini
-from amqp_sansio.broker.one_zero.sources import OutgoingLink
-from amqp_sansio.broker.owner import Owner
-from amqp_sansio.broker.queue import Queue
-from amqp_sansio.broker.zero_ten.front import ZeroTenFront
-from amqp_sansio.broker.zero_ten.sessions import Register, ServedSession
+from amqp_sansio.broker.frontends.amqp_0_10.frontend import ZeroTenFront
+from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, ServedSession
+from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFront
+from amqp_sansio.broker.frontends.amqp_1_0.links import NodeLink, Termini
+from amqp_sansio.broker.frontends.amqp_1_0.sources import OutgoingLink
+from amqp_sansio.broker.frontends.classic.frontend import ClassicFront
+from amqp_sansio.broker.model.broker import Broker
+from amqp_sansio.broker.model.commands import Publish
+from amqp_sansio.broker.model.consumer import Consumer, Window
+from amqp_sansio.broker.model.entry import MESSAGE_OCTETS, PLACE_OCTETS, Entry, Message, State
+from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Queue
 from tests.support import using_0_10, using_1_0
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from amqp_sansio.broker.exchange import Exchange
-    from amqp_sansio.broker.history import Happened
-    from amqp_sansio.broker.vhost import VirtualHost
+    from amqp_sansio.broker.model.exchange import Exchange
+    from amqp_sansio.broker.model.history import Happened
+    from amqp_sansio.broker.model.vhost import VirtualHost
 
 _TOKEN = re.compile(rb"<[^<>]+>")
 

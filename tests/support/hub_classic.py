@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Closed, CloseHint, Event, Scope, Signal, Version
-from amqp_sansio._classic.connection import Connection
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import (
     BasicGetEmpty,
     BasicProperties,

@@ -25,12 +25,12 @@ from amqp_sansio import (
     Signal,
     Version,
 )
-from amqp_sansio._classic.connection import Connection as ClassicConnection
-from amqp_sansio.amqp_0_10.connection import Connection as TenConnection
-from amqp_sansio.amqp_0_10.dtx_states import Branch
-from amqp_sansio.amqp_1_0.connection import Connection as OneConnection
+from amqp_sansio._classic.endpoint.connection import Connection as ClassicConnection
+from amqp_sansio.amqp_0_10.endpoint.connection import Connection as TenConnection
+from amqp_sansio.amqp_0_10.model.dtx_states import Branch
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection as OneConnection
 from amqp_sansio.broker import BrokerLimits, Client, Hub, Settings
-from amqp_sansio.broker.commands import DeclareQueue
+from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.broker.snapshot import dumps, loads
 from amqp_sansio.endpoint import Side
 from tests.support.hostile_1_0 import Choices

@@ -43,7 +43,7 @@ from amqp_sansio.amqp_1_0 import Delivery as OneDelivery
 from amqp_sansio.amqp_1_0 import LinkClosed, LinkFailed, LinkOpened, Released
 from amqp_sansio.amqp_1_0 import Message as OneMessage
 from amqp_sansio.amqp_1_0 import Rejected as OneRejected
-from amqp_sansio.broker.queue import Queue
+from amqp_sansio.broker.model.queue import Queue
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from tests.support.pair import client_config, connection_of

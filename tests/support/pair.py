@@ -21,7 +21,7 @@ from amqp_sansio import (
     amqp_0_8,
     amqp_0_9_1,
 )
-from amqp_sansio._classic.connection import Connection
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import Config, ContentReceived, Method, Published, Request
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain

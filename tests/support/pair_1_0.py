@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from amqp_sansio import AuthenticationRequested, CloseHint, Event, OpenRequested, Signal
 from amqp_sansio.amqp_1_0 import Source, Target
-from amqp_sansio.amqp_1_0.config import Config
-from amqp_sansio.amqp_1_0.connection import Connection
-from amqp_sansio.amqp_1_0.events import Delivery, LinkRequested, SessionRequested
+from amqp_sansio.amqp_1_0.endpoint.config import Config
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkRequested, SessionRequested
 from amqp_sansio.endpoint import Side
 from tests.support.pair import Chunks, pieces, structure, told
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from amqp_sansio._classic.dialect import Dialect, get_dialect
+from amqp_sansio._classic.codec.dialect import Dialect, get_dialect
 from amqp_sansio.capture import StreamData, StreamGap, read_segments, reassemble, sort_key
 
 METHOD = 1

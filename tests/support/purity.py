@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, ScramKeysRequested, Version
-from amqp_sansio._classic.connection import Connection
+from amqp_sansio._classic.endpoint.connection import Connection
 from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain, ScramSha256, scram_keys

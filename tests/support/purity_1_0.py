@@ -11,7 +11,7 @@ from typing import Any
 
 from amqp_sansio import Event, ScramKeysRequested
 from amqp_sansio.amqp_1_0 import Message, Properties
-from amqp_sansio.amqp_1_0.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain, ScramSha256, scram_keys
 from tests.support.driving_1_0 import Driver

@@ -55,7 +55,7 @@ from amqp_sansio.amqp_1_0 import (
     TransactionalState,
     TransactionRequested,
 )
-from amqp_sansio.amqp_1_0.conditions import (
+from amqp_sansio.amqp_1_0.codec.conditions import (
     NOT_FOUND,
     TRANSACTION_ROLLBACK,
     TRANSACTION_UNKNOWN_ID,

@@ -28,7 +28,7 @@ from amqp_sansio.amqp_0_10 import (
     Struct,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.frames import (
+from amqp_sansio.amqp_0_10.codec.frames import (
     BODY,
     COMMAND,
     CONTROL,

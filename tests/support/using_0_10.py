@@ -55,7 +55,7 @@ from amqp_sansio.amqp_0_10 import (
     TxSelect,
     XaResult,
 )
-from amqp_sansio.amqp_0_10.states import Attachment
+from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.support.hostile_0_10 import DESTINATIONS, XIDS, Choices
 
 REFUSED = (LocalProtocolError, EndpointClosed, CodecError)

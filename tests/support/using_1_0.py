@@ -25,8 +25,8 @@ from amqp_sansio.amqp_1_0 import (
     Session,
     SessionRequested,
 )
-from amqp_sansio.amqp_1_0.books import LinkBook
-from amqp_sansio.amqp_1_0.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.model.link_state import LinkBook
 from tests.support.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS, Choices
 from tests.support.pair_1_0 import accept_link
 

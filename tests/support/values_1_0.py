@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from amqp_sansio.amqp_1_0.values import Int, Symbol, UInt, ULong
+from amqp_sansio.amqp_1_0.codec.values import Int, Symbol, UInt, ULong
 from amqp_sansio.testing import amqp_1_0 as public
 from amqp_sansio.testing.amqp_1_0 import RECORDS, records
 from amqp_sansio.testing.amqp_1_0 import SCALARS as scalars_by_kind

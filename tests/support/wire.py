@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol
 from typing_extensions import TypeVar
 
 from amqp_sansio import Closed, CloseHint, Endpoint, Event, Handle, Opened, Scope, Signal
-from amqp_sansio._classic.connection import Connection
+from amqp_sansio._classic.endpoint.connection import Connection
 
 
 class Closeable(Endpoint, Protocol):

@@ -8,13 +8,13 @@ import time
 from typing import Any
 
 from amqp_sansio import Scope
-from amqp_sansio.amqp_1_0.config import Config
-from amqp_sansio.amqp_1_0.connection import Connection
-from amqp_sansio.amqp_1_0.events import Delivery, LinkClosed
-from amqp_sansio.amqp_1_0.message import Message
-from amqp_sansio.amqp_1_0.receiver import Receiver
-from amqp_sansio.amqp_1_0.sender import Sender
-from amqp_sansio.amqp_1_0.session import Session
+from amqp_sansio.amqp_1_0.codec.message import Message
+from amqp_sansio.amqp_1_0.endpoint.config import Config
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.endpoint.events import Delivery, LinkClosed
+from amqp_sansio.amqp_1_0.endpoint.receiver import Receiver
+from amqp_sansio.amqp_1_0.endpoint.sender import Sender
+from amqp_sansio.amqp_1_0.endpoint.session import Session
 from amqp_sansio.events import Closed
 from tests.support.wire import Wire
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import _json
-from amqp_sansio._classic.table import RABBIT, Table
+from amqp_sansio._classic.codec.table import RABBIT, Table
 from amqp_sansio.amqp_0_10 import Map as Map10
 from amqp_sansio.amqp_0_10 import Struct, Typed, decode_value
 from amqp_sansio.amqp_1_0 import Source
-from amqp_sansio.amqp_1_0.values import (
+from amqp_sansio.amqp_1_0.codec.values import (
     Array,
     Described,
     Map,

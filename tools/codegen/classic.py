@@ -11,7 +11,7 @@ from .module import Module, import_order
 from .properties import emit_properties
 
 PACKAGE = "amqp_sansio"
-SHARED = f"{PACKAGE}/_classic/_methods.py"
+SHARED = f"{PACKAGE}/_classic/codec/methods.py"
 OLD = f"{PACKAGE}/amqp_0_8/_methods.py"
 NEW = f"{PACKAGE}/amqp_0_9_1/_methods.py"
 
@@ -62,10 +62,10 @@ def generate(specs: Path) -> dict[str, str]:
         out = Module(
             f"The methods, properties and dialects of AMQP {version}.",
             lines(sources),
-            ".._classic.",
+            ".._classic.codec.",
         )
         common = [*[python_class(name) for name in shared], "BasicProperties"]
-        out.need("_methods", *common)
+        out.need("methods", *common)
         out.public += common
         emit_methods(out, own)
         for name in classes:

@@ -12,7 +12,7 @@ from .composite_code import FAST, emit_reader, emit_writer
 from .model import digest
 from .module import assign, docstring, import_order, imported, quoted
 
-PATH = "amqp_sansio/amqp_1_0/_performatives.py"
+PATH = "amqp_sansio/amqp_1_0/codec/performatives.py"
 SOURCES = (
     "amqp1-0-transport.xml",
     "amqp1-0-messaging.xml",
@@ -167,17 +167,18 @@ def generate(specs: Path) -> dict[str, str]:
         out += [f"# Source: {name}, sha256", f"# {digest(specs / name)}"]
     out += ["", "from __future__ import annotations", ""]
     out += ["from typing import TYPE_CHECKING, Any, ClassVar, Final", ""]
-    out += imported("._decode", ["COMPOSITES"])
-    out += imported("._faults", ["WRITE_FAULTS"])
-    out += imported("._fields", ["write_field"])
+    out += imported(".composite", BASE_NAMES)
+    out += imported(".decode", ["COMPOSITES"])
+    out += imported(".faults", ["WRITE_FAULTS"])
+    out += imported(".fields", ["write_field"])
     code = [line for found in types for line in emit(found)]
     used = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", "\n".join(code)))
-    out += imported("._octets", [name for name in OCTET_NAMES if name in used])
-    out += imported("._types", ["Symbol", "Timestamp"])
-    out += [*imported(".performative", BASE_NAMES), ""]
+    out += imported(".octets", [name for name in OCTET_NAMES if name in used])
+    out += imported(".types", ["Symbol", "Timestamp"])
+    out.append("")
     out += ["if TYPE_CHECKING:", "    from collections.abc import Mapping, Sequence"]
     out += ["    from datetime import datetime", "    from uuid import UUID", ""]
-    out += ["    from ._types import Described", ""]
+    out += ["    from .types import Described", ""]
     out += ['SESSION_END: Final = Symbol("session-end")', *code]
     out += ["", "", "ACCEPTED: Final = Accepted()"]
     out += ['"""The accepted state, as it comes in the octets that everybody sends it in."""']

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 _NS = "{http://www.amqp.org/schema/amqp.xsd}"
 _SOURCE = "amqp0-10-alt.xml"
-_TARGET = "amqp_sansio/amqp_0_10/_records.py"
+_TARGET = "amqp_sansio/amqp_0_10/codec/records.py"
 
 _FIXED = {
     "uint8": ("B", 1), "uint16": ("H", 2), "uint32": ("I", 4), "sequence-no": ("I", 4), "uint64": ("Q", 8),
@@ -266,7 +266,7 @@ def _module(records: list[Record], digest: str) -> str:
             for name in _HELPERS
         ],
         ")",
-        "from .records import COMMANDS, CONTROLS, STRUCTS, UNPACKERS, Command, Control, Struct",
+        "from .record import COMMANDS, CONTROLS, STRUCTS, UNPACKERS, Command, Control, Struct",
         "from .values import Datetime, Map",
         "",
         "if TYPE_CHECKING:",

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from amqp_sansio import amqp_0_10, amqp_1_0
-from amqp_sansio._classic._methods import BasicProperties
-from amqp_sansio._classic.table import RABBIT, RABBIT_0_8, Table, Timestamp, Typed
-from amqp_sansio.amqp_0_10.values import Struct32
-from amqp_sansio.amqp_1_0 import values
-from amqp_sansio.broker.content import Content
+from amqp_sansio._classic.codec.methods import BasicProperties
+from amqp_sansio._classic.codec.table import RABBIT, RABBIT_0_8, Table, Timestamp, Typed
+from amqp_sansio.amqp_0_10.codec.values import Struct32
+from amqp_sansio.amqp_1_0.codec import values
+from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
-from amqp_sansio.broker.contents.zero_ten import ZeroTenContent
 from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, read
 from amqp_sansio.broker.conversion.common import ANNOTATION_PREFIX, HEADER_PREFIX, Common
-from amqp_sansio.broker.death import Death
-from amqp_sansio.broker.entry import Message
+from amqp_sansio.broker.model.content import Content
+from amqp_sansio.broker.model.death import Death
+from amqp_sansio.broker.model.entry import Message
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from tools.docs.pages import run
 

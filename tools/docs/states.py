@@ -6,13 +6,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from amqp_sansio._classic import states as classic
-from amqp_sansio._machine import TableEnum, mermaid
-from amqp_sansio.amqp_0_10 import command_rules as zero_ten_rules
-from amqp_sansio.amqp_0_10 import dtx_states
-from amqp_sansio.amqp_0_10 import states as zero_ten
-from amqp_sansio.amqp_1_0 import states as one_zero
-from amqp_sansio.broker import entry, transaction
+from amqp_sansio._classic.model import states as classic
+from amqp_sansio._core.state_table import TableEnum, mermaid
+from amqp_sansio.amqp_0_10.model import command_rules as zero_ten_rules
+from amqp_sansio.amqp_0_10.model import dtx_states
+from amqp_sansio.amqp_0_10.model import states as zero_ten
+from amqp_sansio.amqp_1_0.model import states as one_zero
+from amqp_sansio.broker.model import entry, transaction
 from tools.docs.pages import run
 
 
@@ -69,7 +69,7 @@ ZERO_TEN = (
         zero_ten.Attachment.DETACHED,
         "Both ends together, `I` the one that sent session.attach, `A` the one that accepted it. The session itself "
         "outlives its attachments: what both ends know of its commands is no state but two sets of numbers "
-        "(`amqp_sansio.amqp_0_10.session_states`).",
+        "(`amqp_sansio.amqp_0_10.model.command_ids`).",
     ),
     Machine(
         "Transfer",
@@ -181,23 +181,23 @@ def page() -> str:
         "",
         "## 0-8 and 0-9-1",
         "",
-        "Module `amqp_sansio._classic.states`.",
+        "Module `amqp_sansio._classic.model.states`.",
     ]
     for machine in CLASSIC:
         lines += ["", f"### {machine.title}", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
     lines += ["", "## 0-10", ""]
-    lines += ["Modules `amqp_sansio.amqp_0_10.states`, `command_rules` and `dtx_states`."]
+    lines += ["Modules `amqp_sansio.amqp_0_10.model.states`, `command_rules` and `dtx_states`."]
     for machine in ZERO_TEN:
         lines += ["", f"### {machine.title} of 0-10", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
-    lines += ["", "## 1.0", "", "Module `amqp_sansio.amqp_1_0.states`: a table for each sending half."]
+    lines += ["", "## 1.0", "", "Module `amqp_sansio.amqp_1_0.model.states`: a table for each sending half."]
     for machine in ONE_ZERO:
         lines += ["", f"### {machine.title} of 1.0", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]
         if machine.table is one_zero.CONNECTION:
             lines += ["", *_named_states()]
-    lines += ["", "## The broker's model", "", "Modules `amqp_sansio.broker.entry` and `transaction`."]
+    lines += ["", "## The broker's model", "", "Modules `amqp_sansio.broker.model.entry` and `transaction`."]
     for machine in BROKER:
         lines += ["", f"### {machine.title}", "", machine.text, ""]
         lines += ["```mermaid", _diagram(machine), "```"]

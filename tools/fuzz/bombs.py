@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from struct import pack
 
 from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, amqp_1_0
-from amqp_sansio._classic.dialect import default_dialect
+from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio.capture import PcapngWriter
 
 from .ends import VERSIONS

@@ -24,10 +24,10 @@ from amqp_sansio import (
     Version,
     amqp_1_0,
 )
-from amqp_sansio._classic.dialect import get_dialect
-from amqp_sansio._classic.table_encode import encode_table
-from amqp_sansio.amqp_0_10._types import encode_value
-from amqp_sansio.amqp_0_10.records import encode_headers
+from amqp_sansio._classic.codec.dialect import get_dialect
+from amqp_sansio._classic.codec.table_encode import encode_table
+from amqp_sansio.amqp_0_10.codec.record import encode_headers
+from amqp_sansio.amqp_0_10.codec.types import encode_value
 from amqp_sansio.capture import Segment, read_segments, reassemble, sort_key
 from amqp_sansio.capture.records import Item, StreamData
 from amqp_sansio.negotiation import version_of as version_of_header

@@ -13,23 +13,23 @@ from struct import pack, unpack_from
 from typing import Any, Final
 
 from amqp_sansio import AMQP_0_8, CodecError, Version, amqp_1_0
-from amqp_sansio._classic.dialect import DIALECTS, get_dialect
-from amqp_sansio._classic.table import decode_table
+from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
+from amqp_sansio._classic.codec.table import decode_table
 from amqp_sansio._json import encode as to_json
-from amqp_sansio.amqp_0_10._types import decode_value
-from amqp_sansio.amqp_0_10.records import (
+from amqp_sansio.amqp_0_10.codec.record import (
     decode_command,
     decode_control,
     decode_headers,
     decode_struct,
 )
+from amqp_sansio.amqp_0_10.codec.types import decode_value
 from amqp_sansio.amqp_1_0 import decode as decode_one
-from amqp_sansio.amqp_1_0.message import check_message
-from amqp_sansio.amqp_1_0.performative import decode_frame_body
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
-from amqp_sansio.broker.entry import Message
-from amqp_sansio.broker.one_zero.selecting import Selector
-from amqp_sansio.broker.one_zero.selector import SelectorError
+from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body
+from amqp_sansio.amqp_1_0.codec.message import check_message
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector
+from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError
+from amqp_sansio.broker.model.entry import Message
 from amqp_sansio.capture import NotACapture, read_segments
 from amqp_sansio.tables import replay_segments
 

@@ -36,59 +36,59 @@ from .server import (
 from .server_connection import ServerConnection
 
 if TYPE_CHECKING:
+    from .amqp_0_10.connection import ZeroTenConnection as ZeroTenConnection
+    from .amqp_0_10.keeping import SessionKeeper as SessionKeeper
+    from .amqp_0_10.publishing import SentMessage as SentMessage
+    from .amqp_0_10.server import ZeroTenServerConnection as ZeroTenServerConnection
+    from .amqp_0_10.session import ZeroTenSession as ZeroTenSession
+    from .amqp_0_10.settings import ZeroTenOptions as ZeroTenOptions
+    from .amqp_0_10.subscription import ReceivedMessage as ReceivedMessage
+    from .amqp_0_10.subscription import Subscription as Subscription
+    from .amqp_0_10.transaction import Branch as Branch
+    from .amqp_0_10.transaction import ZeroTenTransaction as ZeroTenTransaction
+    from .amqp_1_0.connection import OneZeroConnection as OneZeroConnection
+    from .amqp_1_0.receiver import ReceivedDelivery as ReceivedDelivery
+    from .amqp_1_0.receiver import Receiver as Receiver
+    from .amqp_1_0.requester import Requester as Requester
+    from .amqp_1_0.sender import Sender as Sender
+    from .amqp_1_0.sender import SentDelivery as SentDelivery
+    from .amqp_1_0.server import OneZeroServerConnection as OneZeroServerConnection
+    from .amqp_1_0.session import Session as Session
+    from .amqp_1_0.settings import OneZeroOptions as OneZeroOptions
+    from .amqp_1_0.transaction import Transaction as Transaction
     from .broker import BrokerServer as BrokerServer
     from .broker import serve_broker as serve_broker
     from .clock import Clock as Clock
     from .clock import VirtualClock as VirtualClock
     from .faults import Faults as Faults
     from .faults import Line as Line
-    from .one_zero.connection import OneZeroConnection as OneZeroConnection
-    from .one_zero.receiver import ReceivedDelivery as ReceivedDelivery
-    from .one_zero.receiver import Receiver as Receiver
-    from .one_zero.requester import Requester as Requester
-    from .one_zero.sender import Sender as Sender
-    from .one_zero.sender import SentDelivery as SentDelivery
-    from .one_zero.server import OneZeroServerConnection as OneZeroServerConnection
-    from .one_zero.session import Session as Session
-    from .one_zero.settings import OneZeroOptions as OneZeroOptions
-    from .one_zero.transaction import Transaction as Transaction
-    from .zero_ten.connection import ZeroTenConnection as ZeroTenConnection
-    from .zero_ten.keeping import SessionKeeper as SessionKeeper
-    from .zero_ten.publishing import SentMessage as SentMessage
-    from .zero_ten.server import ZeroTenServerConnection as ZeroTenServerConnection
-    from .zero_ten.session import ZeroTenSession as ZeroTenSession
-    from .zero_ten.settings import ZeroTenOptions as ZeroTenOptions
-    from .zero_ten.subscription import ReceivedMessage as ReceivedMessage
-    from .zero_ten.subscription import Subscription as Subscription
-    from .zero_ten.transaction import Branch as Branch
-    from .zero_ten.transaction import ZeroTenTransaction as ZeroTenTransaction
 
 _LATER = {
-    "Branch": "zero_ten.transaction",
+    "Branch": "amqp_0_10.transaction",
     "BrokerServer": "broker",
     "Clock": "clock",
     "Faults": "faults",
     "Line": "faults",
-    "OneZeroConnection": "one_zero.connection",
-    "OneZeroOptions": "one_zero.settings",
-    "OneZeroServerConnection": "one_zero.server",
-    "ReceivedDelivery": "one_zero.receiver",
-    "ReceivedMessage": "zero_ten.subscription",
-    "Receiver": "one_zero.receiver",
-    "Requester": "one_zero.requester",
-    "Sender": "one_zero.sender",
-    "SentDelivery": "one_zero.sender",
-    "SentMessage": "zero_ten.publishing",
-    "Session": "one_zero.session",
-    "SessionKeeper": "zero_ten.keeping",
-    "Subscription": "zero_ten.subscription",
-    "Transaction": "one_zero.transaction",
-    "ZeroTenConnection": "zero_ten.connection",
-    "ZeroTenOptions": "zero_ten.settings",
-    "ZeroTenServerConnection": "zero_ten.server",
-    "ZeroTenSession": "zero_ten.session",
+    "OneZeroConnection": "amqp_1_0.connection",
+    "OneZeroOptions": "amqp_1_0.settings",
+    "OneZeroServerConnection": "amqp_1_0.server",
+    "ReceivedDelivery": "amqp_1_0.receiver",
+    "ReceivedMessage": "amqp_0_10.subscription",
+    "Receiver": "amqp_1_0.receiver",
+    "Requester": "amqp_1_0.requester",
+    "Sender": "amqp_1_0.sender",
+    "SentDelivery": "amqp_1_0.sender",
+    "SentMessage": "amqp_0_10.publishing",
+    "Session": "amqp_1_0.session",
+    "SessionKeeper": "amqp_0_10.keeping",
+    "Subscription": "amqp_0_10.subscription",
+    "Transaction": "amqp_1_0.transaction",
+    "ZeroTenConnection": "amqp_0_10.connection",
+    "ZeroTenOptions": "amqp_0_10.settings",
+    "ZeroTenServerConnection": "amqp_0_10.server",
+    "ZeroTenSession": "amqp_0_10.session",
     "VirtualClock": "clock",
-    "ZeroTenTransaction": "zero_ten.transaction",
+    "ZeroTenTransaction": "amqp_0_10.transaction",
     "serve_broker": "broker",
 }
 """What belongs to 0-10, 1.0 or the broker: who does without needn't load that machine."""

@@ -23,7 +23,7 @@ from .opening import Opening
 from .recording import Recorder, RecordTarget, recorder_for
 
 if TYPE_CHECKING:
-    from amqp_sansio.broker.commands import Command
+    from amqp_sansio.broker.model.commands import Command
 
     from .clock import Clock, Timer
     from .faults import Faults

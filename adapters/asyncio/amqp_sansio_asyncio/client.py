@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from amqp_sansio.amqp_0_9_1 import RequestMethod
 
-    from .one_zero.connection import OneZeroConnection
-    from .one_zero.settings import OneZeroOptions
-    from .zero_ten.connection import ZeroTenConnection
-    from .zero_ten.settings import ZeroTenOptions
+    from .amqp_0_10.connection import ZeroTenConnection
+    from .amqp_0_10.settings import ZeroTenOptions
+    from .amqp_1_0.connection import OneZeroConnection
+    from .amqp_1_0.settings import OneZeroOptions
 
 _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
@@ -108,12 +108,12 @@ def connect(
     """
     recording = record, record_secrets
     if version is AMQP_1_0:
-        from .one_zero.connection import connect_one_zero
+        from .amqp_1_0.connection import connect_one_zero
 
         newer = cast("OneZeroOptions", options)
         return Opening(lambda: connect_one_zero(url, ssl, recording, connector, newer))
     if version is AMQP_0_10:
-        from .zero_ten.connection import connect_zero_ten
+        from .amqp_0_10.connection import connect_zero_ten
 
         ten = cast("ZeroTenOptions", options)
         return Opening(lambda: connect_zero_ten(url, ssl, recording, connector, ten))

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from amqp_sansio.amqp_0_10 import Config as ZeroTenConfig
     from amqp_sansio.amqp_1_0 import Config as OneZeroConfig
 
-    from .one_zero.server import OneZeroServerConnection
+    from .amqp_0_10.keeping import SessionKeeper
+    from .amqp_0_10.server import ZeroTenServerConnection
+    from .amqp_1_0.server import OneZeroServerConnection
     from .serving import ServingDriver
-    from .zero_ten.keeping import SessionKeeper
-    from .zero_ten.server import ZeroTenServerConnection
 
 AnyServerConnection: TypeAlias = (
     "ServerConnection | OneZeroServerConnection | ZeroTenServerConnection"
@@ -299,7 +299,7 @@ class Server:
     def sessions(self) -> SessionKeeper:
         """Who keeps the sessions of 0-10."""
         if self._sessions is None:
-            from .zero_ten.keeping import SessionKeeper
+            from .amqp_0_10.keeping import SessionKeeper
 
             self._sessions = SessionKeeper()
         return self._sessions
@@ -422,12 +422,12 @@ def _face(
     """The driver and the application's view of a client, in the client's version."""
     core: Any = accepted.connection
     if accepted.version is AMQP_1_0:
-        from .one_zero.server import OneZeroServerConnection, OneZeroServerDriver
+        from .amqp_1_0.server import OneZeroServerConnection, OneZeroServerDriver
 
         newer = OneZeroServerDriver(loop, core, tap)
         return newer, OneZeroServerConnection(newer)
     if accepted.version is AMQP_0_10:
-        from .zero_ten.server import ZeroTenServerConnection, ZeroTenServerDriver
+        from .amqp_0_10.server import ZeroTenServerConnection, ZeroTenServerDriver
 
         ten = ZeroTenServerDriver(loop, core, tap, server.sessions())
         return ten, ZeroTenServerConnection(ten)
@@ -437,7 +437,7 @@ def _face(
 
 def _default(version: Version) -> AnyConfig:
     if version is AMQP_1_0:
-        from .one_zero.settings import server_config
+        from .amqp_1_0.settings import server_config
 
         return server_config(None)
     if version is AMQP_0_10:
@@ -454,7 +454,7 @@ def _check(configs: dict[Version, AnyConfig]) -> None:
             text = f"the configuration for AMQP {version.label} is another version's Config"
             raise ValueError(text)
         if version is AMQP_1_0:
-            from .one_zero.settings import server_config
+            from .amqp_1_0.settings import server_config
 
             configs[version] = server_config(cast("OneZeroConfig", config))
 

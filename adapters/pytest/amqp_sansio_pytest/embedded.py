@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from amqp_sansio.amqp_0_9_1 import BasicProperties, get_dialect
-from amqp_sansio.broker import Settings, User, commands
+from amqp_sansio.broker import Settings, User
 from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.broker.model import commands
 from amqp_sansio.uri import AmqpUri
 from amqp_sansio.versions import AMQP_0_9_1
 from amqp_sansio_asyncio.recording import RecordTarget

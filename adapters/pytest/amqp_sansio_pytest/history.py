@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast, overload
 
-from amqp_sansio.broker.history import Kind
+from amqp_sansio.broker.model.history import Kind
 
 from .views import body_of, shown
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from amqp_sansio.broker import Fault, Settings, commands
+from amqp_sansio.broker import Fault, Settings
+from amqp_sansio.broker.model import commands
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.versions import AMQP_0_10, AMQP_1_0
 from amqp_sansio_asyncio.broker import BrokerServer, serve_broker
@@ -19,7 +20,7 @@ from .paths import Paths
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Client, Hub, VirtualHost
-    from amqp_sansio.broker.owner import Owner
+    from amqp_sansio.broker.model.owner import Owner
 
     from .faults import Who
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from amqp_sansio.broker import commands
+from amqp_sansio.broker.model import commands
 
 if TYPE_CHECKING:
     from .service import Service

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from amqp_sansio.broker import commands
-from amqp_sansio.broker.contents.one_zero import OneZeroContent
+from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
+from amqp_sansio.broker.model import commands
 from amqp_sansio.errors import CodecError
 
 if TYPE_CHECKING:

@@ -20,18 +20,7 @@ from .feed import EventStream
 from .recording import Recorder, RecordTarget
 
 if TYPE_CHECKING:
-    from .one_zero import (
-        OneZeroConnection,
-        OneZeroOptions,
-        ReceivedDelivery,
-        Receiver,
-        Requester,
-        Sender,
-        SentDelivery,
-        Session,
-        Transaction,
-    )
-    from .zero_ten import (
+    from .amqp_0_10 import (
         Branch,
         ReceivedMessage,
         SentMessage,
@@ -41,6 +30,17 @@ if TYPE_CHECKING:
         ZeroTenOutcome,
         ZeroTenSession,
         ZeroTenTransaction,
+    )
+    from .amqp_1_0 import (
+        OneZeroConnection,
+        OneZeroOptions,
+        ReceivedDelivery,
+        Receiver,
+        Requester,
+        Sender,
+        SentDelivery,
+        Session,
+        Transaction,
     )
 
 _ONE_ZERO = {
@@ -57,13 +57,13 @@ _ZERO_TEN = {
 def __getattr__(name: str) -> object:
     # Who speaks another version needs none of this one.
     if name in _ONE_ZERO:
-        from . import one_zero
+        from . import amqp_1_0
 
-        return getattr(one_zero, name)
+        return getattr(amqp_1_0, name)
     if name in _ZERO_TEN:
-        from . import zero_ten
+        from . import amqp_0_10
 
-        return getattr(zero_ten, name)
+        return getattr(amqp_0_10, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -22,9 +22,9 @@ from .recording import RecordTarget
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .amqp_0_10 import ZeroTenConnection, ZeroTenOptions
+    from .amqp_1_0 import OneZeroConnection, OneZeroOptions
     from .connection import Core
-    from .one_zero import OneZeroConnection, OneZeroOptions
-    from .zero_ten import ZeroTenConnection, ZeroTenOptions
 
 
 class ConfigOptions(TypedDict, total=False):
@@ -122,12 +122,12 @@ def connect(
     """
     uri = parse(url) if isinstance(url, str) else url
     if version is AMQP_1_0:
-        from .one_zero.opening import prepare
+        from .amqp_1_0.opening import prepare
 
         one_zero = prepare(uri, cast("OneZeroOptions", options))
         return open_connection(one_zero, uri, tls(uri, ssl), timeout, record, record_secrets)
     if version is AMQP_0_10:
-        from .zero_ten.opening import prepare as prepare_zero_ten
+        from .amqp_0_10.opening import prepare as prepare_zero_ten
 
         zero_ten = prepare_zero_ten(uri, cast("ZeroTenOptions", options))
         return open_connection(zero_ten, uri, tls(uri, ssl), timeout, record, record_secrets)

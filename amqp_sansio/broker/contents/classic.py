@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._classic._methods import BasicProperties
-from ..._classic.table import Table, Timestamp, Typed
+from ..._classic.codec.methods import BasicProperties
+from ..._classic.codec.table import Table, Timestamp, Typed
 from ...errors import CodecError
-from ..content import NO_HEADERS, Content
+from ..model.content import NO_HEADERS, Content
 from .deaths import (
     DEATH,
     FIRSTS,
@@ -22,9 +22,9 @@ from .deaths import (
 from .tables import fit_name, fitted, replaced
 
 if TYPE_CHECKING:
-    from ..._classic.table_rules import TableRules
+    from ..._classic.codec.table_rules import TableRules
     from ...versions import Version
-    from ..death import Death
+    from ..model.death import Death
 
 _HEADERS: Final = 0x20
 _DELIVERY_MODE: Final = 0x10

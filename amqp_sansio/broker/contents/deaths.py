@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..death import Death
+from ..model.death import Death
 
 DEATH: Final = "x-death"
 FIRST: Final = "x-first-death-"

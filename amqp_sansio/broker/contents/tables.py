@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from struct import Struct
 from typing import Any, Final, cast
 
-from ..._classic.table import SYNTAX_ERROR, Table, Timestamp, Typed, check_table
-from ..._classic.table_rules import TableRules, name_fault
+from ..._classic.codec.table import SYNTAX_ERROR, Table, Timestamp, Typed, check_table
+from ..._classic.codec.table_rules import TableRules, name_fault
 from ...errors import CodecError
 
 _READ_U32: Final = Struct(">I").unpack_from

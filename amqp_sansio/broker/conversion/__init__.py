@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...versions import AMQP_0_10, AMQP_1_0
+from ..contents.amqp_0_10 import ZeroTenContent
+from ..contents.amqp_1_0 import OneZeroContent
 from ..contents.classic import ClassicContent
-from ..contents.one_zero import OneZeroContent
-from ..contents.zero_ten import ZeroTenContent
-from . import classic, one_zero, zero_ten
+from . import amqp_0_10, amqp_1_0, classic
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from ..._classic.table_rules import TableRules
+    from ..._classic.codec.table_rules import TableRules
     from ...versions import Version
-    from ..content import Content
-    from ..entry import Message
+    from ..model.content import Content
+    from ..model.entry import Message
     from .common import Common
 
 
@@ -49,7 +49,7 @@ def as_zero_ten(message: Message) -> ZeroTenContent:
         return content
     found = _found(message, AMQP_0_10)
     if not isinstance(found, ZeroTenContent):
-        found = zero_ten.write(read(content), message.exchange, message.routing_key)
+        found = amqp_0_10.write(read(content), message.exchange, message.routing_key)
         _keep(message, AMQP_0_10, found)
     return found
 
@@ -61,7 +61,7 @@ def as_one_zero(message: Message) -> OneZeroContent:
         return content
     found = _found(message, AMQP_1_0)
     if not isinstance(found, OneZeroContent):
-        found = one_zero.write(read(content))
+        found = amqp_1_0.write(read(content))
         _keep(message, AMQP_1_0, found)
     return found
 
@@ -83,9 +83,9 @@ def read(content: Content) -> Common:
     if isinstance(content, ClassicContent):
         return classic.read(content)
     if isinstance(content, ZeroTenContent):
-        return zero_ten.read(content)
+        return amqp_0_10.read(content)
     if isinstance(content, OneZeroContent):
-        return one_zero.read(content)
+        return amqp_1_0.read(content)
     raise TypeError(f"{content!r} is of no version's encoding")
 
 

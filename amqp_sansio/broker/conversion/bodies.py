@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...amqp_0_10._types import decode_typed, encode_as
-from ...amqp_0_10.values import CODES, Map
-from ...amqp_1_0._bodies import AmqpValue, Data
-from ...amqp_1_0._encode import encode
-from ...amqp_1_0.message import Message
+from ...amqp_0_10.codec.types import decode_typed, encode_as
+from ...amqp_0_10.codec.values import CODES, Map
+from ...amqp_1_0.codec.bodies import AmqpValue, Data
+from ...amqp_1_0.codec.encode import encode
+from ...amqp_1_0.codec.message import Message
 from ...errors import CodecError
-from . import one_zero_values, zero_ten_values
+from . import amqp_0_10_values, amqp_1_0_values
 from .common import Common, text_property
 from .values import Value
 
@@ -64,10 +64,10 @@ def read_body(common: Common, message: Message) -> None:
 
 
 def _read_compound(common: Common, content: Any) -> bool:
-    value = one_zero_values.read(content)
-    if value[0] not in ("map", "list") or not zero_ten_values.holds(value):
+    value = amqp_1_0_values.read(content)
+    if value[0] not in ("map", "list") or not amqp_0_10_values.holds(value):
         return False
-    common.body, common.form = encode_as(CODES[value[0]], zero_ten_values.typed(value), _NESTING), value[0]
+    common.body, common.form = encode_as(CODES[value[0]], amqp_0_10_values.typed(value), _NESTING), value[0]
     return True
 
 
@@ -156,18 +156,18 @@ def _compound(body: bytes, form: str) -> Value | None:
         if stop != len(body):
             return None
         value = _value_of(form, found, body)
-        again = encode_as(code, zero_ten_values.typed(value), _NESTING)
+        again = encode_as(code, amqp_0_10_values.typed(value), _NESTING)
     except CodecError:
         return None
-    exact = again == body and one_zero_values.can_hold(value)
-    return value if exact and one_zero_values.read(one_zero_values.decoded(value)) == value else None
+    exact = again == body and amqp_1_0_values.can_hold(value)
+    return value if exact and amqp_1_0_values.read(amqp_1_0_values.decoded(value)) == value else None
 
 
 def _value_of(form: str, found: Any, body: bytes) -> Value:
     if form == "map":
-        entries = zero_ten_values.read_map(Map.from_wire(body[4:]))
+        entries = amqp_0_10_values.read_map(Map.from_wire(body[4:]))
         return "map", [(("text", name), value) for name, value in entries]
-    return zero_ten_values.read_value(bytes((CODES["list"],)) + body)
+    return amqp_0_10_values.read_value(bytes((CODES["list"],)) + body)
 
 
 def write_body(common: Common) -> bytes:
@@ -185,7 +185,7 @@ def write_body(common: Common) -> bytes:
     if form in ("map", "list"):
         value = _compound(body, form)
         if value is not None:
-            return b"\0\x53\x77" + encode(one_zero_values.write(value))
+            return b"\0\x53\x77" + encode(amqp_1_0_values.write(value))
     return Data(body).encode()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._classic._methods import BasicProperties
-from ..._classic.table import Table, Timestamp
+from ..._classic.codec.methods import BasicProperties
+from ..._classic.codec.table import Table, Timestamp
 from ...errors import CodecError
 from ..contents.classic import ClassicContent, dead_headers, read_expiration
 from ..contents.tables import fit_name
@@ -16,7 +16,7 @@ from .headers import take_headers, written_headers
 from .values import Value, octets_of, text_of
 
 if TYPE_CHECKING:
-    from ..._classic.table_rules import TableRules
+    from ..._classic.codec.table_rules import TableRules
     from ...versions import Version
 
 _TEXTS: Final = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._classic.table import Table, Timestamp, Typed
-from ..._classic.table_rules import write_decimal
+from ..._classic.codec.table import Table, Timestamp, Typed
+from ..._classic.codec.table_rules import write_decimal
 from ...errors import CodecError
 from ..contents.tables import fitted, spans
 from .values import INTEGERS, NULL, Entries, Value, octets_of, plain_text
 
 if TYPE_CHECKING:
-    from ..._classic.table_rules import TableRules
+    from ..._classic.codec.table_rules import TableRules
 
 _READ_U32: Final = Struct(">I").unpack_from
 _READ_F64: Final = Struct(">d").unpack_from

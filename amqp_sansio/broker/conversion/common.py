@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ..contents.deaths import Expirations
-    from ..death import Death
+    from ..model.death import Death
     from .values import Entries
 
 HEADER_PREFIX: Final = "x-amqp-"
@@ -177,7 +177,7 @@ def read_node(text: str) -> Value:
     """
     if not text.startswith("/"):
         return "node", ("", text)
-    from ..one_zero.addresses import BadAddress, NodeKind, parse
+    from ..frontends.amqp_1_0.addresses import BadAddress, NodeKind, parse
 
     try:
         found = parse(text)
@@ -195,7 +195,7 @@ def node_text(value: Value) -> str:
     kind, content = value
     if kind != "node":
         return str(content)
-    from ..one_zero.addresses import encoded
+    from ..frontends.amqp_1_0.addresses import encoded
 
     exchange, key = content
     if exchange:

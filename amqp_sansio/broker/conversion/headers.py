@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ...amqp_1_0._decode import Map
-from ...amqp_1_0._sections import MESSAGE_ANNOTATIONS, check_map
+from ...amqp_1_0.codec.decode import Map
+from ...amqp_1_0.codec.sections import MESSAGE_ANNOTATIONS, check_map
 from ...errors import CodecError
 from ..contents.deaths import DEATH, FIRST, LAST
-from . import bodies, one_zero_values
+from . import amqp_1_0_values, bodies
 from .common import (
     ANNOTATION_PREFIX,
     ANNOTATIONS,
@@ -101,7 +101,7 @@ def read_pairs(value: Value | None) -> list[tuple[Value, Value]]:
         return []
     try:
         pairs = Map.from_wire(_octets(value)).pairs()
-        return [(one_zero_values.read(key), one_zero_values.read(each)) for key, each in pairs]
+        return [(amqp_1_0_values.read(key), amqp_1_0_values.read(each)) for key, each in pairs]
     except (CodecError, IndexError):
         return []
 
@@ -130,7 +130,7 @@ def written_headers(
         if name in TAKEN and name not in kept:
             found[HEADER_PREFIX + name] = carried(value)
     for name, pairs in ((APPLICATION_PROPERTIES, inexact), (ANNOTATIONS, rest)):
-        octets = one_zero_values.write_pairs(pairs)
+        octets = amqp_1_0_values.write_pairs(pairs)
         if octets:
             found[HEADER_PREFIX + name] = ("binary", octets)
     if common.footer:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio import Side
-from amqp_sansio._classic.dialect import DIALECTS, get_dialect
+from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio.broker import Hub, Settings
 from tests.support.hub_classic import World, version_of
 from tests.support.observing import frame, header

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Version
-from amqp_sansio._classic.dialect import get_dialect
+from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.broker import Hub, Settings
-from amqp_sansio.broker.classic.front import ClassicFront
+from amqp_sansio.broker.frontends.classic.frontend import ClassicFront
 from tests.support.hub_classic import World
 from tests.support.observing import frame
 from tests.support.pair import Pair, client_config, server_config

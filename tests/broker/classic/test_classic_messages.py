@@ -8,8 +8,9 @@ import pytest
 
 from amqp_sansio import Settled
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Returned
-from amqp_sansio.broker import BrokerLimits, commands
+from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.contents.classic import ClassicContent
+from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.support.facing import frames_of
 from tests.support.hub_classic import Talk, World

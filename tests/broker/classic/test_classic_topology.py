@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio._classic.frames import method_frame
-from amqp_sansio._classic.table import RABBIT
+from amqp_sansio._classic.codec.frames import method_frame
+from amqp_sansio._classic.codec.table import RABBIT
 from tests.support.hub_classic import World, refused
 
 ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-8-rabbit", "0-8"])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio._classic.frames import method_frame
-from amqp_sansio._classic.table import RABBIT as TABLES
+from amqp_sansio._classic.codec.frames import method_frame
+from amqp_sansio._classic.codec.table import RABBIT as TABLES
 from tests.support.hub_classic import World
 
 RABBIT = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])

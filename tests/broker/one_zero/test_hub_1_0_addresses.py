@@ -16,7 +16,7 @@ from amqp_sansio.amqp_1_0 import (
     Symbol,
     Target,
 )
-from amqp_sansio.broker.one_zero.addresses import BadAddress, decoded, encoded, parse
+from amqp_sansio.broker.frontends.amqp_1_0.addresses import BadAddress, decoded, encoded, parse
 from tests.support.hub_1_0 import World
 
 

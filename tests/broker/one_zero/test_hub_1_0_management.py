@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Source, Symbol, Target, UInt, ULong
-from amqp_sansio.broker.commands import DeclareQueue, OpenOwner
+from amqp_sansio.broker.model.commands import DeclareQueue, OpenOwner
 from tests.support.hub_1_0 import User, World
 
 PAIRED = {Symbol("paired"): True}

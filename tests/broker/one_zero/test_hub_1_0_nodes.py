@@ -18,14 +18,14 @@ from amqp_sansio.amqp_1_0 import (
     Symbol,
     Target,
 )
-from amqp_sansio.broker.commands import (
+from amqp_sansio.broker.limits import BrokerLimits
+from amqp_sansio.broker.model.commands import (
     DeclareQueue,
     DeleteExchange,
     DeleteQueue,
     OpenOwner,
     Subscribe,
 )
-from amqp_sansio.broker.limits import BrokerLimits
 from tests.support.hub_1_0 import User, World
 
 LIFETIME = Symbol("lifetime-policy")

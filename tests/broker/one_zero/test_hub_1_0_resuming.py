@@ -20,9 +20,9 @@ from amqp_sansio.amqp_1_0 import (
     Target,
     TerminusExpiryPolicy,
 )
-from amqp_sansio.broker.commands import DeleteExchange, DeleteQueue
+from amqp_sansio.broker.frontends.amqp_1_0.links import Termini
 from amqp_sansio.broker.limits import BrokerLimits
-from amqp_sansio.broker.one_zero.links import Termini
+from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
 from tests.support.facing_1_0 import octets_of, parse
 from tests.support.hub_1_0 import User, World, browsing
 

@@ -23,9 +23,9 @@ from amqp_sansio.amqp_0_10 import (
     TxCommit,
     TxSelect,
 )
-from amqp_sansio.amqp_0_10.attaching import send_on
+from amqp_sansio.amqp_0_10.endpoint.session_controls import send_on
+from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from amqp_sansio.broker.snapshot import dumps, loads
-from amqp_sansio.broker.zero_ten.sessions import register_of
 from tests.support.hub_0_10 import Peer, World
 
 

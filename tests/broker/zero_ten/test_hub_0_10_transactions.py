@@ -37,7 +37,7 @@ from amqp_sansio.amqp_0_10 import (
     TxSelect,
     Xid,
 )
-from amqp_sansio.broker.zero_ten.sessions import register_of
+from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from tests.support.ends_0_10 import Lawless
 from tests.support.hub_0_10 import Peer, World
 

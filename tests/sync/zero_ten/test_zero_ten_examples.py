@@ -19,9 +19,9 @@ from amqp_sansio_sync import (
     ZeroTenSession,
     ZeroTenTransaction,
     connect,
-    zero_ten,
 )
-from amqp_sansio_sync.zero_ten.attachment import Attachment
+from amqp_sansio_sync import amqp_0_10 as zero_ten
+from amqp_sansio_sync.amqp_0_10.attachment import Attachment
 from tests.support.sync_0_10 import WAIT, Server, wait_until
 from tests.sync.test_examples import examples
 

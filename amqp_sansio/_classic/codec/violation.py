@@ -1,0 +1,79 @@
+"""Violation: how the rules of 0-8 and 0-9-1 say no, before it becomes an exception, an event or a row.
+
+Reply codes are those of 0-9-1 section 1.2 and of the 0-8 constants; where a version has no code of its own for a
+case, `Codes` says which is used instead.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..._core.record import record
+from ...errors import LocalProtocolError, Scope
+from ...printing import printable
+from ...versions import AMQP_0_8, Version
+from .rule_ids import rule_id
+
+CONTENT_TOO_LARGE: Final = 311
+ACCESS_REFUSED: Final = 403
+FRAME_ERROR: Final = 501
+SYNTAX_ERROR: Final = 502
+COMMAND_INVALID: Final = 503
+CHANNEL_ERROR: Final = 504
+RESOURCE_ERROR: Final = 506
+NOT_ALLOWED: Final = 530
+NOT_IMPLEMENTED: Final = 540
+
+SILENT: Final = 0
+"""The code of a violation that the specification answers by closing the socket without a word."""
+
+
+@record
+class Codes:
+    """Reply codes that differ by version."""
+
+    unexpected_frame: int
+    unknown_tag: int
+    not_transacted: int
+    no_queue: int
+
+
+_CODES_0_8: Final = Codes(FRAME_ERROR, 404, COMMAND_INVALID, NOT_ALLOWED)
+_CODES_0_9_1: Final = Codes(505, 406, 406, 404)
+
+
+def codes_of(version: Version) -> Codes:
+    """The reply codes of 0-8 or 0-9-1."""
+    return _CODES_0_8 if version is AMQP_0_8 else _CODES_0_9_1
+
+
+def misuse(
+    version: Version, text: str, rule: str | None, kind: type[LocalProtocolError] = LocalProtocolError
+) -> LocalProtocolError:
+    """What a caller gets who breaks `rule` (an identifier without the version)."""
+    return kind(text, rule=rule_id(version, rule) if rule else None)
+
+
+class Violation(Exception):
+    """A broken rule. Raised inside the engine only; each door turns it into what its caller expects.
+
+    `code` is the reply code, SILENT when the specification wants the socket closed without a word; `rule`
+    the rule's identifier without the version;
+    `causal` says that the sender may not have known better (a race), so that an observer doesn't report it.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        text: str,
+        *,
+        rule: str | None = None,
+        scope: Scope = Scope.CONNECTION,
+        causal: bool = False,
+    ) -> None:
+        super().__init__(printable(text))
+        self.code = code
+        self.text = printable(text)
+        self.rule = rule
+        self.scope = scope
+        self.causal = causal

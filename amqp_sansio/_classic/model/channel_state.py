@@ -1,0 +1,579 @@
+"""What a channel remembers of the methods that passed: open calls, consumers, deliveries, confirms.
+
+One `ChannelState` describes both ends of a channel, so client, server and observer keep the same books.
+Every function here checks first and changes afterwards: a refused method leaves no trace.
+Sections of 0-9-1: 1.8 (basic), 1.9 (tx); RabbitMQ's confirms are its own extension.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ...errors import Scope
+from ...events import Accepted, Rejected, Released
+from ..codec.violation import FRAME_ERROR, NOT_ALLOWED, RESOURCE_ERROR, SYNTAX_ERROR, Violation
+from .states import Channel as State
+from .states import Content, Mode
+
+if TYPE_CHECKING:
+    from ...limits import Limits
+    from ..codec.method import Method
+    from ..codec.violation import Codes
+
+ACCEPTED: Final = Accepted()
+REJECTED: Final = Rejected()
+RELEASED: Final = Released()
+
+Outcome = Accepted | Rejected | Released
+
+_CANCELLED: Final = 1024
+"""Consumers cancelled without waiting that are remembered, since deliveries for them may be on the way."""
+
+
+class Pending:
+    """A request without its reply; `token` is what the door keeps beside it (a handle, a row number).
+
+    `remaining` is how many octets the content of the reply must have, None when that isn't settled.
+    """
+
+    __slots__ = ("remaining", "request", "token")
+
+    def __init__(self, request: Method, token: Any, remaining: int | None = None) -> None:
+        self.request = request
+        self.token = token
+        self.remaining = remaining
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return self.request, self.token, self.remaining
+
+    def __setstate__(self, state: tuple[Method, Any, int | None]) -> None:
+        self.request, self.token, self.remaining = state
+
+
+class ContentState:
+    """Content under way: what began it and how much of it came. `crc` is the checksum of a body sent in pieces."""
+
+    __slots__ = (
+        "answered",
+        "counted",
+        "crc",
+        "method",
+        "parts",
+        "properties",
+        "received",
+        "size",
+        "state",
+        "streaming",
+        "token",
+    )
+
+    def __init__(self, method: Method, answered: Pending | None, token: Any) -> None:
+        self.state = Content.HEADER
+        self.method = method
+        self.answered = answered
+        self.token = token
+        self.size = 0
+        self.received = 0
+        self.properties = b""
+        self.parts: list[bytes | bytearray] = []
+        self.counted = self.crc = 0
+        self.streaming = False
+
+
+class ChannelState:
+    """Both ends of one channel.
+
+    `client_calls`/`server_calls`: requests that this side sent and the other has not answered.
+    `consumers`: consumer tag -> whether it consumes without acknowledgement; `cancelled`: those cancelled without
+    waiting. `unsettled`: delivery tag -> token, and every tag up to `settled_to` is settled; `tx_settled`: what a
+    transaction settles when it commits, delivery tag -> (token, outcome). `unconfirmed`: publish number -> token, and
+    every number up to `confirmed_to` is confirmed. `declared`: whether a queue was declared, which an empty queue name
+    then means. `tickets`: access tickets granted (0-8), with their rights. `assumed` marks a channel that
+    was open before the observation
+    began: what is unknown there is no error.
+    """
+
+    __slots__ = (
+        "assumed",
+        "cancelled",
+        "client_calls",
+        "client_content",
+        "client_stopped",
+        "confirmed_to",
+        "consumers",
+        "declared",
+        "last_tag",
+        "mode",
+        "number",
+        "publish_count",
+        "server_calls",
+        "server_content",
+        "server_stopped",
+        "settled_to",
+        "state",
+        "tickets",
+        "tx_settled",
+        "unconfirmed",
+        "unsettled",
+    )
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.state = State.CLOSED
+        self.mode = Mode.NORMAL
+        self.assumed = False
+        self.declared = False
+        self.tickets: dict[int, tuple[str, ...]] | None = None
+        self.client_calls: deque[Pending] | None = None
+        self.server_calls: deque[Pending] | None = None
+        self.client_content: ContentState | None = None
+        self.server_content: ContentState | None = None
+        self.client_stopped = False
+        self.server_stopped = False
+        self.consumers: dict[str, bool] = {}
+        self.cancelled: dict[str, bool] | None = None
+        self.unsettled: dict[int, Any] = {}
+        self.last_tag = self.settled_to = 0
+        self.tx_settled: dict[int, tuple[Any, Outcome]] | None = None
+        self.publish_count = self.confirmed_to = 0
+        self.unconfirmed: dict[int, Any] = {}
+
+    def calls(self, client: bool) -> deque[Pending] | None:
+        """The open calls of the client, or of the server."""
+        return self.client_calls if client else self.server_calls
+
+    def find_call(
+        self, client: bool, reply: Method, replies: Mapping[int, tuple[type[Method], ...]]
+    ) -> Pending | None:
+        """The oldest open call of that side which `reply` answers, by the dialect's `replies`."""
+        calls = self.client_calls if client else self.server_calls
+        if calls:
+            kind = type(reply)
+            for pending in calls:
+                if kind in replies[pending.request.ID]:
+                    return pending
+        return None
+
+    def end_call(self, client: bool, pending: Pending) -> None:
+        """Forget an answered call."""
+        calls = self.client_calls if client else self.server_calls
+        if calls is None:
+            return
+        if calls[0] is pending:
+            calls.popleft()
+        else:
+            calls.remove(pending)
+        if not calls:
+            if client:
+                self.client_calls = None
+            else:
+                self.server_calls = None
+
+    def add_call(self, client: bool, pending: Pending, *, first: bool = False) -> None:
+        """Remember a call that waits for its reply; `first`, when its reply came but was cut short."""
+        calls: deque[Pending] | None = self.client_calls if client else self.server_calls
+        if calls is None:
+            calls = deque()
+            if client:
+                self.client_calls = calls
+            else:
+                self.server_calls = calls
+        if first:
+            calls.appendleft(pending)
+        else:
+            calls.append(pending)
+
+
+class Step:
+    """One method on its way into a channel's books, and what came of it.
+
+    `settled` has the (number, token) pairs that this method settled, and `outcome` how. `committed` has the
+    (number, token, outcome) triples that a transaction settled.
+    """
+
+    __slots__ = (
+        "answered",
+        "channel",
+        "client",
+        "codes",
+        "committed",
+        "limits",
+        "method",
+        "outcome",
+        "remaining",
+        "replied",
+        "settled",
+        "size",
+        "token",
+    )
+
+    def __init__(
+        self,
+        channel: ChannelState,
+        client: bool,
+        method: Method,
+        answered: Pending | None,
+        token: Any,
+        codes: Codes,
+        limits: Limits,
+    ) -> None:
+        self.channel = channel
+        self.client = client
+        self.method: Any = method
+        self.answered: Any = answered
+        self.token = token
+        self.codes = codes
+        self.limits = limits
+        self.settled: list[tuple[int, Any]] = []
+        self.committed: list[tuple[int, Any, Outcome]] = []
+        self.outcome: Outcome = ACCEPTED
+        self.replied = False
+        self.size: int | None = None
+        self.remaining: int | None = None
+
+
+def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no_ack: bool) -> None:
+    """Remember a delivery that the server sends. Raises Violation for tag 0, a tag still open, and above the limit."""
+    if tag == 0:
+        raise Violation(
+            NOT_ALLOWED, "delivery tag 0 was assigned to a delivery", rule="domain/delivery-tag.nonzero"
+        )
+    unsettled = channel.unsettled
+    if not no_ack:
+        if tag in unsettled:
+            raise Violation(
+                NOT_ALLOWED,
+                f"delivery tag {tag} is given again while it waits for settlement",
+                rule="domain/delivery-tag.channel-scope",
+            )
+        if len(unsettled) >= limits.unsettled:
+            raise Violation(
+                RESOURCE_ERROR,
+                f"{len(unsettled)} deliveries wait for settlement, Limits.unsettled allows no more",
+                scope=Scope.CHANNEL,
+            )
+        unsettled[tag] = token
+        if tag <= channel.settled_to:
+            channel.settled_to = tag - 1
+    channel.last_tag = tag
+
+
+def _settle(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
+    """Take deliveries out of the books: the one with `tag`, or all up to it (0: all).
+
+    In a transaction they are settled when it commits.
+    """
+    channel = step.channel
+    unsettled = channel.unsettled
+    if multiple:
+        if tag and tag not in unsettled and not channel.assumed and tag > channel.last_tag:
+            raise _unknown_tag(step, tag)
+        settled = take_up_to(unsettled, channel.settled_to, tag)
+        if settled:
+            channel.settled_to = max(tag, channel.settled_to) if tag else channel.last_tag
+        elif tag and not channel.assumed:
+            raise _unknown_tag(step, tag)
+    elif tag in unsettled:
+        settled = [(tag, unsettled.pop(tag))]
+    elif channel.assumed:
+        settled = []
+    else:
+        raise _unknown_tag(step, tag)
+    step.outcome = outcome
+    if channel.mode is not Mode.TRANSACTED:
+        step.settled = settled
+    elif settled:
+        if channel.tx_settled is None:
+            channel.tx_settled = {}
+        channel.tx_settled.update([(number, (token, outcome)) for number, token in settled])
+
+
+def take_up_to(entries: dict[int, Any], after: int, last: int) -> list[tuple[int, Any]]:
+    """Remove and return the entries up to number `last` (0: all); there are none up to `after`.
+
+    Numbers without gaps, as every broker gives them, cost time once each, however many entries stay.
+    """
+    if not last:
+        taken = list(entries.items())
+        entries.clear()
+        return taken
+    if last - after <= 2 * len(entries):
+        return [(number, entries.pop(number)) for number in range(after + 1, last + 1) if number in entries]
+    taken = [item for item in entries.items() if item[0] <= last]
+    for number, _ in taken:
+        del entries[number]
+    return taken
+
+
+def _unknown_tag(step: Step, tag: int) -> Violation:
+    return Violation(
+        step.codes.unknown_tag,
+        f"{step.method.NAME}: no delivery with tag {tag} is open on channel {step.channel.number}; "
+        "acknowledge once only, and on the channel of the delivery",
+        rule="basic.ack/unknown-tag",
+        scope=Scope.CHANNEL,
+    )
+
+
+def _confirm(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
+    """Take publishes out of the books that the server confirms (RabbitMQ's publisher confirms)."""
+    channel = step.channel
+    unconfirmed = channel.unconfirmed
+    if multiple:
+        if tag > channel.publish_count and not channel.assumed:
+            raise _unknown_confirm(step, tag)
+        step.settled = take_up_to(unconfirmed, channel.confirmed_to, tag)
+        channel.confirmed_to = max(tag or channel.publish_count, channel.confirmed_to)
+    elif tag in unconfirmed:
+        step.settled = [(tag, unconfirmed.pop(tag))]
+    elif not channel.assumed:
+        raise _unknown_confirm(step, tag)
+    step.outcome = outcome
+
+
+def _unknown_confirm(step: Step, tag: int) -> Violation:
+    return Violation(
+        step.codes.unknown_tag,
+        f"{step.method.NAME}: publish {tag} is not waiting for a confirm on channel {step.channel.number}",
+        rule="rabbitmq/basic.ack.exists",
+        scope=Scope.CHANNEL,
+    )
+
+
+def _ack(step: Step) -> None:
+    settle = _settle if step.client else _confirm
+    settle(step, step.method.delivery_tag, step.method.multiple, ACCEPTED)
+
+
+def _nack(step: Step) -> None:
+    method = step.method
+    if step.client:
+        _settle(step, method.delivery_tag, method.multiple, RELEASED if method.requeue else REJECTED)
+    else:
+        _confirm(step, method.delivery_tag, method.multiple, REJECTED)
+
+
+def _reject(step: Step) -> None:
+    outcome = RELEASED if step.method.requeue else REJECTED
+    _settle(step, step.method.delivery_tag, False, outcome)
+
+
+def _declare(step: Step) -> None:
+    step.channel.declared = True
+
+
+def _current_queue(step: Step) -> None:
+    """An empty queue name means the last queue declared on the channel."""
+    if step.method.queue or step.channel.declared or step.channel.assumed:
+        return
+    name, number = step.method.NAME, step.channel.number
+    raise Violation(
+        step.codes.no_queue,
+        f"{name} without a queue name on channel {number}, where no queue was declared",
+        rule=f"{name}/no-current-queue",
+        scope=Scope.CHANNEL if step.codes.no_queue < 500 else Scope.CONNECTION,
+    )
+
+
+def _open_ok(step: Step) -> None:
+    """file.open-ok: the rest of the content, from the octet that is staged already, is to come."""
+    total, staged = step.answered.request.content_size, step.method.staged_size
+    if staged > total:
+        raise Violation(
+            SYNTAX_ERROR,
+            f"file.open-ok: {staged} octets are staged of a content of {total}",
+            rule="file.open-ok/offset",
+        )
+    step.remaining = total - staged
+
+
+def _stage(step: Step) -> None:
+    if step.size is not None:
+        check_staged(step.answered, step.size)
+
+
+def check_staged(answered: Pending | None, size: int) -> None:
+    """Refuse content of another size than what it answers has settled. Raises Violation."""
+    if answered is None or answered.remaining is None or answered.remaining == size:
+        return
+    staged: int = answered.request.staged_size  # type: ignore[attr-defined]
+    raise Violation(
+        FRAME_ERROR,
+        f"file.stage with {size} octets, announced were {answered.remaining + staged} of which {staged} were staged",
+        rule="file.open-ok/offset" if staged else "file.open/content-size",
+    )
+
+
+def _consume(step: Step) -> None:
+    _current_queue(step)
+    channel, tag = step.channel, step.method.consumer_tag
+    if tag and (tag in channel.consumers or _is_asked_for(channel, step.method.NAME, tag)):
+        raise Violation(
+            NOT_ALLOWED,
+            f"consumer tag {tag!r} is in use on channel {channel.number}; cancel it first or take another",
+            rule="basic.consume/tag-in-use",
+        )
+    if len(channel.consumers) >= step.limits.consumers:
+        raise Violation(
+            RESOURCE_ERROR,
+            f"channel {channel.number} has {len(channel.consumers)} consumers, Limits.consumers allows no more",
+            scope=Scope.CHANNEL,
+        )
+    if step.method.no_wait:
+        _add_consumer(channel, tag, step.method)
+
+
+def _is_asked_for(channel: ChannelState, name: str, tag: str) -> bool:
+    requests: list[Any] = [call.request for call in channel.client_calls or ()]
+    return any([name == request.NAME and request.consumer_tag == tag for request in requests])
+
+
+def _consume_ok(step: Step) -> None:
+    _add_consumer(step.channel, step.method.consumer_tag, step.answered.request)
+
+
+def _add_consumer(channel: ChannelState, tag: str, request: Any) -> None:
+    channel.consumers[tag] = _without_ack(request)
+    if channel.cancelled is not None:
+        channel.cancelled.pop(tag, None)
+
+
+def _without_ack(request: Any) -> bool:
+    """Whether a consumer gets deliveries that need no settlement; stream consumers (0-8) always do."""
+    return bool(getattr(request, "no_ack", True))
+
+
+def _cancel(step: Step) -> None:
+    channel, tag = step.channel, step.method.consumer_tag
+    if not step.client:
+        channel.consumers.pop(tag, None)
+    elif step.method.no_wait and tag in channel.consumers:
+        if channel.cancelled is None:
+            channel.cancelled = {}
+        elif len(channel.cancelled) >= _CANCELLED:
+            del channel.cancelled[next(iter(channel.cancelled))]
+        channel.cancelled[tag] = channel.consumers.pop(tag)
+
+
+def _cancel_ok(step: Step) -> None:
+    if not step.client:
+        step.channel.consumers.pop(step.answered.request.consumer_tag, None)
+
+
+def _deliver(step: Step) -> None:
+    channel = step.channel
+    no_ack = _consumes_without_ack(channel, step.method.consumer_tag)
+    if no_ack is None:
+        if not channel.assumed:
+            raise Violation(
+                NOT_ALLOWED,
+                f"delivery for consumer tag {step.method.consumer_tag!r}, which channel {channel.number} doesn't have",
+                rule="domain/consumer-tag.channel-scope",
+            )
+        no_ack = False
+    add_delivery(channel, step.method.delivery_tag, step.token, step.limits, no_ack)
+
+
+def _consumes_without_ack(channel: ChannelState, tag: str) -> bool | None:
+    """Whether a consumer needs no acknowledgement; None when there is no such consumer."""
+    found = channel.consumers.get(tag)
+    if found is None and channel.cancelled is not None:
+        found = channel.cancelled.get(tag)
+    # Who lets the server make up the tag and wants no reply learns the tag from the deliveries.
+    return channel.consumers.get("") if found is None else found
+
+
+def _get_ok(step: Step) -> None:
+    no_ack = step.answered.request.no_ack if step.answered is not None else False
+    add_delivery(step.channel, step.method.delivery_tag, step.token, step.limits, no_ack)
+
+
+def _publish(step: Step) -> None:
+    channel = step.channel
+    if channel.mode is Mode.CONFIRM:
+        if len(channel.unconfirmed) >= step.limits.unconfirmed:
+            raise Violation(
+                RESOURCE_ERROR,
+                f"{len(channel.unconfirmed)} publishes wait for a confirm, Limits.unconfirmed allows no more",
+                scope=Scope.CHANNEL,
+            )
+        channel.publish_count += 1
+        channel.unconfirmed[channel.publish_count] = step.token
+
+
+def _recovered(step: Step) -> None:
+    channel = step.channel
+    step.settled = take_up_to(channel.unsettled, channel.settled_to, 0)
+    step.outcome = RELEASED
+    channel.settled_to = channel.last_tag
+
+
+def _recover(step: Step) -> None:
+    if not step.replied:
+        _recovered(step)
+
+
+def _committed(step: Step) -> None:
+    channel = step.channel
+    if channel.tx_settled:
+        step.committed = [(tag, *settled) for tag, settled in channel.tx_settled.items()]
+        channel.tx_settled = None
+
+
+def _rolled_back(step: Step) -> None:
+    channel = step.channel
+    if channel.tx_settled:
+        again = {tag: token for tag, (token, _) in channel.tx_settled.items()}
+        channel.unsettled = dict(sorted({**channel.unsettled, **again}.items()))
+        channel.settled_to = 0
+        channel.tx_settled = None
+
+
+def _flow_ok(step: Step) -> None:
+    if step.client:
+        step.channel.client_stopped = not step.method.active
+    else:
+        step.channel.server_stopped = not step.method.active
+
+
+BOOKS: Final[dict[str, Callable[[Step], None]]] = {
+    "queue.declare": _declare,
+    "queue.bind": _current_queue,
+    "queue.unbind": _current_queue,
+    "queue.purge": _current_queue,
+    "queue.delete": _current_queue,
+    "basic.get": _current_queue,
+    "file.open-ok": _open_ok,
+    "file.stage": _stage,
+    "file.ack": _ack,
+    "file.reject": _reject,
+    "file.consume": _consume,
+    "file.consume-ok": _consume_ok,
+    "file.cancel": _cancel,
+    "file.cancel-ok": _cancel_ok,
+    "file.deliver": _deliver,
+    "stream.consume": _consume,
+    "stream.consume-ok": _consume_ok,
+    "stream.cancel": _cancel,
+    "stream.cancel-ok": _cancel_ok,
+    "stream.deliver": _deliver,
+    "basic.ack": _ack,
+    "basic.nack": _nack,
+    "basic.reject": _reject,
+    "basic.consume": _consume,
+    "basic.consume-ok": _consume_ok,
+    "basic.cancel": _cancel,
+    "basic.cancel-ok": _cancel_ok,
+    "basic.deliver": _deliver,
+    "basic.get-ok": _get_ok,
+    "basic.publish": _publish,
+    "basic.recover": _recover,
+    "basic.recover-async": _recover,
+    "basic.recover-ok": _recovered,
+    "tx.commit-ok": _committed,
+    "tx.rollback-ok": _rolled_back,
+    "channel.flow-ok": _flow_ok,
+}
+"""The bookkeeping of each method that has one."""

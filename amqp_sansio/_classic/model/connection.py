@@ -1,0 +1,484 @@
+"""Joint: both ends of one 0-8 or 0-9-1 connection, stepped by what either side sends.
+
+An endpoint steps it with what it sends and what it receives, an observer with what it sees; the rules are here once.
+`step`, `begin`, `header` and `body` check everything first and change the state afterwards, so a refused
+unit leaves no trace.
+Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 (content).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...endpoint import Side
+from ...errors import Scope
+from ...versions import AMQP_0_8
+from ..codec.violation import (
+    CHANNEL_ERROR,
+    COMMAND_INVALID,
+    CONTENT_TOO_LARGE,
+    FRAME_ERROR,
+    NOT_ALLOWED,
+    NOT_IMPLEMENTED,
+    RESOURCE_ERROR,
+    SILENT,
+    Violation,
+    codes_of,
+)
+from .access import check_ticket, grant_ticket
+from .channel_state import BOOKS, ChannelState, ContentState, Pending, Step, check_staged
+from .states import (
+    CHANNEL,
+    CHANNEL_INPUTS,
+    CONNECTION,
+    CONNECTION_INPUTS,
+    CONTENT,
+    MODE,
+    MODE_INPUTS,
+    Ch,
+    Channel,
+    Connection,
+    Content,
+    Mode,
+    On,
+    Piece,
+)
+from .values import check_values
+
+if TYPE_CHECKING:
+    from ...limits import Limits
+    from ..codec.dialect import Dialect
+    from ..codec.method import Method
+
+CONNECTION_CLASS: Final = 10
+DTX_CLASS: Final = 100
+_CANCELS: Final = ("basic.cancel", "file.cancel", "stream.cancel")
+CLOSES: Final = ("connection.close", "connection.close-ok")
+"""What is taken when everything else is discarded, because the connection is closing."""
+CHANNEL_MAX: Final = 65535
+MIN_FRAME_MAX: Final = 4096
+HANDSHAKE_FRAME_MAX: Final = 65536
+"""Frames up to 4096 octets must be taken before tuning (0-9-1 connection.tune); large tokens need more."""
+
+BEFORE_OPEN: Final = frozenset(
+    {
+        Connection.START,
+        Connection.HEADER_SENT,
+        Connection.STARTED,
+        Connection.AUTHENTICATING,
+        Connection.CHALLENGED,
+        Connection.TUNING,
+        Connection.TUNED,
+    }
+)
+"""States in which an error closes the socket without a word (0-9-1 section 2.2.4)."""
+
+
+class Joint:
+    """The state of a connection. `frame_max` and `channel_max` are the agreed values (0 before tuning: the
+    defaults hold)."""
+
+    __slots__ = (
+        "assumed",
+        "bodies",
+        "channel_max",
+        "channels",
+        "dialect",
+        "frame_max",
+        "limits",
+        "state",
+        "zero",
+    )
+
+    def __init__(self, dialect: Dialect, limits: Limits) -> None:
+        self.dialect = dialect
+        self.limits = limits
+        self.state = Connection.START
+        self.frame_max = HANDSHAKE_FRAME_MAX
+        self.channel_max = CHANNEL_MAX
+        self.channels: dict[int, ChannelState] = {}
+        self.zero = ChannelState(0)
+        self.bodies = 0
+        self.assumed = False
+
+    def new_channel(self, number: int) -> ChannelState:
+        """Make the books of a channel that is being opened."""
+        return ChannelState(number)
+
+    def step_header(self, side: Side) -> None:
+        """`side` sends a protocol header."""
+        self.state = self._next(On.C_HEADER if side is Side.CLIENT else On.S_HEADER, "protocol header")
+
+    def step(
+        self,
+        side: Side,
+        number: int,
+        method: Method,
+        token: Any = None,
+        whole: bool = True,
+        size: int | None = None,
+    ) -> Step | None:
+        """`side` sends `method` on channel `number`; None means: discarded, because the channel or
+        connection is closing.
+
+        With `whole` false a method with content is followed by `header` and `body`; else its content of `size` octets
+        comes with it. Raises Violation.
+        """
+        client = side is Side.CLIENT
+        if side not in self.dialect.senders[method.ID]:
+            raise Violation(
+                COMMAND_INVALID,
+                f"{method.NAME} is not for the {side.value} to send",
+                rule="connection/life-cycle" if method.CLASS_ID == CONNECTION_CLASS else "connection/error-scope",
+            )
+        if self.discards(None, client) and method.NAME not in CLOSES:
+            return None
+        if method.CLASS_ID == CONNECTION_CLASS:
+            return self._step_connection(client, number, method, token)
+        if number == 0:
+            raise Violation(
+                CHANNEL_ERROR if method.HAS_CONTENT else COMMAND_INVALID,
+                f"{method.NAME} on channel 0, which is the connection's own",
+                rule="wire/content-channel-zero" if method.HAS_CONTENT else "wire/channel-zero",
+            )
+        self._next(On.C_OTHER if client else On.S_OTHER, method.NAME)
+        inputs = CHANNEL_INPUTS.get(method.NAME)
+        given = inputs[0 if client else 1] if inputs else None
+        if given is None:
+            given = Ch.C_OTHER if client else Ch.S_OTHER
+        channel = self.channels.get(number)
+        if channel is None:
+            channel = self._unopened(number, given, method)
+        after = self._channel_after(channel, given, method)
+        if given in (Ch.C_OTHER, Ch.S_OTHER) and self.discards(channel, client):
+            return None
+        content = self._step_content(channel, client, method, given)
+        step = self._books(channel, client, method, token, size)
+        channel.state = after
+        if given is Ch.C_OPEN:
+            self.channels[number] = channel
+        if content is not None and not whole:
+            state = ContentState(method, step.answered, token)
+            if client:
+                channel.client_content = state
+            else:
+                channel.server_content = state
+        elif given in (Ch.C_CLOSE, Ch.S_CLOSE, Ch.C_CLOSE_OK, Ch.S_CLOSE_OK):
+            self._drop_content(channel, client)
+        if after is Channel.CLOSED:
+            self.drop_contents(channel)
+            del self.channels[number]
+        return step
+
+    def header(
+        self, side: Side, number: int, class_id: int, weight: int, size: int, streaming: bool = False
+    ) -> ContentState | None:
+        """`side` sends a content header announcing `size` octets; None when it is discarded. Raises Violation.
+
+        With `streaming` the body is handed on in pieces, so its size doesn't count against `Limits`.
+        """
+        client = side is Side.CLIENT
+        channel = self._content_channel(client, number, "content header")
+        if channel is None:
+            return None
+        content = self._content(channel, client, Content.HEADER, "content header")
+        if class_id != content.method.CLASS_ID:
+            raise Violation(
+                FRAME_ERROR,
+                f"content header of class {class_id} after {content.method.NAME} (class {content.method.CLASS_ID})",
+                rule="wire/content-class",
+            )
+        if weight:
+            old = self.dialect.version is AMQP_0_8
+            raise Violation(
+                NOT_IMPLEMENTED if old else codes_of(self.dialect.version).unexpected_frame,
+                f"content header with weight {weight}; content within content is not supported",
+                rule="wire/structured-optional" if old else "wire/content-weight",
+            )
+        check_staged(content.answered, size)
+        if not streaming:
+            self._check_size(size)
+            self.bodies += size
+            content.counted = size
+        content.streaming = streaming
+        content.size = size
+        content.state = CONTENT[content.state][Piece.HEADER if size else Piece.EMPTY_HEADER]
+        if not size:
+            self._end_content(channel, client)
+        return content
+
+    def body(self, side: Side, number: int, length: int) -> ContentState | None:
+        """`side` sends a body frame with `length` octets; None when it is discarded. Raises Violation."""
+        client = side is Side.CLIENT
+        channel = self._content_channel(client, number, "content body")
+        if channel is None:
+            return None
+        content = self._content(channel, client, Content.BODY, "content body")
+        received = content.received + length
+        if received > content.size:
+            raise Violation(
+                codes_of(self.dialect.version).unexpected_frame,
+                f"body of {received} octets where {content.size} were announced",
+                rule="wire/content-incomplete",
+            )
+        content.received = received
+        if received == content.size:
+            content.state = CONTENT[content.state][Piece.LAST_BODY]
+            self._end_content(channel, client)
+        return content
+
+    def discards(self, channel: ChannelState | None, client: bool) -> bool:
+        """Whether the receiver drops what this side sends, because it has sent its own close before.
+
+        That is the close of `channel`, or without one the connection's.
+        """
+        if channel is not None:
+            return channel.state is (Channel.SERVER_CLOSING if client else Channel.CLIENT_CLOSING)
+        return self.state is (Connection.SERVER_CLOSING if client else Connection.CLIENT_CLOSING)
+
+    def _next(self, given: On, what: str) -> Connection:
+        after = CONNECTION[self.state].get(given)
+        if after is None:
+            before_open = self.state in BEFORE_OPEN
+            raise Violation(
+                SILENT if before_open else COMMAND_INVALID,
+                f"{what} while the connection is {self.state.value}",
+                rule="connection/life-cycle",
+            )
+        return after
+
+    def _step_connection(self, client: bool, number: int, method: Method, token: Any) -> Step:
+        if number:
+            raise Violation(
+                COMMAND_INVALID, f"{method.NAME} on channel {number}, not on 0", rule="wire/channel-zero"
+            )
+        inputs = CONNECTION_INPUTS.get(method.NAME)
+        given = inputs[0 if client else 1] if inputs else None
+        if given is None:
+            given = On.C_OTHER if client else On.S_OTHER
+        after = self._next(given, method.NAME)
+        if given in (On.C_OTHER, On.S_OTHER):
+            step = self._books(self.zero, client, method, token)
+        else:
+            check_values(self.dialect, method)
+            step = Step(self.zero, client, method, None, token, codes_of(self.dialect.version), self.limits)
+        self.state = after
+        return step
+
+    def _unopened(self, number: int, given: Ch, method: Method) -> ChannelState:
+        if given is Ch.C_OPEN:
+            self._check_room(number)
+            return self.new_channel(number)
+        if self.assumed:
+            channel = self.new_channel(number)
+            channel.state = Channel.OPEN
+            channel.assumed = True
+            self.channels[number] = channel
+            return channel
+        raise Violation(
+            CHANNEL_ERROR, f"{method.NAME} on channel {number}, which isn't open", rule="channel/closed-when"
+        )
+
+    def _check_room(self, number: int) -> None:
+        """Whether a client may have one more channel, with that number. Raises Violation."""
+        if number > self.channel_max:
+            raise Violation(
+                CHANNEL_ERROR,
+                f"channel {number} is above the agreed channel-max {self.channel_max}",
+                rule="connection.tune/channel-max-highest",
+            )
+        if len(self.channels) >= self.limits.channels:
+            raise Violation(
+                RESOURCE_ERROR,
+                f"{len(self.channels)} channels are open, Limits.channels allows no more",
+            )
+
+    def _channel_after(self, channel: ChannelState, given: Ch, method: Method) -> Channel:
+        after = CHANNEL[channel.state].get(given)
+        if after is None:
+            raise Violation(
+                CHANNEL_ERROR,
+                f"{method.NAME} while channel {channel.number} is {channel.state.value}",
+                rule="channel.open/already-open" if given is Ch.C_OPEN else "channel/closed-when",
+            )
+        return after
+
+    def _books(
+        self, channel: ChannelState, client: bool, method: Method, token: Any, size: int | None = None
+    ) -> Step:
+        """Match replies, step the channel's mode and keep the books of one method that counts."""
+        check_values(self.dialect, method)
+        answered = None
+        if (method.IS_REPLY and method.CLASS_ID != 20) or method.NAME == "channel.flow-ok":
+            answered = channel.find_call(not client, method, self.dialect.replies)
+            if answered is None and not channel.assumed:
+                raise Violation(
+                    COMMAND_INVALID,
+                    f"{method.NAME} answers no request on channel {channel.number}",
+                    rule="method/sync-reply",
+                )
+        mode = channel.mode
+        select = MODE_INPUTS.get(method.NAME)
+        if select is not None and not (channel.assumed and mode is Mode.NORMAL):
+            after = MODE[mode].get(select)
+            if after is None:
+                raise self._wrong_mode(channel, method)
+            mode = after
+        codes = codes_of(self.dialect.version)
+        if self.dialect.strict:
+            self._check_strictly(channel, method)
+        step = Step(channel, client, method, answered, token, codes, self.limits)
+        step.size = size
+        asks = bool(self.dialect.replies[method.ID]) if method.CLASS_ID != 20 else method.NAME == "channel.flow"
+        if asks and method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
+            asks = False
+        if asks:
+            calls = channel.calls(client)
+            if calls is not None and len(calls) >= self.limits.calls:
+                raise Violation(
+                    RESOURCE_ERROR,
+                    f"{len(calls)} requests wait for their reply on channel {channel.number}, "
+                    "Limits.calls allows no more",
+                )
+        step.replied = asks
+        books = BOOKS.get(method.NAME)
+        if books is not None and (answered is not None or not method.IS_REPLY):
+            books(step)
+        channel.mode = mode
+        if answered is not None:
+            channel.end_call(not client, answered)
+        if asks:
+            channel.add_call(client, Pending(method, token, step.remaining))
+        if answered is not None and method.NAME == "access.request-ok" and self.dialect.strict:
+            grant_ticket(channel, answered.request, method.ticket)  # type: ignore[attr-defined]
+        return step
+
+    def _check_strictly(self, channel: ChannelState, method: Method) -> None:
+        """What the specifications ask for and their implementations disregard."""
+        if channel.assumed:
+            return
+        if self.dialect.version is AMQP_0_8:
+            check_ticket(channel, method)
+            if method.NAME == "basic.recover" and channel.mode is Mode.TRANSACTED:
+                raise Violation(
+                    codes_of(self.dialect.version).not_transacted,
+                    f"basic.recover on channel {channel.number}, which is transacted",
+                    rule="basic.recover/transacted",
+                    scope=Scope.CHANNEL,
+                )
+        if method.NAME in _CANCELS:
+            tag: str = method.consumer_tag  # type: ignore[attr-defined]
+            if tag not in channel.consumers and any(
+                [tag in other.consumers for other in self.channels.values()]
+            ):
+                raise Violation(
+                    NOT_ALLOWED,
+                    f"{method.NAME}: consumer {tag!r} belongs to another channel than {channel.number}",
+                    rule="basic.consume/tag-channel-scope",
+                )
+
+    def _wrong_mode(self, channel: ChannelState, method: Method) -> Violation:
+        if method.NAME in ("tx.commit", "tx.rollback"):
+            return Violation(
+                codes_of(self.dialect.version).not_transacted,
+                f"{method.NAME} on channel {channel.number}, which is not transacted; send tx.select first",
+                rule=f"{method.NAME}/not-transacted",
+                scope=Scope.CHANNEL,
+            )
+        rule = "rabbitmq/confirm.select-not-tx"
+        if method.CLASS_ID == DTX_CLASS:
+            rule = "dtx.select/required" if method.NAME == "dtx.start" else "dtx/grammar"
+        elif channel.mode is Mode.DISTRIBUTED:
+            rule = "dtx/grammar"
+        return Violation(
+            codes_of(self.dialect.version).not_transacted,
+            f"{method.NAME} on channel {channel.number}, which is in {channel.mode.value} mode",
+            rule=rule,
+            scope=Scope.CHANNEL,
+        )
+
+    def _step_content(
+        self, channel: ChannelState, client: bool, method: Method, given: Ch
+    ) -> Content | None:
+        """Check a method against the content its sender has under way; the new state when the method begins content."""
+        content = channel.client_content if client else channel.server_content
+        piece = Piece.CONTENT_METHOD if method.HAS_CONTENT else Piece.METHOD
+        if given not in (Ch.C_OTHER, Ch.S_OTHER, Ch.C_OPEN, Ch.S_OPEN_OK):
+            piece = Piece.CLOSE
+        after = CONTENT[content.state if content is not None else Content.IDLE].get(piece)
+        if after is None and content is not None:
+            raise Violation(
+                codes_of(self.dialect.version).unexpected_frame,
+                f"{method.NAME} on channel {channel.number} where the {content.state.value} "
+                f"of {content.method.NAME} must come",
+                rule="wire/content-incomplete",
+            )
+        return after if method.HAS_CONTENT else None
+
+    def _content_channel(self, client: bool, number: int, what: str) -> ChannelState | None:
+        """The channel that a header or body belongs to; None when it is discarded."""
+        if self.discards(None, client):
+            return None
+        if number == 0:
+            raise Violation(CHANNEL_ERROR, f"{what} on channel 0", rule="wire/content-channel-zero")
+        self._next(On.C_OTHER if client else On.S_OTHER, what)
+        channel = self.channels.get(number)
+        if channel is None:
+            raise Violation(
+                CHANNEL_ERROR, f"{what} on channel {number}, which isn't open", rule="channel/closed-when"
+            )
+        if CHANNEL[channel.state].get(Ch.C_OTHER if client else Ch.S_OTHER) is None:
+            raise Violation(
+                CHANNEL_ERROR,
+                f"{what} while channel {number} is {channel.state.value}",
+                rule="channel/closed-when",
+            )
+        return None if self.discards(channel, client) else channel
+
+    def _content(self, channel: ChannelState, client: bool, wanted: Content, what: str) -> ContentState:
+        content = channel.client_content if client else channel.server_content
+        if content is None or content.state is not wanted:
+            expected = "a method" if content is None else f"the {content.state.value}"
+            raise Violation(
+                codes_of(self.dialect.version).unexpected_frame,
+                f"{what} on channel {channel.number} where {expected} must come",
+                rule="wire/content-incomplete",
+            )
+        return content
+
+    def _check_size(self, size: int) -> None:
+        limits = self.limits
+        if size > limits.message:
+            raise Violation(
+                CONTENT_TOO_LARGE,
+                f"a body of {size} octets, Limits.message allows {limits.message}",
+                scope=Scope.CHANNEL,
+            )
+        if self.bodies + size > limits.bodies:
+            raise Violation(
+                CONTENT_TOO_LARGE,
+                f"a body of {size} octets beside {self.bodies} under way, Limits.bodies allows {limits.bodies}",
+                scope=Scope.CHANNEL,
+            )
+
+    def _end_content(self, channel: ChannelState, client: bool) -> None:
+        content = channel.client_content if client else channel.server_content
+        if content is not None:
+            self.bodies -= content.counted
+        if client:
+            channel.client_content = None
+        else:
+            channel.server_content = None
+
+    def drop_contents(self, channel: ChannelState) -> None:
+        """Cut what both sides have under way on a channel."""
+        self._drop_content(channel, True)
+        self._drop_content(channel, False)
+
+    def _drop_content(self, channel: ChannelState, client: bool) -> None:
+        content = channel.client_content if client else channel.server_content
+        if content is not None:
+            self._end_content(channel, client)
+            if content.answered is not None:
+                # The reply never came whole: its call is open as before.
+                channel.add_call(not client, content.answered, first=True)

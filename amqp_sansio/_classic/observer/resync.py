@@ -1,0 +1,155 @@
+"""Finding the next frame that can be proven in octets that may begin anywhere (0-9-1 sections 2.3.5 and 4.2.3).
+
+A decision is yes, no, or "more octets are needed"; it never depends on where an arrival ends. A method or content
+header is proven by itself: known numbers, a sender that may send it, arguments that fill its size exactly, the end
+octet. A body or heartbeat says too little, so what follows it must look like a frame, or be the end of the octets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from ..._core.stream import PROVEN, REFUTED
+from ...endpoint import Side
+from ...errors import CodecError
+from ..codec.frames import BODY, END, FRAME, HEADER, HEARTBEAT, METHOD, METHOD_ID, OVERHEAD
+
+if TYPE_CHECKING:
+    from ..codec.dialect import Dialect
+
+
+LIKELY_MAX: Final = 131_072
+"""The largest payload that is looked for while no frame-max is known: the default of the brokers."""
+
+_KINDS: Final = (METHOD, HEADER, BODY, HEARTBEAT)
+_STARTS: Final = bytes([1 if octet in _KINDS else 0 for octet in range(256)])
+_WINDOW: Final = 1024
+"""How many octets are looked through at once: often the next frame is near."""
+_CLASS_AND_WEIGHT: Final = Struct(">HH").unpack_from
+
+
+class Reader:
+    """How frames are told from other octets: `dialects` that may be spoken, the sender's `side` (None: not known) and
+    the largest payload in octets.
+    """
+
+    __slots__ = ("dialects", "largest", "side")
+
+    def __init__(
+        self, dialects: Sequence[Dialect], side: Side | None, largest: int = LIKELY_MAX
+    ) -> None:
+        self.dialects = tuple(dialects)
+        self.side = side
+        self.largest = largest
+
+    def prove(self, data: bytes, pos: int, last: bool) -> int:
+        """Whether a frame begins at `pos`: PROVEN, REFUTED, or how many octets from there are needed to say.
+
+        With `last` nothing follows `data`, so the answer is one of the first two.
+        """
+        need = self._begins(data, pos)
+        if need <= 0:
+            return REFUTED
+        if len(data) - pos < need:
+            return REFUTED if last else need
+        kind: int
+        size: int
+        kind, _, size = FRAME.unpack_from(data, pos)
+        after = pos + size + OVERHEAD
+        if len(data) < after:
+            return REFUTED if last else size + OVERHEAD
+        if data[after - 1] != END:
+            return REFUTED
+        if kind == METHOD:
+            return PROVEN if self.methods(data[pos + 7 : after - 1]) else REFUTED
+        if kind == HEADER:
+            return PROVEN if self._header(data[pos + 7 : after - 1]) else REFUTED
+        if after == len(data):
+            return PROVEN if last else size + OVERHEAD + 7
+        follows = self._begins(data, after)
+        if follows <= 0:
+            return REFUTED
+        if last or len(data) - after >= follows:
+            return PROVEN
+        return size + OVERHEAD + follows
+
+    def find(self, data: bytes, pos: int, last: bool) -> tuple[int, int]:
+        """The first place from `pos` on where a frame is proven or may still be, and the answer of `prove` there.
+
+        Nowhere: the end of `data`, and REFUTED.
+        """
+        for begin in range(pos, len(data), _WINDOW):
+            marks = data[begin : begin + _WINDOW].translate(_STARTS)
+            at = marks.find(1)
+            while at >= 0:
+                answer = self.prove(data, begin + at, last)
+                if answer != REFUTED:
+                    return begin + at, answer
+                at = marks.find(1, at + 1)
+        return len(data), REFUTED
+
+    def methods(self, payload: bytes) -> list[tuple[str, tuple[Side, ...]]]:
+        """What the payload of a method frame may be: name and senders of each dialect that can read it."""
+        found: list[tuple[str, tuple[Side, ...]]] = []
+        for dialect in self.dialects:
+            try:
+                method = dialect.decode_method(payload)
+            except CodecError:
+                continue
+            senders = dialect.senders[method.ID]
+            if self.side is None or self.side in senders:
+                found.append((method.NAME, senders))
+        return found
+
+    def _header(self, payload: bytes) -> bool:
+        (number, _) = _CLASS_AND_WEIGHT(payload, 0)
+        for dialect in self.dialects:
+            properties = dialect.properties.get(number)
+            if properties is not None:
+                try:
+                    properties.from_wire(payload[12:], dialect.tables).check()
+                except CodecError:
+                    continue
+                return True
+        return False
+
+    def _begins(self, data: bytes, pos: int) -> int:
+        """How many octets the begin of a frame takes that looks right so far; REFUTED when it doesn't.
+
+        With too few octets the answer is how many are needed to say more.
+        """
+        if data[pos] not in _KINDS:
+            return REFUTED
+        left = len(data) - pos
+        if left < 7:
+            return 7
+        kind, number, size = FRAME.unpack_from(data, pos)
+        if kind == HEARTBEAT:
+            return 8 if not number and not size else REFUTED
+        if size > self.largest:
+            return REFUTED
+        if kind == METHOD:
+            if size < 4:
+                return REFUTED
+            if left < 11:
+                return 11
+            (method_id,) = METHOD_ID.unpack_from(data, pos + 7)
+            return (
+                11 if any([method_id in dialect.methods for dialect in self.dialects]) else REFUTED
+            )
+        if not number:
+            return REFUTED
+        if kind == BODY:
+            return 7 if size else REFUTED
+        if size < 14:
+            return REFUTED
+        if left < 11:
+            return 11
+        class_id, weight = _CLASS_AND_WEIGHT(data, pos + 7)
+        known = any([class_id in dialect.properties for dialect in self.dialects])
+        return 11 if known and not weight else REFUTED
+
+
+__all__ = ["LIKELY_MAX", "PROVEN", "REFUTED", "Reader"]

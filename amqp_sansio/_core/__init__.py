@@ -1,0 +1,1 @@
+"""The parts that every version shares. Nothing here knows a version."""

@@ -1,0 +1,134 @@
+"""UndecodedMachine: observes what is no AMQP, or a version that nobody knows: it counts octets.
+
+Protocol headers: 0-9-1 section 4.2.2, 0-10 section 4.3, 1.0 part 2 section 2.2.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from .._classic.model.hints import of_first_octets
+from ..endpoint import Side
+from ..negotiation import HEADER_SIZE
+from ..observer import Identified, Observed, Skipped, Violation
+
+if TYPE_CHECKING:
+    from ..observer import ObserverEvent, Setting
+
+_BEGIN: Final = b"AMQP"
+
+
+class _Direction:
+    __slots__ = ("done", "head", "offset", "side", "skipped_from")
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self.head = b""
+        self.done = False
+        self.offset = 0
+        self.skipped_from = 0
+
+
+class UndecodedMachine:
+    """The machine for no version at all."""
+
+    __slots__ = ("_at_ns", "_directions", "_events", "_judged", "_seq")
+
+    def __init__(self, setting: Setting) -> None:
+        self._events: deque[ObserverEvent] = deque()
+        self._directions = (_Direction(Side.SERVER), _Direction(Side.CLIENT))
+        self._seq = 0
+        self._at_ns = setting.at_ns
+        self._judged = not setting.from_start
+        for direction in self._directions:
+            direction.done = not setting.from_start
+        self._events.append(
+            Identified(
+                setting.version, "", setting.client, setting.server, setting.by, setting.at_ns
+            )
+        )
+
+    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
+        """Count octets; the first eight may be a protocol header."""
+        direction = self._directions[client]
+        self._at_ns = at_ns
+        direction.offset += len(octets)
+        if direction.done:
+            return
+        head = direction.head = (direction.head + octets)[:HEADER_SIZE]
+        if len(head) == HEADER_SIZE:
+            direction.done = True
+            if head[:4] == _BEGIN:
+                direction.skipped_from = HEADER_SIZE
+                self._judge(False)
+                self._events.append(
+                    Observed(
+                        self._seq, direction.side, 0, "header", "protocol-header", head, None, None,
+                        0, None, 0, HEADER_SIZE, at_ns,
+                    )
+                )  # fmt: skip
+                self._seq += 1
+                return
+        self._judge(False)
+
+    def _judge(self, last: bool) -> None:
+        """Say that the client's first octets are no header: an error when the server turns out to speak AMQP."""
+        server, client = self._directions
+        first = client.head
+        if self._judged or _BEGIN.startswith(first[:4]) or not (last or client.done):
+            return
+        answer = server.head
+        spoken = answer[:4] == _BEGIN or answer[:1] == b"\x01"
+        if not (last or spoken or server.done):
+            return
+        self._judged = True
+        hint = of_first_octets(first)
+        text = f"a connection begins with a protocol header, this one with {first!r}"
+        self._events.append(
+            Violation(
+                Side.CLIENT,
+                "0-9-1/wire/header-client-first",
+                "error" if spoken else "warning",
+                f"{text}; {hint}" if hint else text,
+                0,
+                self._at_ns,
+            )
+        )
+
+    def gap(self, client: bool, octets: int, at_ns: int) -> None:
+        """Octets are missing."""
+        direction = self._directions[client]
+        self._at_ns = at_ns
+        self._skip(direction)
+        self._events.append(Skipped(direction.side, direction.offset, octets, at_ns, "gap"))
+        direction.offset += octets
+        direction.skipped_from = direction.offset
+        direction.done = True
+        self._judge(False)
+
+    def finish(self, at_ns: int) -> None:
+        """Say how many octets were not decoded."""
+        self._at_ns = at_ns
+        self._judge(True)
+        for direction in reversed(self._directions):
+            self._skip(direction)
+
+    def _skip(self, direction: _Direction) -> None:
+        octets = direction.offset - direction.skipped_from
+        if octets:
+            begin = direction.skipped_from
+            self._events.append(Skipped(direction.side, begin, octets, self._at_ns, "unrecognised"))
+            direction.skipped_from = direction.offset
+
+    @property
+    def held(self) -> int:
+        """Octets held: none but the first eight of each side."""
+        return sum([len(direction.head) for direction in self._directions])
+
+    def next(self) -> ObserverEvent | None:
+        """The next event."""
+        return self._events.popleft() if self._events else None
+
+
+__all__ = ["UndecodedMachine"]

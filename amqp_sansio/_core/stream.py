@@ -1,0 +1,131 @@
+"""Direction: what one side of an observed connection sends, and how reading goes on behind damage, in every version."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ..endpoint import Side
+from ..observer import Skipped
+from .receive_buffer import ReceiveBuffer
+
+if TYPE_CHECKING:
+    from ..observer import ObserverEvent
+
+AT_HEADER: Final = 0
+"""The first octets are a protocol header."""
+IN_FRAMES: Final = 1
+IN_DAMAGE: Final = 2
+"""Looking for the next proven frame."""
+
+PROVEN: Final = 0
+REFUTED: Final = -1
+
+
+class Prover(Protocol):
+    """How frames of a version are told from other octets."""
+
+    def prove(self, data: bytes, pos: int, last: bool) -> int:
+        """Whether a frame begins at `pos`: PROVEN, REFUTED, or how many octets from there are needed to say.
+
+        With `last` nothing follows `data`, so the answer is one of the first two.
+        """
+        ...
+
+    def find(self, data: bytes, pos: int, last: bool) -> tuple[int, int]:
+        """The first place from `pos` on where a frame is proven or may still be, and the answer of `prove` there.
+
+        Nowhere: the end of `data`, and REFUTED.
+        """
+        ...
+
+
+class Direction:
+    """What one side sends: its octets, when they arrived, and where reading them stands.
+
+    In damage, `skip_from` is where the octets begin that became nothing, `scan` where to look for a frame, `prefer` a
+    place to look at first (0: none), all as offsets in the stream; `need` is how many octets it takes to say more.
+    """
+
+    __slots__ = (
+        "at_ns", "buffer", "client", "end", "mark_end", "marks", "mode", "need", "prefer", "scan", "side", "skip_from",
+    )  # fmt: skip
+
+    def __init__(self, side: Side, mode: int) -> None:
+        self.side = side
+        self.client = side is Side.CLIENT
+        self.mode = mode
+        self.buffer = ReceiveBuffer()
+        self.end = 0
+        self.marks: deque[tuple[int, int]] = deque()
+        self.mark_end = 0
+        self.at_ns = 0
+        self.skip_from = 0
+        self.scan = 0
+        self.need = 1
+        self.prefer = 0
+
+    def receive(self, octets: bytes, at_ns: int) -> None:
+        """Queue octets."""
+        self.end += len(octets)
+        self.marks.append((self.end, at_ns))
+        self.buffer.append(octets)
+
+    def when(self, end: int) -> int:
+        """When the octet before the offset `end` arrived; the last answer for an offset that was passed already."""
+        while end > self.mark_end:
+            self.mark_end, self.at_ns = self.marks.popleft()
+        return self.at_ns
+
+    def search(self, skip_from: int, scan: int, prefer: int = 0) -> None:
+        """From now on look for the next proven frame."""
+        self.mode = IN_DAMAGE
+        self.skip_from = skip_from
+        self.scan = scan
+        self.need = 1
+        self.prefer = prefer
+
+    def may_say_more(self, last: bool) -> bool:
+        """Whether looking can prove or refute anything: enough octets are here, or `last`: no more will come."""
+        held = len(self.buffer)
+        return bool(held) and (last or held >= self.need)
+
+    def look(self, reader: Prover, last: bool, events: deque[ObserverEvent]) -> bool:
+        """Look for the next frame that can be proven, and go on there; False when octets are missing."""
+        buffer = self.buffer
+        buffer.want(len(buffer))
+        data = buffer.data
+        if self.prefer:
+            at = self.prefer - buffer.consumed
+            beyond = REFUTED if last else 1
+            answer = reader.prove(data, at, last) if at < len(data) else beyond
+            if answer > 0:
+                self.need = at - buffer.pos + answer
+                return False
+            if answer == PROVEN:
+                self._resume(at, events)
+                return True
+            self.prefer = 0
+        at, answer = reader.find(data, max(buffer.pos, self.scan - buffer.consumed), last)
+        if answer == PROVEN:
+            self._resume(at, events)
+            return True
+        buffer.pos = at
+        self.when(buffer.offset)
+        self.need = 1 if answer == REFUTED else answer
+        return False
+
+    def _resume(self, at: int, events: deque[ObserverEvent]) -> None:
+        """A frame begins at `at`; what lies before it is skipped."""
+        self.buffer.pos = at
+        self.skip(self.buffer.offset, "resync", events)
+        self.mode = IN_FRAMES
+
+    def skip(self, end: int, reason: str, events: deque[ObserverEvent]) -> None:
+        """The octets from `skip_from` to the offset `end`, if there are any, became nothing."""
+        octets = end - self.skip_from
+        if octets:
+            events.append(Skipped(self.side, self.skip_from, octets, self.when(end), reason))
+
+
+__all__ = ["AT_HEADER", "IN_DAMAGE", "IN_FRAMES", "PROVEN", "REFUTED", "Direction", "Prover"]

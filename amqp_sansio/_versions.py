@@ -1,0 +1,130 @@
+"""Scouts: what one direction of a connection that is seen from the middle may be, by the frames of every version.
+
+The version whose frame is proven by the fewest octets is spoken; but what lies within a frame that is still coming says
+nothing: messages may carry frames of another version (0-9-1 section 4.2.3, 0-10 section 4.4, 1.0 part 2 section 2.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ._classic.observer.detection import Scout as ClassicScout
+from .amqp_0_10.observer.detection import Scout as ZeroTenScout
+from .amqp_1_0.observer.detection import Scout as OneZeroScout
+from .versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+
+if TYPE_CHECKING:
+    from .endpoint import Side
+
+_VERSIONS: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
+
+
+class Scouts:
+    """The scouts of one direction, until one of them has found a frame; that one goes on alone.
+
+    0-8 is told as 0-9-1: their frames are the same, and the machine that they share finds out more. `pieces` are the
+    octets that were looked at, None for a gap.
+    """
+
+    __slots__ = ("_classic", "_one_zero", "_pieces", "_zero_ten", "version")
+
+    def __init__(self) -> None:
+        self._classic = ClassicScout()
+        self._zero_ten = ZeroTenScout()
+        self._one_zero = OneZeroScout()
+        self._pieces: list[bytes | None] = []
+        self.version: Version | None = None
+
+    @property
+    def side(self) -> Side | None:
+        """Who sends this direction, where that's sure."""
+        return None if self.version is None else self._scout(self.version).side
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing that follows can tell who sends this direction."""
+        return self.version is AMQP_1_0 and self._one_zero.equal
+
+    def receive(self, octets: bytes) -> None:
+        """Look at more octets."""
+        if octets:
+            self._look(octets)
+
+    def gap(self) -> None:
+        """Octets are missing here."""
+        self._look(None)
+
+    def finish(self) -> None:
+        """Nothing more comes."""
+        for version in _VERSIONS:
+            if self.version in (None, version):
+                self._scout(version).finish()
+        if self.version is None:
+            self._take(self._verdict())
+
+    def _scout(self, version: Version) -> ClassicScout | ZeroTenScout | OneZeroScout:
+        if version is AMQP_1_0:
+            return self._one_zero
+        return self._zero_ten if version is AMQP_0_10 else self._classic
+
+    def _look(self, piece: bytes | None) -> None:
+        if self.version is not None:
+            _show(self._scout(self.version), piece)
+            return
+        self._pieces.append(piece)
+        for version in _VERSIONS:
+            _show(self._scout(version), piece)
+        found = self._verdict()
+        if sum([self._scout(version).proven for version in _VERSIONS]) > 1:
+            found = self._earliest()
+        self._take(found)
+
+    def _take(self, version: Version | None) -> None:
+        self.version = version
+        if version is not None:
+            self._pieces = []
+
+    def _verdict(self) -> Version | None:
+        """What is spoken by what was found so far; None while that isn't sure."""
+        found: Version | None = None
+        begin = before = -1
+        for version, scout in ((AMQP_0_10, self._zero_ten), (AMQP_1_0, self._one_zero)):
+            if scout.proven and (found is None or scout.at < begin):
+                found, begin = version, scout.at
+            elif not scout.proven and (before < 0 or scout.scanned < before):
+                before = scout.scanned
+        classic = self._classic
+        if classic.proven and (found is None or classic.at < begin):
+            found, begin = AMQP_0_9_1, classic.at
+        # A frame of a version that isn't refuted yet may begin before.
+        return found if found is None or before < 0 or begin < before else None
+
+    def _earliest(self) -> Version | None:
+        """The verdict of the fewest octets of the last piece that give one."""
+        *before, last = self._pieces
+        least, most = 0, 0 if last is None else len(last)
+        found = self._verdict()
+        while least < most:
+            half = (least + most) // 2
+            earlier = Scouts()
+            earlier._pieces = [*before, b"" if last is None else last[:half]]
+            for piece in earlier._pieces:
+                for version in _VERSIONS:
+                    _show(earlier._scout(version), piece)
+            verdict = earlier._verdict()
+            if verdict is None:
+                least = half + 1
+            else:
+                most = half
+                found = verdict
+        return found
+
+
+def _show(scout: ClassicScout | ZeroTenScout | OneZeroScout, piece: bytes | None) -> None:
+    if piece is None:
+        scout.gap()
+    else:
+        scout.receive(piece)
+
+
+__all__ = ["Scouts"]

@@ -1,0 +1,1 @@
+"""Octets of 0-10: frames, records and values."""

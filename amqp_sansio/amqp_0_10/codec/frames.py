@@ -1,0 +1,118 @@
+"""Frames of 0-10: a header of twelve octets, and a piece of a segment behind it (part 1 sections 4.3 and 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final
+
+from ...errors import CodecError
+
+PROTOCOL_HEADER: Final = b"AMQP\x01\x01\x00\x0a"
+HEADER_BEGIN: Final = b"AMQP"
+PROTOCOL_HEADER_SIZE: Final = 8
+
+FRAME: Final = Struct(">BBHBBHI")
+"""Flags, segment type, size with this header, a reserved octet, track, channel, four reserved octets."""
+FRAME_HEADER_SIZE: Final = 12
+MIN_MAX_FRAME_SIZE: Final = 4096
+"""Frames up to this size are taken by every peer, before anything is agreed."""
+LARGEST_FRAME: Final = 65_535
+
+FIRST_SEGMENT: Final = 8
+LAST_SEGMENT: Final = 4
+FIRST_FRAME: Final = 2
+LAST_FRAME: Final = 1
+WHOLE: Final = FIRST_SEGMENT | LAST_SEGMENT | FIRST_FRAME | LAST_FRAME
+BEGINS: Final = FIRST_SEGMENT | FIRST_FRAME
+ENDS: Final = LAST_SEGMENT | LAST_FRAME
+
+CONTROL: Final = 0
+COMMAND: Final = 1
+HEADER: Final = 2
+BODY: Final = 3
+SEGMENTS: Final = ("control", "command", "header", "body")
+"""The segment types by their number."""
+
+CONTROL_TRACK: Final = 0
+COMMAND_TRACK: Final = 1
+
+
+def encode_assembly(
+    channel: int, segments: Sequence[tuple[int, bytes]], max_frame_size: int = LARGEST_FRAME
+) -> bytes:
+    """The frames of one control or command: type and octets of each of its segments, split where they must be.
+
+    `max_frame_size` is in octets, with the frame's header. Raises CodecError when it isn't above 12.
+
+    >>> encode_assembly(1, [(CONTROL, bytes.fromhex("010a0000"))]).hex()
+    '0f0000100000000100000000010a0000'
+    """
+    room = min(max_frame_size, LARGEST_FRAME) - FRAME_HEADER_SIZE
+    if room <= 0:
+        raise CodecError(f"frames of {max_frame_size} octets hold nothing")
+    frames: list[bytes] = []
+    last = len(segments) - 1
+    for number, (kind, octets) in enumerate(segments):
+        place = (0 if number else FIRST_SEGMENT) | (LAST_SEGMENT if number == last else 0)
+        track = CONTROL_TRACK if kind == CONTROL else COMMAND_TRACK
+        begin = 0
+        while True:
+            piece = octets[begin : begin + room]
+            flags = place | (0 if begin else FIRST_FRAME)
+            begin += room
+            if begin >= len(octets):
+                flags |= LAST_FRAME
+            size = FRAME_HEADER_SIZE + len(piece)
+            frames += (FRAME.pack(flags, kind, size, 0, track, channel, 0), piece)
+            if flags & LAST_FRAME:
+                break
+    return b"".join(frames)
+
+
+def misplaced(kind: int, track: int) -> tuple[str, str] | None:
+    """The rule that a segment of this type breaks on this track, and what to say; None when it belongs there."""
+    if kind == CONTROL:
+        if track == CONTROL_TRACK:
+            return None
+        return "wire/controls-track0", f"a control on track {track}"
+    if track == COMMAND_TRACK:
+        return None
+    return "wire/commands-track1", f"a {SEGMENTS[kind]} segment on track {track}"
+
+
+def reserved(flags: int, spare: int, track: int, tail: int) -> str:
+    """What is set in a frame's header that must be zero; "" where nothing is."""
+    if flags & 0xC0:
+        return f"frame format version {flags >> 6}"
+    if flags & 0x30 or spare or track & 0xF0 or tail:
+        return "reserved bits of a frame's header that aren't zero"
+    return ""
+
+
+__all__ = [
+    "BEGINS",
+    "BODY",
+    "COMMAND",
+    "COMMAND_TRACK",
+    "CONTROL",
+    "CONTROL_TRACK",
+    "ENDS",
+    "FIRST_FRAME",
+    "FIRST_SEGMENT",
+    "FRAME",
+    "FRAME_HEADER_SIZE",
+    "HEADER",
+    "HEADER_BEGIN",
+    "LARGEST_FRAME",
+    "LAST_FRAME",
+    "LAST_SEGMENT",
+    "MIN_MAX_FRAME_SIZE",
+    "PROTOCOL_HEADER",
+    "PROTOCOL_HEADER_SIZE",
+    "SEGMENTS",
+    "WHOLE",
+    "encode_assembly",
+    "misplaced",
+    "reserved",
+]

@@ -1,0 +1,142 @@
+"""What an observer tells of commands of 0-10: their ids, and the properties of their messages (part 1 section 5.9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..._core.record import record
+from ...observer import Observed
+from .record import Struct, decode_headers
+from .records import COMMANDS, CONTROLS, STRUCTS, DeliveryProperties, MessageProperties
+from .values import Map
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from .values import Struct32
+
+
+@record
+class ObservedCommand(Observed):
+    """A command of 0-10. `command_id` is its number, None where that isn't known; `sync` its session.header's bit."""
+
+    command_id: int | None = None
+    sync: bool = False
+
+
+class Headers:
+    """The header segment of a message, over its octets: decoded on first access, which raises CodecError for damage.
+
+    `delivery_properties` and `message_properties` are the structs of these names, None without one; `others` are all
+    further ones, known or not, in their order. The other attributes are the message's in the words of other versions.
+    """
+
+    __slots__ = ("_found", "raw")
+
+    __match_args__ = ("delivery_properties", "message_properties", "others")
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self._found: tuple[Struct | Struct32, ...] | None = None
+
+    @property
+    def structs(self) -> tuple[Struct | Struct32, ...]:
+        """All structs, in their order."""
+        found = self._found
+        if found is None:
+            found = self._found = decode_headers(self.raw, 0, len(self.raw))
+        return found
+
+    @property
+    def delivery_properties(self) -> DeliveryProperties | None:
+        """Of the delivery: routing key, exchange, priority, time to live."""
+        for struct in self._found or self.structs:
+            if type(struct) is DeliveryProperties:
+                return struct
+        return None
+
+    @property
+    def message_properties(self) -> MessageProperties | None:
+        """Of the message: its id, content type, application headers."""
+        for struct in self._found or self.structs:
+            if type(struct) is MessageProperties:
+                return struct
+        return None
+
+    @property
+    def others(self) -> tuple[Struct | Struct32, ...]:
+        """All other structs."""
+        known = (DeliveryProperties, MessageProperties)
+        return tuple([struct for struct in self.structs if not isinstance(struct, known)])
+
+    @property
+    def message_id(self) -> UUID | None:
+        """The message's id."""
+        found: UUID | None = self._property("message_id")
+        return found
+
+    @property
+    def correlation_id(self) -> bytes | None:
+        """What the message is related to."""
+        found: bytes | None = self._property("correlation_id")
+        return found
+
+    @property
+    def content_type(self) -> str | None:
+        """The MIME type of the body."""
+        found: str | None = self._property("content_type")
+        return found
+
+    @property
+    def headers(self) -> Mapping[str, Any] | None:
+        """The application headers."""
+        found: Mapping[str, Any] | None = self._property("application_headers")
+        return found
+
+    def check(self) -> None:
+        """Raise CodecError for octets that can't be read, maps included."""
+        for struct in self.structs:
+            if isinstance(struct, Struct):
+                check_maps(struct)
+
+    def _property(self, name: str) -> Any:
+        properties = self.message_properties
+        if properties is not None:
+            return getattr(properties, name)
+        for struct in self.others:
+            # The file and stream classes have one struct with all of it.
+            value = getattr(struct, "headers" if name == "application_headers" else name, None)
+            if value is not None:
+                return value
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Headers) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        return hash(self.raw)
+
+    def __repr__(self) -> str:
+        return f"Headers({self.raw!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Headers, (self.raw,)
+
+
+_MAPS: Final = {
+    kind.NAME: names
+    for kind in (*CONTROLS.values(), *COMMANDS.values(), *STRUCTS.values())
+    if (names := tuple([name for name, of in kind.FIELDS if of == "map"]))
+}
+
+
+def check_maps(record: Struct) -> None:
+    """Raise CodecError when a map of a record can't be read: maps are decoded on access."""
+    for name in _MAPS.get(record.NAME, ()):
+        value = getattr(record, name)
+        if isinstance(value, Map):
+            len(value)
+
+
+__all__ = ["Headers", "ObservedCommand", "check_maps"]

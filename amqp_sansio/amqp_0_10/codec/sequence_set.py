@@ -1,0 +1,244 @@
+"""SequenceSet: command ids as ranges of serial numbers; ByteRanges: parts of a command (0-10 part 1 section 2.2)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator
+from struct import Struct, iter_unpack
+from typing import Final
+
+from ..._core.serial import MASK, add, distance
+from ...errors import CodecError
+
+_RANGE: Final = Struct(">II").pack
+_BYTE_RANGE: Final = Struct(">QQ").pack
+_WIDTH: Final = 8
+_FURTHEST: Final = 0x7FFF_FFFF
+
+
+class SequenceSet:
+    """An immutable set of 32-bit command ids, kept as inclusive ranges in the order they were given.
+
+    A range may wrap around: its upper end comes behind its lower one as RFC 1982 says, so `(4294967295, 1)` holds three
+    ids. Two sets are equal when they hold the same ids. `|` and `-` give ranges that ascend, from behind the widest gap
+    between them on, and that neither overlap nor touch.
+
+    >>> done = SequenceSet([(0, 3), (5, 5)])
+    >>> 5 in done, 4 in done, len(done), done.with_id(4).ranges
+    (True, False, 5, ((0, 5),))
+    >>> (done - SequenceSet([(1, 5)])).ranges
+    ((0, 0),)
+    """
+
+    __slots__ = ("ranges",)
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
+        """Raises CodecError for a range that runs backwards, and for ids outside 32 bits."""
+        self.ranges = tuple(ranges)
+        for lower, upper in self.ranges:
+            if (
+                not (0 <= lower <= MASK and 0 <= upper <= MASK)
+                or (upper - lower) & MASK > _FURTHEST
+            ):
+                raise CodecError(
+                    f"{lower} to {upper} is no range of 32-bit serial numbers", code=501
+                )
+
+    @classmethod
+    def of(cls, *ids: int) -> SequenceSet:
+        """The set of some ids, consecutive ones joined.
+
+        >>> SequenceSet.of(3, 4, 5, 9).ranges
+        ((3, 5), (9, 9))
+        """
+        found = cls()
+        for number in ids:
+            found = found.with_id(number)
+        return found
+
+    @classmethod
+    def decode(cls, octets: bytes) -> SequenceSet:
+        """The set whose ranges fill `octets`, without their size. Raises CodecError."""
+        if len(octets) % _WIDTH:
+            raise CodecError(
+                f"a sequence-set of {len(octets)} octets, ranges have 8 each", code=501
+            )
+        return cls(iter_unpack(">II", octets))
+
+    def encode(self) -> bytes:
+        """The ranges' octets, without their size."""
+        return b"".join([_RANGE(lower, upper) for lower, upper in self.ranges])
+
+    def with_id(self, number: int) -> SequenceSet:
+        """This set and one more id, joined to the ranges it touches."""
+        if len(self.ranges) == 1:
+            ((lower, upper),) = self.ranges
+            if number == (upper + 1) & MASK and (number - lower) & MASK <= _FURTHEST:
+                return SequenceSet(((lower, number),))
+        return self | SequenceSet(((number, number),))
+
+    def __or__(self, other: SequenceSet) -> SequenceSet:
+        return SequenceSet(_around(_line(self.ranges + other.ranges)))
+
+    def __sub__(self, other: SequenceSet) -> SequenceSet:
+        return SequenceSet(_around(_without(_line(self.ranges), _line(other.ranges))))
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int):
+            return False
+        return any(
+            [
+                distance(lower, number) >= 0 and distance(number, upper) >= 0
+                for lower, upper in self.ranges
+            ]
+        )
+
+    def among(self, ids: Collection[int]) -> list[int]:
+        """Those of some ids that the set holds, each once: in the set's order, or where that has more ids, in theirs.
+
+        It takes no more steps than there are `ids`, however wide the ranges are and however they overlap.
+        """
+        if len(self) <= len(ids):
+            return [number for number in dict.fromkeys(self) if number in ids]
+        pieces = _line(self.ranges)
+        begins = [lower for lower, _ in pieces]
+        found: list[int] = []
+        for number in ids:
+            place = bisect_right(begins, number)
+            if place and number <= pieces[place - 1][1]:
+                found.append(number)
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        for lower, upper in self.ranges:
+            for step in range(distance(lower, upper) + 1):
+                yield add(lower, step)
+
+    def __len__(self) -> int:
+        return sum([distance(lower, upper) + 1 for lower, upper in self.ranges])
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SequenceSet):
+            return NotImplemented
+        return self.ranges == other.ranges or _line(self.ranges) == _line(other.ranges)
+
+    def __hash__(self) -> int:
+        return hash(tuple(_line(self.ranges)))
+
+    def __repr__(self) -> str:
+        return f"SequenceSet({list(self.ranges)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return SequenceSet, (self.ranges,)
+
+
+class ByteRanges:
+    """Which octets of a command are meant: inclusive ranges of 64-bit offsets, ascending, not touching each other.
+
+    >>> ByteRanges([(0, 99), (200, 299)]).encode().hex()
+    '0000000000000000000000000000006300000000000000c8000000000000012b'
+    """
+
+    __slots__ = ("ranges",)
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
+        """Raises CodecError for ranges that aren't in order, overlap or touch."""
+        self.ranges = tuple(ranges)
+        least = 0
+        for lower, upper in self.ranges:
+            if not least <= lower <= upper < 1 << 64:
+                raise CodecError(
+                    f"byte ranges {list(self.ranges)} don't ascend, or touch",
+                    code=501,
+                    rule="0-10/wire/byte-ranges",
+                )
+            least = upper + 2
+
+    @classmethod
+    def decode(cls, octets: bytes) -> ByteRanges:
+        """The ranges that fill `octets`, without their size. Raises CodecError."""
+        if len(octets) % (2 * _WIDTH):
+            raise CodecError(f"byte-ranges of {len(octets)} octets, ranges have 16 each", code=501)
+        return cls(iter_unpack(">QQ", octets))
+
+    def encode(self) -> bytes:
+        """The ranges' octets, without their size."""
+        return b"".join([_BYTE_RANGE(lower, upper) for lower, upper in self.ranges])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByteRanges) and self.ranges == other.ranges
+
+    def __hash__(self) -> int:
+        return hash(self.ranges)
+
+    def __repr__(self) -> str:
+        return f"ByteRanges({list(self.ranges)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ByteRanges, (self.ranges,)
+
+
+def _line(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same ids in ranges that ascend without touching; what wraps around is cut in two."""
+    pieces: list[tuple[int, int]] = []
+    for lower, upper in ranges:
+        pieces += [(lower, upper)] if lower <= upper else [(lower, MASK), (0, upper)]
+    if len(pieces) < 2:
+        return pieces
+    pieces.sort()
+    found: list[tuple[int, int]] = []
+    start, end = pieces[0]
+    for lower, upper in pieces:
+        if lower > end + 1:
+            found.append((start, end))
+            start, end = lower, upper
+        elif upper > end:
+            end = upper
+    found.append((start, end))
+    return found
+
+
+def _without(ranges: list[tuple[int, int]], others: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What is left of ranges without others; both, and the result, as `_line` gives them."""
+    left: list[tuple[int, int]] = []
+    place = 0
+    for start, end in ranges:
+        while place < len(others) and others[place][1] < start:
+            place += 1
+        rest = place
+        while rest < len(others) and others[rest][0] <= end:
+            lower, upper = others[rest]
+            if lower > start:
+                left.append((start, lower - 1))
+            start = upper + 1
+            rest += 1
+        if start <= end:
+            left.append((start, end))
+    return left
+
+
+def _around(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges as `_line` gives them, joined where they wrap around, none wider than serial numbers compare."""
+    if len(pieces) > 1:
+        if pieces[0][0] == 0 and pieces[-1][1] == MASK:
+            pieces = [*pieces[1:-1], (pieces[-1][0], pieces[0][1])]
+        gaps = [(lower - pieces[place - 1][1]) & MASK for place, (lower, _) in enumerate(pieces)]
+        first = gaps.index(max(gaps))
+        pieces = pieces[first:] + pieces[:first]
+    found: list[tuple[int, int]] = []
+    for lower, upper in pieces:
+        while (upper - lower) & MASK > _FURTHEST:
+            found.append((lower, add(lower, _FURTHEST)))
+            lower = add(lower, _FURTHEST + 1)
+        found.append((lower, upper))
+    return found
+
+
+__all__ = ["ByteRanges", "SequenceSet"]

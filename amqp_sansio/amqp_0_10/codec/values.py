@@ -1,0 +1,205 @@
+"""Values of 0-10: the 45 types of the specification, as Python values and as octets (part 1 section 2.2).
+
+| wire | Python |
+|---|---|
+| void | None |
+| bit, boolean | bool |
+| int8 to uint64, sequence-no | int |
+| float, double | float |
+| char, char-utf32, str8, str16 and their Latin-1 and UTF-16 kinds | str |
+| bin8 to bin1024, bin40, bin72, vbin8, vbin16, vbin32 | bytes |
+| dec32, dec64 | Decimal |
+| datetime | Datetime: seconds since 1970, UTC |
+| uuid | uuid.UUID |
+| map | Map |
+| list, array | list |
+| struct32 | a record, or `Struct32` with the code and octets of one that isn't known |
+
+A plain Python value is written as: bool boolean, int int64 (uint64 above it), float double, str str16, bytes vbin32,
+None void, UUID uuid, Datetime datetime, Decimal dec64, a mapping map, a list or tuple list, a record struct32.
+`Typed` names another type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ...errors import CodecError
+from .plain_maps import decode_plain
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Datetime(int):
+    """Seconds since 1970, UTC, 64 bits.
+
+    >>> Datetime(0).datetime.isoformat()
+    '1970-01-01T00:00:00+00:00'
+    """
+
+    __slots__ = ()
+
+    @property
+    def datetime(self) -> datetime:
+        """As an aware datetime. Raises OverflowError for years that Python doesn't have."""
+        from datetime import UTC, datetime, timedelta
+
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(self))
+
+    def __repr__(self) -> str:
+        return f"Datetime({int(self)})"
+
+
+class Typed:
+    """A value that is to be written as the type `name` ("uint8", "str8-latin", "bin40"...).
+
+    >>> from amqp_sansio.amqp_0_10 import encode_value
+    >>> encode_value(Typed("uint8", 7)).hex()
+    '0207'
+    """
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name = name
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Typed) and (self.name, self.value) == (other.name, other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.value))
+
+    def __repr__(self) -> str:
+        return f"Typed({self.name!r}, {self.value!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Typed, (self.name, self.value)
+
+
+class Struct32:
+    """A coded struct of a type that isn't known: its code, and all octets behind it, to be passed on as they are."""
+
+    __slots__ = ("code", "octets")
+
+    def __init__(self, code: int, octets: bytes) -> None:
+        self.code = code
+        self.octets = octets
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Struct32) and (self.code, self.octets) == (other.code, other.octets)
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.octets))
+
+    def __repr__(self) -> str:
+        return f"Struct32(0x{self.code:04x}, {self.octets!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Struct32, (self.code, self.octets)
+
+
+_new = object.__new__
+
+
+class Map(Mapping[str, Any]):
+    """A map over its octets: decoded on first access, order and wire types kept, written again octet by octet.
+
+    `raw` are the octets behind the size: the count and the entries. Keys are str8. Reading raises CodecError for
+    damaged octets. It equals any mapping with the same entries.
+
+    >>> Map({"a": 1}).raw.hex()
+    '000000010161310000000000000001'
+    """
+
+    __slots__ = ("_found", "raw")
+
+    raw: bytes
+
+    def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
+        from .types import encode_entries
+
+        self.raw = encode_entries(entries or {})
+        self._found: dict[str, Any] | None = None
+
+    @classmethod
+    def from_wire(cls, raw: bytes) -> Map:
+        """The map whose octets behind the size are `raw`."""
+        found = _new(cls)
+        found.raw = raw
+        found._found = None
+        return found
+
+    def entries(self) -> list[tuple[str, int, Any]]:
+        """Key, type code and value of every entry, in order."""
+        from .types import decode_entries
+
+        return decode_entries(self.raw, 0, len(self.raw))
+
+    def _read(self) -> dict[str, Any]:
+        found = self._found
+        if found is None:
+            found = self._found = decode_plain(self.raw)
+        if found is None:
+            found = {}
+            for key, _, value in self.entries():
+                if key in found:
+                    raise CodecError(
+                        f"a map has the key {key!r} twice", code=501, rule="0-10/wire/map-distinct"
+                    )
+                found[key] = value
+            self._found = found
+        return found
+
+    def items(self) -> ItemsView[str, Any]:
+        """The keys with their values, in the order of the wire. Raises CodecError."""
+        return self._read().items()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._read()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._read()))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Map) and other.raw == self.raw:
+            return True
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        theirs = cast("Mapping[str, Any]", other)
+        return self._read() == dict(theirs)
+
+    def __repr__(self) -> str:
+        try:
+            return f"Map({self._read()!r})"
+        except CodecError:
+            return f"<Map of {len(self.raw)} damaged octets>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Map.from_wire, (self.raw,)
+
+
+CODES: Final[dict[str, int]] = {
+    "bin8": 0x00, "int8": 0x01, "uint8": 0x02, "char": 0x04, "boolean": 0x08,
+    "bin16": 0x10, "int16": 0x11, "uint16": 0x12,
+    "bin32": 0x20, "int32": 0x21, "uint32": 0x22, "float": 0x23, "char-utf32": 0x27,
+    "bin64": 0x30, "int64": 0x31, "uint64": 0x32, "double": 0x33, "datetime": 0x38,
+    "bin128": 0x40, "uuid": 0x48, "bin256": 0x50, "bin512": 0x60, "bin1024": 0x70,
+    "vbin8": 0x80, "str8-latin": 0x84, "str8": 0x85, "str8-utf16": 0x86,
+    "vbin16": 0x90, "str16-latin": 0x94, "str16": 0x95, "str16-utf16": 0x96,
+    "vbin32": 0xA0, "map": 0xA8, "list": 0xA9, "array": 0xAA, "struct32": 0xAB,
+    "bin40": 0xC0, "dec32": 0xC8, "bin72": 0xD0, "dec64": 0xD8, "void": 0xF0, "bit": 0xF1,
+}  # fmt: skip
+"""The code of every type that has one."""
+
+NAMES: Final[dict[int, str]] = {code: name for name, code in CODES.items()}
+
+__all__ = ["CODES", "NAMES", "Datetime", "Map", "Struct32", "Typed"]

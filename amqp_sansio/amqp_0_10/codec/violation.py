@@ -1,0 +1,87 @@
+"""Violation: what the peer did wrong, with the code, scope and rule that go with it (0-10 classes 1 to 3)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from ...errors import LocalProtocolError, Scope
+from ...printing import printable
+
+NORMAL: Final = 200
+CONNECTION_FORCED: Final = 320
+INVALID_PATH: Final = 402
+FRAMING_ERROR: Final = 501
+CLOSE_CODES: Final = {
+    NORMAL: "normal",
+    CONNECTION_FORCED: "connection-forced",
+    INVALID_PATH: "invalid-path",
+    FRAMING_ERROR: "framing-error",
+}
+"""The names of the codes of connection.close (connection.close-code)."""
+
+SILENT: Final = 0
+"""The code of a violation that is answered by closing the socket without a word."""
+
+
+class DetachCode(Enum):
+    """Why a session isn't attached (session.detach-code)."""
+
+    NORMAL = 0
+    SESSION_BUSY = 1
+    TRANSPORT_BUSY = 2
+    NOT_ATTACHED = 3
+    UNKNOWN_IDS = 4
+
+
+class Violation(Exception):
+    """Raised while a frame is looked at; never leaves the core.
+
+    `code` is that of connection.close (or SILENT), in the scope of a session that of execution.exception; `detach`
+    stands instead of it where session.detached tells the error. `rule` is the rule's identifier without the version.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        text: str,
+        *,
+        rule: str | None = None,
+        scope: Scope = Scope.CONNECTION,
+        detach: DetachCode | None = None,
+    ) -> None:
+        super().__init__(printable(text))
+        self.code = code
+        self.rule = rule
+        self.scope = scope
+        self.detach = detach
+
+
+def exception(code: int, text: str, rule: str | None = None) -> Violation:
+    """What ends a session with execution.exception."""
+    return Violation(code, text, rule=rule, scope=Scope.SESSION)
+
+
+def framing_error(text: str, rule: str | None = None) -> Violation:
+    """What ends the connection with framing-error."""
+    return Violation(FRAMING_ERROR, text, rule=rule)
+
+
+def misuse(text: str, rule: str | None = None) -> LocalProtocolError:
+    """What a caller gets whose command would break a rule."""
+    return LocalProtocolError(text, rule=f"0-10/{rule}" if rule else None)
+
+
+__all__ = [
+    "CLOSE_CODES",
+    "CONNECTION_FORCED",
+    "FRAMING_ERROR",
+    "INVALID_PATH",
+    "NORMAL",
+    "SILENT",
+    "DetachCode",
+    "Violation",
+    "exception",
+    "framing_error",
+    "misuse",
+]

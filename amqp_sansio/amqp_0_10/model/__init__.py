@@ -1,0 +1,1 @@
+"""The rules of 0-10: state tables, and what each end of a session knows."""

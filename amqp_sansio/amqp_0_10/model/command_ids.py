@@ -1,0 +1,309 @@
+"""SendState and ReceiveState: what each end of a session knows of the commands of one direction.
+
+Part 1 sections 3.2 and 3.5. Command ids are never on the wire: both ends count from the last command-point. The sender
+keeps each command until it's confirmed or completed; the receiver keeps the ids it has received until it knows that
+the sender knows (the idempotence barrier), so that a replay executes nothing twice. Detached, both are values that
+pickle; re-attached, the receiver says what it expects and the sender goes on from there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from ..._core.serial import MASK, add, distance
+from ...errors import LimitExceeded
+from ..codec.sequence_set import SequenceSet
+
+_C = TypeVar("_C")
+
+_NOTHING = SequenceSet()
+
+
+class SendState(Generic[_C]):
+    """The commands that one end sends.
+
+    `next_id` is that of the next new command. `replay` holds every command that may have to be sent again, by id, in
+    order; `completed` the ids that the peer told completed and that aren't yet told back as known. At most `limit`
+    commands are kept.
+
+    Invariant: every id in `replay` lies before `next_id`, none of them is completed.
+    """
+
+    __slots__ = ("completed", "limit", "next_id", "replay")
+
+    def __init__(self, *, next_id: int = 0, limit: int = 65_536) -> None:
+        self.next_id = next_id
+        self.limit = limit
+        self.replay: dict[int, _C] = {}
+        self.completed = _NOTHING
+
+    def send(self, command: _C) -> int:
+        """Number a new command and keep it. Raises LimitExceeded when as many wait for a confirmation as are kept."""
+        if len(self.replay) >= self.limit:
+            raise LimitExceeded(
+                f"{len(self.replay)} commands wait for their confirmation, the session keeps no more; "
+                "ask for it with flush, and wait"
+            )
+        number = self.next_id
+        self.replay[number] = command
+        self.next_id = add(number, 1)
+        return number
+
+    def confirmed(self, ids: SequenceSet) -> None:
+        """The peer won't lose these commands (session.confirmed): they needn't be sent again."""
+        for number in ids.among(self.replay):
+            del self.replay[number]
+
+    def told_completed(self, ids: SequenceSet) -> SequenceSet:
+        """The peer has executed these commands (session.completed, always the full set); those that are news.
+
+        `known()` is what is told back next.
+        """
+        # Completed implies confirmed (rule session.completed/implies-confirmed).
+        self.confirmed(ids)
+        sent = SequenceSet([each for each in ids.ranges if distance(each[1], self.next_id) > 0])
+        news = sent - self.completed
+        self.completed = sent
+        return news
+
+    def known(self) -> SequenceSet:
+        """The ids to send in session.known-completed."""
+        return self.completed
+
+    def to_replay(self, expected: SequenceSet) -> list[tuple[int, _C]]:
+        """After a re-attachment: the commands to send again, from the first that the peer may not have.
+
+        `expected` is the peer's session.expected; empty, the peer has no state, so it has executed nothing that it
+        remembers. They are replayed from the first on, without a hole, so that counting from one command-point is
+        enough; what the peer has had is behind its barrier.
+        """
+        kept = list(self.replay.items())
+        for place, (number, _) in enumerate(kept):
+            if not expected or number in expected or self._from(expected, number):
+                return kept[place:]
+        return []
+
+    def _from(self, expected: SequenceSet, number: int) -> bool:
+        """Whether a command lies at or behind the last id that the peer expects, which stands for all behind it."""
+        last = expected.ranges[-1][1]
+        return distance(last, number) >= 0
+
+    def check(self) -> None:
+        """The invariant of the class's docstring; for tests."""
+        for number in self.replay:
+            assert distance(number, self.next_id) > 0, (number, self.next_id)
+            assert number not in self.completed, number
+
+
+class Runs:
+    """Ids as ranges that grow at their end: what a receiver keeps of commands, at a small price for each.
+
+    >>> runs = Runs()
+    >>> for number in (4294967295, 0, 1, 5):
+    ...     runs.add(number)
+    >>> 0 in runs, 4 in runs, runs.set.ranges
+    (True, False, ((4294967295, 1), (5, 5)))
+    """
+
+    __slots__ = ("ranges",)
+
+    def __init__(self, ids: SequenceSet = _NOTHING) -> None:
+        self.ranges: list[list[int]] = [list(each) for each in ids.ranges]
+
+    @property
+    def set(self) -> SequenceSet:
+        """The ids as a value."""
+        return SequenceSet([(lower, upper) for lower, upper in self.ranges])
+
+    def add(self, number: int) -> None:
+        """One more id; at the end of the last range it costs least."""
+        ranges = self.ranges
+        if ranges and (ranges[-1][1] + 1) & MASK == number:
+            ranges[-1][1] = number
+        elif not ranges:
+            ranges.append([number, number])
+        elif number not in self:
+            self._insert(self._place(number), number)
+
+    def _place(self, number: int) -> int:
+        """How many ranges begin at `number` or before it, counted on from the first one's begin."""
+        first = self.ranges[0][0]
+        return bisect_right(
+            self.ranges, (number - first) & MASK, key=lambda each: (each[0] - first) & MASK
+        )
+
+    def _insert(self, place: int, number: int) -> None:
+        """An id that none of the ranges holds, behind the first `place` of them."""
+        ranges = self.ranges
+        before, behind = ranges[place - 1], ranges[place % len(ranges)]
+        joins = (number + 1) & MASK == behind[0]
+        if (before[1] + 1) & MASK != number:
+            if joins:
+                behind[0] = number
+            else:
+                # The first range is the one behind the widest gap.
+                nearer = (behind[0] - number) & MASK < (number - before[1]) & MASK
+                first = place == len(ranges) and nearer
+                ranges.insert(0 if first else place, [number, number])
+        elif joins and before is not behind:
+            behind[0] = before[0]
+            del ranges[place - 1]
+        else:
+            before[1] = number
+
+    def remove(self, ids: SequenceSet) -> None:
+        """Without these ids."""
+        if ids and self.ranges:
+            self.ranges = [list(each) for each in (self.set - ids).ranges]
+
+    def unite(self, ids: SequenceSet) -> None:
+        """With these ids."""
+        self.ranges = [list(each) for each in (self.set | ids).ranges]
+
+    def __contains__(self, number: int) -> bool:
+        if not self.ranges:
+            return False
+        lower, upper = self.ranges[-1]
+        if (number - lower) & MASK <= (upper - lower) & MASK:
+            return True
+        lower, upper = self.ranges[self._place(number) - 1]
+        return (number - lower) & MASK <= (upper - lower) & MASK
+
+
+class ReceiveState:
+    """The commands that one end receives.
+
+    `next_id` is that of the first command that was never received, `point` that of the next one to come: behind
+    `next_id` while the peer replays. None before a command-point. `received` are the ids whose execution has begun and
+    that the sender may still replay, `completed` those of them that are executed, `ahead` ids behind `next_id` that
+    will never come (session.gap).
+
+    Invariant: `completed` is a part of `received`, all of which lie before `next_id`; `point` isn't behind `next_id`.
+    """
+
+    __slots__ = ("ahead", "done", "known", "next_id", "point")
+
+    def __init__(self) -> None:
+        self.next_id: int | None = None
+        self.point: int | None = None
+        self.known = Runs()
+        self.done = Runs()
+        self.ahead = _NOTHING
+
+    @property
+    def received(self) -> SequenceSet:
+        """The ids whose execution has begun, and that the sender may still replay."""
+        return self.known.set
+
+    @property
+    def completed(self) -> SequenceSet:
+        """Those of `received` that are executed."""
+        return self.done.set
+
+    def command_point(self, number: int) -> bool:
+        """The id of the next command (session.command-point); whether it's one that can come.
+
+        It may be any on a new session; on an old one none that leaves out commands that never came.
+        """
+        if self.next_id is None:
+            self.next_id = number
+        elif distance(number, self.next_id) < 0:
+            return False
+        self.point = number
+        self._skip()
+        return True
+
+    def arrive(self) -> tuple[int, bool]:
+        """A command has begun to arrive: its id, and whether it's a new one that is to be executed.
+
+        A replayed one that is behind the barrier isn't. To be called only after a command-point.
+        """
+        point, next_id = self.point, self.next_id
+        assert point is not None
+        assert next_id is not None
+        self.point = (point + 1) & MASK
+        if point != next_id and distance(point, next_id) > 0:
+            return point, False
+        self.next_id = self.point
+        self.known.add(point)
+        if self.ahead:
+            self._skip()
+        return point, True
+
+    def forget(self, number: int) -> None:
+        """The transport was lost within the command `number`: it never arrived, and will be sent again."""
+        self.known.remove(SequenceSet(((number, number),)))
+        self.next_id = self.point = number
+
+    def complete(self, ids: Iterable[int]) -> None:
+        """These commands are executed."""
+        for number in ids:
+            if number in self.known:
+                self.done.add(number)
+
+    def known_completed(self, ids: SequenceSet) -> None:
+        """The sender knows these to be completed (session.known-completed): it won't replay them."""
+        self.known.remove(ids)
+        self.done.remove(ids)
+
+    def gap(self, ids: SequenceSet) -> None:
+        """The sender will never send these (session.gap): they count as received and completed, what is done stays."""
+        self.ahead = self.ahead | ids
+        self._skip()
+
+    def _skip(self) -> None:
+        """What won't come counts as received from the moment on that nothing before it is missing."""
+        next_id = self.next_id
+        if next_id is None or not self.ahead:
+            return
+        past: list[tuple[int, int]] = []
+        rest: list[tuple[int, int]] = []
+        for lower, upper in (self.ahead | _NOTHING).ranges:
+            if distance(next_id, upper) < 0 < distance(next_id, lower):
+                # Which of so many lie behind isn't defined.
+                continue
+            if distance(next_id, upper) < 0:
+                past.append((lower, upper))
+            elif distance(next_id, lower) <= 0:
+                past.append((lower, upper))
+                if self.point == next_id:
+                    self.point = add(upper, 1)
+                next_id = add(upper, 1)
+            else:
+                rest.append((lower, upper))
+        self.next_id = next_id
+        self.ahead = SequenceSet(rest)
+        if past:
+            self.known.unite(SequenceSet(past))
+            self.done.unite(SequenceSet(past))
+
+    def detached(self) -> None:
+        """The transport is gone; the next attachment begins with a command-point."""
+        self.point = None
+
+    @property
+    def expected(self) -> SequenceSet:
+        """What session.expected says: the next id, nothing when there is no state."""
+        if self.next_id is None:
+            return _NOTHING
+        return SequenceSet(((self.next_id, self.next_id),))
+
+    @property
+    def incomplete(self) -> SequenceSet:
+        """Commands whose execution has begun and isn't completed."""
+        return self.received - self.completed
+
+    def check(self) -> None:
+        """The invariant of the class's docstring; for tests."""
+        assert not self.completed - self.received
+        for number in self.received:
+            assert self.next_id is not None
+            assert distance(number, self.next_id) > 0, (number, self.next_id)
+        if self.point is not None:
+            assert self.next_id is not None
+            assert distance(self.point, self.next_id) >= 0
+
+
+__all__ = ["ReceiveState", "Runs", "SendState"]

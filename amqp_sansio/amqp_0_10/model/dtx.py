@@ -1,0 +1,563 @@
+"""Branches: the distributed transactions of a server, for all its sessions (0-10 class dtx).
+
+This keeps the books and finds what the rules forbid; the server does the work. It asks `current` which branch a
+command's work belongs to, says so with `mark_work`, and does what `take_outcomes` tells. The states are those of the
+tables in `dtx_states`.
+
+Where the text of the specification says two things, or none:
+
+- An xid is unknown when no branch of that name was started, or when it's already committed, rolled back or forgotten.
+  An ended branch is known: end comes before prepare and commit.
+- start with join or resume of an unknown xid is not-allowed: rule dtx.start/unknown-xid by its name, its text repeats
+  already-known.
+- A session that has suspended a branch isn't currently associated, so it can't end it, only resume it. Until then the
+  branch is incomplete: prepare, commit and rollback are illegal-state. Only the session that suspended it resumes it.
+- start that finds the branch rollback-only says so and doesn't associate the session, end of such a branch always
+  dissociates it, as in XA.
+- A rollback-only branch is undone as soon as no session is associated with it, since nothing more can happen to it; its
+  xid stays known, so that prepare, commit and rollback can say why. The last two complete it.
+- The time of a branch runs from its start, or from set-timeout when that came later; never while it's prepared. A
+  branch whose time is up is undone at once, as both Qpid brokers do it: a session that hangs holds no messages any
+  more. Sessions stay associated with it until they end it; what they did meanwhile is undone when the last one has.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ..._core.timers import Clock
+from ...errors import LocalProtocolError
+from ..codec.records import (
+    DtxCommit,
+    DtxEnd,
+    DtxForget,
+    DtxGetTimeout,
+    DtxPrepare,
+    DtxRecover,
+    DtxRollback,
+    DtxSelect,
+    DtxSetTimeout,
+    DtxStart,
+    GetTimeoutResult,
+    RecoverResult,
+    XaResult,
+    Xid,
+)
+from .dtx_states import (
+    ASSOCIATION,
+    BRANCH,
+    STATUSES,
+    XA_OK,
+    XA_RDONLY,
+    Association,
+    AssociationInput,
+    Branch,
+    BranchInput,
+)
+from .execution import (
+    ILLEGAL_ARGUMENT,
+    ILLEGAL_STATE,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    RESOURCE_LIMIT_EXCEEDED,
+    ExecutionError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+    from typing import TypeAlias
+
+    from ..codec.record import Command
+
+    DtxResult: TypeAlias = XaResult | GetTimeoutResult | RecoverResult | None
+    _Settling: TypeAlias = DtxPrepare | DtxCommit | DtxRollback | DtxForget
+    _Coordination: TypeAlias = _Settling | DtxGetTimeout | DtxSetTimeout
+
+Outcome = Literal["committed", "rolled-back"]
+Decision = Literal["commit", "rollback", "mixed", "hazard"]
+
+
+class Branches:
+    """All transaction branches that a server knows.
+
+    `join` says whether start(join) is supported. `default_timeout` is that of branches without set-timeout, in seconds,
+    0: they have all the time. At most `limit` branches are known; of those that are rolled back already and only wait
+    to be asked about, the oldest make room for new ones.
+
+    An owner is whatever names a session. Times are seconds on the caller's clock, which never runs backwards.
+
+    >>> branches, xid = Branches(), Xid(1, b"global", b"branch")
+    >>> for command in (DtxSelect(), DtxStart(xid)):
+    ...     branches.execute("session", command, 0.0)
+    XaResult(status=0)
+    >>> branches.mark_work("session")
+    Xid(format=1, global_id=b'global', branch_id=b'branch')
+    >>> for command in (DtxEnd(xid), DtxPrepare(xid), DtxCommit(xid)):
+    ...     branches.execute("session", command, 1.0)
+    XaResult(status=0)
+    XaResult(status=0)
+    XaResult(status=0)
+    >>> branches.take_outcomes()
+    [(Xid(format=1, global_id=b'global', branch_id=b'branch'), 'committed')]
+    """
+
+    __slots__ = (
+        "_branches", "_clock", "_outcomes", "_serial", "_sessions", "_timers", "_undone", "default_timeout", "join",
+        "limit",
+    )  # fmt: skip
+
+    def __init__(self, *, join: bool = True, default_timeout: int = 0, limit: int = 65_536) -> None:
+        self.join = join
+        self.default_timeout = default_timeout
+        self.limit = limit
+        self._branches: dict[Xid, _Known] = {}
+        self._sessions: dict[Hashable, _Session] = {}
+        self._undone: dict[Xid, None] = {}
+        self._outcomes: list[tuple[Xid, Outcome]] = []
+        self._clock = Clock()
+        self._timers: list[tuple[float, int, Xid]] = []
+        self._serial = 0
+
+    def execute(self, owner: Hashable, command: Command[Any], now: float) -> DtxResult:
+        """Execute a command of class dtx that the session `owner` sent; its result, None where it has none.
+
+        start and end need a selected session, the other commands may come from any. `take_outcomes` tells what is to
+        be done. Time runs out only in `handle_timeout`: call that first when `next_deadline` has come.
+
+        Raises ExecutionError, with the rule where one says so, and nothing is changed; LocalProtocolError for a command
+        of another class; ValueError when `now` isn't finite or runs backwards.
+        """
+        self._clock.advance(now)
+        match command:
+            case DtxSelect():
+                self._sessions.setdefault(owner, _Session())
+                return None
+            case DtxStart():
+                return self._start(owner, command, now)
+            case DtxEnd():
+                return self._end(owner, command)
+            case DtxPrepare():
+                return self._prepare(command)
+            case DtxCommit():
+                return self._commit(command)
+            case DtxRollback():
+                return self._rollback(command)
+            case DtxForget():
+                self._forget(command)
+                return None
+            case DtxRecover():
+                return RecoverResult(
+                    [xid for xid, known in self._branches.items() if known.state in _IN_DOUBT]
+                )
+            case DtxGetTimeout():
+                return GetTimeoutResult(self._find(command)[1].timeout or self.default_timeout)
+            case DtxSetTimeout():
+                self._set_timeout(command, now)
+                return None
+            case _:
+                raise LocalProtocolError(f"{command.NAME} is no command of class dtx")
+
+    def take_outcomes(self) -> list[tuple[Xid, Outcome]]:
+        """What is to be done with the work of branches, in order, each told once.
+
+        "committed": what was produced becomes available, what was consumed is discarded. "rolled-back": the other way
+        round; a branch that timed out while sessions worked for it is told so again for what they did behind that. To
+        be asked for after `execute`, `close_session`, `handle_timeout` and `decide`.
+        """
+        outcomes = self._outcomes
+        self._outcomes = []
+        return outcomes
+
+    def selected(self, owner: Hashable) -> bool:
+        """Whether the session uses distributed transactions (dtx.select)."""
+        return owner in self._sessions
+
+    def current(self, owner: Hashable) -> Xid | None:
+        """The branch that the session's work belongs to now; None: the work isn't transactional."""
+        session = self._sessions.get(owner)
+        return None if session is None else session.current
+
+    def mark_work(self, owner: Hashable) -> Xid | None:
+        """Messages were produced or consumed on this session; the branch that this belongs to, as `current`.
+
+        A branch without work is read-only: prepare commits it at once, with status xa-rdonly.
+        """
+        xid = self.current(owner)
+        if xid is not None:
+            self._branches[xid].worked = True
+        return xid
+
+    def state(self, xid: Xid) -> Branch:
+        """The state of a branch; NON_EXISTENT for an unknown one."""
+        known = self._branches.get(xid)
+        return Branch.NON_EXISTENT if known is None else known.state
+
+    def close_session(self, owner: Hashable) -> None:
+        """The session is over: the branches that it's associated with, or has suspended, become rollback-only.
+
+        Those that it has ended stay as they are (rule dtx.end/session-closed).
+        """
+        session = self._sessions.get(owner)
+        if session is None:
+            return
+        for xid in list(session.branches):
+            known = self._branches[xid]
+            self._associate(owner, xid, AssociationInput.CLOSE)
+            self._enter(xid, BRANCH[known.state][BranchInput.CLOSE])
+        del self._sessions[owner]
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `handle_timeout` is due, None: never."""
+        timers = self._timers
+        while timers and not self._runs(timers[0]):
+            heappop(timers)
+        return timers[0][0] if timers else None
+
+    def handle_timeout(self, now: float) -> tuple[Xid, ...]:
+        """Time out the branches whose time is up: they become rollback-only, their status is xa-rbtimeout.
+
+        The xids of those that were, by deadline. Raises ValueError as `execute`.
+        """
+        self._clock.advance(now)
+        timed_out: list[Xid] = []
+        while (deadline := self.next_deadline) is not None and deadline <= now:
+            xid = heappop(self._timers)[2]
+            self._enter(xid, BRANCH[self._branches[xid].state][BranchInput.TIMEOUT])
+            if xid not in self._undone:
+                self._outcomes.append((xid, "rolled-back"))
+            timed_out.append(xid)
+        return tuple(timed_out)
+
+    def decide(self, xid: Xid, decision: Decision) -> None:
+        """Complete a prepared branch heuristically: without waiting for the transaction manager's commit or rollback.
+
+        These then end with status xa-heurcom ("commit"), xa-heurrb ("rollback"), xa-heurmix ("mixed") or xa-heurhaz
+        ("hazard"), until forget. "commit" and "rollback" are told by `take_outcomes`; with the others the server knows
+        itself what it has done, or doesn't know.
+
+        Raises LocalProtocolError when the branch isn't prepared.
+        """
+        after = BRANCH[self.state(xid)].get(_DECISIONS[decision])
+        if after is None:
+            raise LocalProtocolError(
+                f"{xid} is {self.state(xid).value}, only a prepared branch is decided on"
+            )
+        self._enter(xid, after)
+        if decision == "commit":
+            self._outcomes.append((xid, "committed"))
+        elif decision == "rollback":
+            self._outcomes.append((xid, "rolled-back"))
+
+    def check(self) -> None:
+        """What is always so; for tests."""
+        assert len(self._branches) <= self.limit
+        for xid, known in self._branches.items():
+            doomed = known.state in _ROLLBACK_ONLY
+            assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (
+                xid,
+                known.state,
+            )
+            assert (xid in self._undone) == (doomed and not known.sessions), (xid, known.state)
+            assert known.timer is None or known.state in _RUNNING, (xid, known.state)
+            assert not (doomed and Association.SUSPENDED in known.sessions.values()), xid
+        for owner, session in self._sessions.items():
+            assert list(session.branches) == [
+                xid for xid in session.branches if owner in self._branches[xid].sessions
+            ]
+            at_work = [
+                xid
+                for xid in session.branches
+                if self._branches[xid].sessions[owner] is Association.ASSOCIATED
+            ]
+            assert at_work == ([] if session.current is None else [session.current])
+        assert set(self._undone) <= set(self._branches)
+        assert sum(len(known.sessions) for known in self._branches.values()) == sum(
+            len(session.branches) for session in self._sessions.values()
+        )
+        assert len(self._timers) <= 2 * self.limit + _SPARE_TIMERS
+
+    def _start(self, owner: Hashable, command: DtxStart, now: float) -> XaResult:
+        xid = _xid_of(command)
+        if command.join and command.resume:
+            raise _error(NOT_ALLOWED, "start has both join and resume", "start/join-and-resume")
+        session = self._sessions.get(owner)
+        if session is None:
+            raise _error(ILLEGAL_STATE, "start on a session without select", "start/illegal-state")
+        if session.current is not None:
+            raise _error(
+                ILLEGAL_STATE, f"start before the end of {session.current}", "start/illegal-state"
+            )
+        if command.join and not self.join:
+            raise _error(NOT_IMPLEMENTED, "join isn't supported", "start/join-unsupported")
+        known = self._branches.get(xid)
+        if not (command.join or command.resume):
+            if known is not None:
+                raise _error(NOT_ALLOWED, f"{xid} is already known", "start/already-known")
+            self._make_room()
+            known = self._branches[xid] = _Known(BRANCH[Branch.NON_EXISTENT][BranchInput.START])
+            self._associate(owner, xid, AssociationInput.START)
+            self._arm(xid, known, now)
+            return XaResult(XA_OK)
+        if known is None:
+            raise _error(
+                NOT_ALLOWED,
+                f"{xid} is unknown, it can't be joined or resumed",
+                "start/unknown-xid(sic)",
+            )
+        if known.state in _ROLLBACK_ONLY:
+            return XaResult(STATUSES[known.state])
+        given = AssociationInput.JOIN if command.join else AssociationInput.RESUME
+        after = BRANCH[known.state].get(BranchInput.JOIN if command.join else BranchInput.RESUME)
+        association = known.sessions.get(owner, Association.NOT_ASSOCIATED)
+        if after is None or given not in ASSOCIATION[association]:
+            raise _error(
+                ILLEGAL_STATE,
+                f"{given.value}, but {xid} is {known.state.value} and the session {association.value}",
+                "start/illegal-state",
+            )
+        self._associate(owner, xid, given)
+        self._enter(xid, after)
+        return XaResult(XA_OK)
+
+    def _end(self, owner: Hashable, command: DtxEnd) -> XaResult:
+        xid = _xid_of(command)
+        if command.suspend and command.fail:
+            raise _error(NOT_ALLOWED, "end has both suspend and fail", "end/suspend-and-fail")
+        session = self._sessions.get(owner)
+        if session is None:
+            raise _error(ILLEGAL_STATE, "end on a session without select", "end/illegal-state")
+        if session.current != xid:
+            raise _error(
+                ILLEGAL_STATE, f"the session isn't associated with {xid}", "end/not-associated"
+            )
+        known = self._branches[xid]
+        if command.fail:
+            self._associate(owner, xid, AssociationInput.FAIL)
+            given = BranchInput.FAIL
+        elif command.suspend:
+            self._associate(owner, xid, AssociationInput.SUSPEND)
+            given = BranchInput.SUSPEND
+        else:
+            self._associate(owner, xid, AssociationInput.END)
+            given = BranchInput.END if known.sessions else BranchInput.LAST_END
+        self._enter(xid, BRANCH[known.state][given])
+        return XaResult(STATUSES.get(known.state, XA_OK))
+
+    def _prepare(self, command: DtxPrepare) -> XaResult:
+        xid, known = self._dissociated(command)
+        before = known.state
+        given = BranchInput.PREPARE if known.worked else BranchInput.PREPARE_READ_ONLY
+        after = BRANCH[before].get(given)
+        if after is None:
+            raise _error(
+                ILLEGAL_STATE,
+                f"{xid} is {before.value} and can't be prepared",
+                "prepare/illegal-state",
+            )
+        self._enter(xid, after)
+        if after is Branch.NON_EXISTENT:
+            self._outcomes.append((xid, "committed"))
+            return XaResult(XA_RDONLY)
+        return XaResult(STATUSES.get(before, XA_OK))
+
+    def _commit(self, command: DtxCommit) -> XaResult:
+        xid, known = self._dissociated(command)
+        before = known.state
+        given = BranchInput.COMMIT_ONE_PHASE if command.one_phase else BranchInput.COMMIT
+        after = BRANCH[before].get(given)
+        if after is None:
+            if command.one_phase:
+                raise _error(
+                    ILLEGAL_STATE,
+                    f"{xid} is {before.value}: one-phase is wrong",
+                    "commit/two-phase",
+                )
+            raise _error(
+                ILLEGAL_STATE, f"{xid} isn't prepared: one-phase is needed", "commit/one-phase"
+            )
+        return self._settle(xid, before, after, "committed")
+
+    def _rollback(self, command: DtxRollback) -> XaResult:
+        xid, known = self._dissociated(command)
+        return self._settle(
+            xid, known.state, BRANCH[known.state][BranchInput.ROLLBACK], "rolled-back"
+        )
+
+    def _settle(self, xid: Xid, before: Branch, after: Branch, outcome: Outcome) -> XaResult:
+        """The transaction manager's decision: it counts unless another one was made before."""
+        self._enter(xid, after)
+        if before not in STATUSES:
+            self._outcomes.append((xid, outcome))
+        return XaResult(STATUSES.get(before, XA_OK))
+
+    def _forget(self, command: DtxForget) -> None:
+        xid, known = self._dissociated(command)
+        after = BRANCH[known.state].get(BranchInput.FORGET)
+        if after is None:
+            raise _error(
+                ILLEGAL_STATE,
+                f"{xid} is {known.state.value}, not heuristically completed",
+                "forget/illegal-state",
+            )
+        self._enter(xid, after)
+
+    def _set_timeout(self, command: DtxSetTimeout, now: float) -> None:
+        xid, known = self._find(command)
+        if command.timeout is None:
+            raise ExecutionError(ILLEGAL_ARGUMENT, "dtx.set-timeout needs a timeout")
+        known.timeout = command.timeout
+        if known.state in _RUNNING:
+            self._arm(xid, known, now)
+
+    def _find(self, command: _Coordination) -> tuple[Xid, _Known]:
+        xid = _xid_of(command)
+        known = self._branches.get(xid)
+        if known is None:
+            raise ExecutionError(
+                NOT_FOUND, f"{xid} is unknown", rule=f"0-10/{command.NAME}/unknown-xid"
+            )
+        return xid, known
+
+    def _dissociated(self, command: _Settling) -> tuple[Xid, _Known]:
+        """The branch that is to be settled, which no session works for."""
+        xid, known = self._find(command)
+        if Association.ASSOCIATED in known.sessions.values():
+            raise ExecutionError(
+                ILLEGAL_STATE,
+                f"{command.NAME}, but a session is associated with {xid}",
+                rule=f"0-10/{command.NAME}/not-disassociated",
+            )
+        if known.sessions:
+            raise ExecutionError(
+                ILLEGAL_STATE,
+                f"{command.NAME}, but {xid} is suspended and must be resumed first",
+                rule=f"0-10/{command.NAME}/illegal-state",
+            )
+        return xid, known
+
+    def _make_room(self) -> None:
+        if len(self._branches) < self.limit:
+            return
+        if not self._undone:
+            raise ExecutionError(
+                RESOURCE_LIMIT_EXCEEDED,
+                f"{len(self._branches)} branches are known, the server keeps no more",
+            )
+        self._enter(next(iter(self._undone)), Branch.NON_EXISTENT)
+
+    def _associate(self, owner: Hashable, xid: Xid, given: AssociationInput) -> None:
+        """Step the association of a session with a branch; both know of it."""
+        session, known = self._sessions[owner], self._branches[xid]
+        before = known.sessions.get(owner, Association.NOT_ASSOCIATED)
+        after = ASSOCIATION[before][given]
+        if after is Association.NOT_ASSOCIATED:
+            del known.sessions[owner], session.branches[xid]
+        else:
+            known.sessions[owner] = after
+            session.branches[xid] = None
+        if after is Association.ASSOCIATED:
+            session.current = xid
+        elif before is Association.ASSOCIATED:
+            session.current = None
+
+    def _enter(self, xid: Xid, state: Branch) -> None:
+        """A branch enters the state that a table has for it."""
+        known = self._branches[xid]
+        known.state = state
+        if state not in _RUNNING:
+            known.timer = None
+        if state is Branch.NON_EXISTENT:
+            del self._branches[xid]
+            self._undone.pop(xid, None)
+        elif state in _ROLLBACK_ONLY:
+            for owner in [
+                each for each, how in known.sessions.items() if how is Association.SUSPENDED
+            ]:
+                self._associate(owner, xid, AssociationInput.ROLLBACK_ONLY)
+            if not known.sessions and xid not in self._undone:
+                self._undone[xid] = None
+                self._outcomes.append((xid, "rolled-back"))
+
+    def _arm(self, xid: Xid, known: _Known, now: float) -> None:
+        """The branch's time begins anew."""
+        known.timer = None
+        seconds = known.timeout or self.default_timeout
+        if not seconds:
+            return
+        if len(self._timers) >= 2 * len(self._branches) + _SPARE_TIMERS:
+            # Those that don't run any more are else dropped only when their time comes.
+            self._timers = [timer for timer in self._timers if self._runs(timer)]
+            heapify(self._timers)
+        self._serial += 1
+        known.timer = self._serial
+        heappush(self._timers, (now + seconds, self._serial, xid))
+
+    def _runs(self, timer: tuple[float, int, Xid]) -> bool:
+        known = self._branches.get(timer[2])
+        return known is not None and known.timer == timer[1]
+
+
+class _Known:
+    """A known branch: its state, the sessions that are associated with it, whether it has work, and its timeout.
+
+    `timeout` is that of the last set-timeout in seconds, 0: the default one; `timer` the number of its running timer.
+    """
+
+    __slots__ = ("sessions", "state", "timeout", "timer", "worked")
+
+    def __init__(self, state: Branch) -> None:
+        self.state = state
+        self.sessions: dict[Hashable, Association] = {}
+        self.worked = False
+        self.timeout = 0
+        self.timer: int | None = None
+
+
+class _Session:
+    """A session selected for dtx: the branch it works for, and all that it's associated with or has suspended."""
+
+    __slots__ = ("branches", "current")
+
+    def __init__(self) -> None:
+        self.current: Xid | None = None
+        self.branches: dict[Xid, None] = {}
+
+
+_SPARE_TIMERS: Final = 16
+
+_RUNNING: Final = (Branch.ACTIVE, Branch.IDLE)
+_ROLLBACK_ONLY: Final = (Branch.ROLLBACK_ONLY, Branch.TIMED_OUT)
+_IN_DOUBT: Final = (
+    Branch.PREPARED,
+    Branch.HEURISTICALLY_COMMITTED,
+    Branch.HEURISTICALLY_ROLLED_BACK,
+    Branch.HEURISTICALLY_MIXED,
+    Branch.HEURISTIC_HAZARD,
+)
+
+_DECISIONS: Final[Mapping[Decision, BranchInput]] = {
+    "commit": BranchInput.DECIDE_COMMIT,
+    "rollback": BranchInput.DECIDE_ROLLBACK,
+    "mixed": BranchInput.DECIDE_MIXED,
+    "hazard": BranchInput.DECIDE_HAZARD,
+}
+
+
+def _xid_of(command: DtxStart | DtxEnd | _Coordination) -> Xid:
+    """The command's xid as a value of its own. Raises ExecutionError when it isn't all there."""
+    xid = command.xid
+    if xid is None or xid.format is None or xid.global_id is None or xid.branch_id is None:
+        raise ExecutionError(
+            ILLEGAL_ARGUMENT, f"{command.NAME} needs an xid with format, global-id and branch-id"
+        )
+    return Xid(xid.format, bytes(xid.global_id), bytes(xid.branch_id))
+
+
+def _error(code: int, text: str, rule: str) -> ExecutionError:
+    return ExecutionError(code, text, rule=f"0-10/dtx.{rule}")
+
+
+__all__ = ["Branches", "Decision", "Outcome"]

@@ -1,0 +1,222 @@
+"""FileRules: staging, delivery tags and consumers of the file and stream classes of a session (classes 9 and 10).
+
+The end that sends a command checks it before, the end that receives it when it comes: both by this one.
+"""
+
+# The table at the end names the rules, which are nobody else's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ..codec.records import (
+    FileAck,
+    FileCancel,
+    FileConsume,
+    FileDeliver,
+    FileOpen,
+    FileOpenOk,
+    FileQos,
+    FileQosOk,
+    FileReject,
+    FileStage,
+    StreamCancel,
+    StreamConsume,
+    StreamDeliver,
+)
+from ..codec.violation import exception
+from .execution import (
+    ILLEGAL_ARGUMENT,
+    ILLEGAL_STATE,
+    INVALID_ARGUMENT,
+    NOT_ALLOWED,
+    RESOURCE_LIMIT_EXCEEDED,
+)
+
+_SIDES: Final = ("client", "server")
+
+
+class FileRules:
+    """What both ends have begun with commands of these classes.
+
+    `consumers` are the client's consumers by class and tag, and whether their files needn't be acknowledged,
+    `cancelled` those that something may still be under way to. `unacked` are the delivery tags of files that wait for
+    their ack, `prefetch_count` how many there may be, 0: any number, `wanted` what was asked for and isn't agreed to.
+    `opened` are the content sizes of the files that an end has asked to stage, `staging` how much is to come of those
+    that the other end has agreed to, for each end in order.
+    """
+
+    __slots__ = (
+        "cancelled", "consumers", "limit", "opened", "prefetch_count", "staging", "unacked", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.consumers: dict[tuple[str, str], bool] = {}
+        self.cancelled: dict[tuple[str, str], bool] = {}
+        self.unacked: dict[int, None] = {}
+        self.prefetch_count = 0
+        self.wanted: deque[int] = deque()
+        self.opened: dict[str, deque[int]] = {side: deque() for side in _SIDES}
+        self.staging: dict[str, deque[int]] = {side: deque() for side in _SIDES}
+
+    def step(self, by: str, command: Any, body_size: int) -> None:
+        """Take a command that the end `by` sends. Raises Violation for one that isn't legal, nothing changed."""
+        rule = _RULES.get(command.__class__)
+        if rule is not None:
+            rule(self, by, command, body_size)
+
+    # Consumers.
+
+    def _consume(self, by: str, command: Any, body_size: int) -> None:
+        kind = command.NAME.partition(".")[0]
+        tag = command.consumer_tag or ""
+        wrong = ""
+        if not command.queue:
+            wrong, rule = "without a queue", "queue-empty"
+        elif not tag:
+            wrong, rule = "without a consumer tag", "tag-empty"
+        elif (kind, tag) in self.consumers:
+            wrong, rule = f"with the consumer tag {tag!r}, which is in use on this session", "tag-in-use"
+        else:
+            rule = ""
+        if wrong:
+            raise exception(NOT_ALLOWED, f"{command.NAME} {wrong}", f"{command.NAME}/{rule}")
+        self._check_room(len(self.consumers), "consumers")
+        # Streams have no acknowledgements (rule stream/acks).
+        self.consumers[kind, tag] = not isinstance(command, FileConsume) or command.no_ack
+
+    def _cancel(self, by: str, command: Any, body_size: int) -> None:
+        # A tag that isn't known isn't an error: the cancel may have met the end of the consumer.
+        key = command.NAME.partition(".")[0], command.consumer_tag or ""
+        no_ack = self.consumers.pop(key, None)
+        if no_ack is None:
+            return
+        self.cancelled[key] = no_ack
+        if len(self.cancelled) > self.limit:
+            del self.cancelled[next(iter(self.cancelled))]
+
+    def _qos(self, by: str, command: FileQos, body_size: int) -> None:
+        self._check_room(len(self.wanted), "qos commands")
+        self.wanted.append(command.prefetch_count or 0)
+
+    def _qos_ok(self, by: str, command: FileQosOk, body_size: int) -> None:
+        if not self.wanted:
+            raise exception(ILLEGAL_STATE, "file.qos-ok, which answers no file.qos")
+        self.prefetch_count = self.wanted.popleft()
+
+    # Deliveries.
+
+    def _deliver(self, by: str, command: Any, body_size: int) -> None:
+        tag = command.delivery_tag or 0
+        if not tag:
+            rule = "file.deliver/non-zero" if isinstance(command, FileDeliver) else None
+            raise exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)
+        if not isinstance(command, FileDeliver):
+            return
+        key = "file", command.consumer_tag or ""
+        if self.consumers.get(key, self.cancelled.get(key, True)):
+            return
+        if tag in self.unacked:
+            raise exception(
+                ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag {tag}, which is in use"
+            )
+        most = self.prefetch_count
+        if most and len(self.unacked) >= most:
+            raise exception(
+                NOT_ALLOWED,
+                f"{command.NAME} of one more than the {most} files that the client's prefetch-count allows",
+                "file.qos/ceiling",
+            )
+        self._check_room(len(self.unacked), "files that wait for their ack")
+        self.unacked[tag] = None
+
+    def _ack(self, by: str, command: FileAck, body_size: int) -> None:
+        tag = command.delivery_tag or 0
+        self._check_tag(command, tag, zero=command.multiple, rule="file.ack/validation")
+        if not tag:
+            self.unacked.clear()
+        elif command.multiple:
+            for each in list(self.unacked):
+                del self.unacked[each]
+                if each == tag:
+                    break
+        else:
+            del self.unacked[tag]
+
+    def _reject(self, by: str, command: FileReject, body_size: int) -> None:
+        tag = command.delivery_tag or 0
+        self._check_tag(command, tag, zero=False, rule="file.reject/session-local")
+        del self.unacked[tag]
+
+    def _check_tag(self, command: Any, tag: int, *, zero: bool, rule: str) -> None:
+        if tag not in self.unacked and not (zero and not tag):
+            raise exception(
+                INVALID_ARGUMENT,
+                f"{command.NAME} of the delivery tag {tag}, of which no file of this session waits for it",
+                rule,
+            )
+
+    # Staging.
+
+    def _open(self, by: str, command: FileOpen, body_size: int) -> None:
+        self._check_room(len(self.opened[by]) + len(self.staging[by]), "files being staged")
+        self.opened[by].append(command.content_size or 0)
+
+    def _open_ok(self, by: str, command: FileOpenOk, body_size: int) -> None:
+        other = _other(by)
+        opened = self.opened[other]
+        if not opened:
+            raise exception(ILLEGAL_STATE, "file.open-ok, which answers no file.open")
+        staged = command.staged_size or 0
+        if staged > opened[0]:
+            raise exception(
+                ILLEGAL_ARGUMENT, f"file.open-ok for {staged} octets of a file that has {opened[0]}"
+            )
+        self.staging[other].append(opened.popleft() - staged)
+
+    def _stage(self, by: str, command: FileStage, body_size: int) -> None:
+        staging = self.staging[by]
+        if not staging:
+            raise exception(
+                ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior"
+            )
+        if body_size != staging[0]:
+            raise exception(
+                INVALID_ARGUMENT,
+                f"file.stage of {body_size} octets, by its file.open and file.open-ok there are {staging[0]} to come",
+                "file.open/content-size",
+            )
+        staging.popleft()
+
+    def _check_room(self, count: int, what: str) -> None:
+        if count >= self.limit:
+            raise exception(
+                RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more"
+            )
+
+
+def _other(side: str) -> str:
+    return "server" if side == "client" else "client"
+
+
+_RULES: Final[Mapping[type[Any], Callable[[FileRules, str, Any, int], None]]] = {
+    FileQos: FileRules._qos,
+    FileQosOk: FileRules._qos_ok,
+    FileConsume: FileRules._consume,
+    StreamConsume: FileRules._consume,
+    FileCancel: FileRules._cancel,
+    StreamCancel: FileRules._cancel,
+    FileDeliver: FileRules._deliver,
+    StreamDeliver: FileRules._deliver,
+    FileAck: FileRules._ack,
+    FileReject: FileRules._reject,
+    FileOpen: FileRules._open,
+    FileOpenOk: FileRules._open_ok,
+    FileStage: FileRules._stage,
+}
+
+
+__all__ = ["FileRules"]

@@ -1,0 +1,175 @@
+"""SessionState: all that one end knows of a session, whether it's attached or not (0-10 part 1 sections 3.1 and 3.5.2).
+
+It survives the connection: detached, it's a value that pickles, and `connection.resume_session` goes on from it.
+"""
+
+# Handles are ended by the engine, here when nothing else can end them any more.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..._core.serial import distance
+from ...endpoint import Side
+from ...errors import EndpointClosed
+from .command_ids import ReceiveState, SendState
+from .command_rules import CommandRules, Mode
+from .credit import Balance
+from .events import MessageBegun, MessageReceived
+from .file_rules import FileRules
+from .transfers import TransferBooks
+
+if TYPE_CHECKING:
+    from ...events import CloseReport, Event, Handle
+    from ...limits import Limits
+
+TELL_EVERY: Final = 64
+"""So many completions are told together when nobody waits for them."""
+
+Segments = tuple[tuple[int, bytes], ...]
+"""The segments of a command as they go on the wire: type and octets."""
+
+
+class Call:
+    """A command that this end has sent: what is still to come of it.
+
+    `handle` ends when the peer has executed it, and its result has come where it has one; None for those that nobody
+    waits for. `result` is the struct's name while it's due, `destination` and `size` those of a message.
+    """
+
+    __slots__ = (
+        "command", "completed", "destination", "handle", "octets", "result", "size", "value",
+    )  # fmt: skip
+
+    def __init__(
+        self, command: Any, handle: Handle[Any] | None, octets: int, destination: str | None, size: int
+    ) -> None:
+        self.command = command
+        self.handle = handle
+        self.result: str = command.RESULT
+        self.value: Any = None
+        self.completed = False
+        self.octets = octets
+        self.destination = destination
+        self.size = size
+
+
+class SessionState:
+    """`name`, and what is known of the commands of both ends.
+
+    `timeout` is for how many seconds both ends keep this while the session is detached; None: for ever. `opened`: this
+    end has sent a command-point. `lasts`: it has, or the peer has confirmed the timeout, so that both ends keep this.
+    `pending` are the own calls that aren't answered, `incomplete` the events of the peer's commands that the
+    application hasn't completed yet.
+    """
+
+    SCHEMA = 1
+
+    __slots__ = (
+        "asked", "balances", "calls", "executing", "files", "granted", "incoming", "lasts", "name", "octets",
+        "opened", "outgoing", "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed",
+        "syncs", "tell_at", "timeout", "untold", "weight",
+    )  # fmt: skip
+
+    def __init__(self, name: bytes, side: Side, limits: Limits) -> None:
+        self.name = name
+        self.side = side
+        self.side_name: str = side.value
+        self.timeout: int | None = 0
+        self.opened = self.lasts = False
+        self.sending: SendState[Segments] = SendState(limit=limits.replay)
+        self.receiving = ReceiveState()
+        self.calls: dict[int, Call] = {}
+        self.octets = 0
+        self.executing: dict[int, Event] = {}
+        self.weight = 0
+        self.streamed: dict[int, int] = {}
+        self.syncs: list[int] = []
+        self.untold = 0
+        self.tell_at = TELL_EVERY
+        self.asked = False
+        self.own_rules = CommandRules(side, limits.consumers)
+        self.peer_rules = CommandRules(side.other, limits.consumers)
+        self.files = FileRules(limits.consumers)
+        self.outgoing = TransferBooks(limits.unsettled)
+        self.incoming = TransferBooks(limits.unsettled)
+        self.balances: dict[str, Balance] = {}
+        self.granted: dict[str, Balance] = {}
+
+    @property
+    def pending(self) -> tuple[Handle[Any], ...]:
+        """The handles that aren't done: of commands, then of transfers that wait for their outcome."""
+        calls = [call.handle for call in self.calls.values() if call.handle is not None]
+        return tuple([each for each in (*calls, *self.outgoing.handles()) if not each.done])
+
+    @property
+    def incomplete(self) -> tuple[Event, ...]:
+        """What the peer wants executed, and isn't told completed."""
+        return tuple(self.executing.values())
+
+    @property
+    def subscriptions(self) -> tuple[str, ...]:
+        """The destinations of this end's subscriptions."""
+        return tuple(self.own_rules.subscriptions)
+
+    @property
+    def selected(self) -> str:
+        """What this end has selected the session for: "tx", "dtx", or "" (tx.select, dtx.select)."""
+        mode = self.own_rules.mode
+        return "" if mode is Mode.NORMAL else "tx" if mode is Mode.TX else "dtx"
+
+    @property
+    def waiting(self) -> int:
+        """How many commands of the peer wait for their completion."""
+        return len(self.executing) + len(self.syncs)
+
+    def adopt(self, limits: Limits) -> None:
+        """Use the limits of the connection that the session goes on with."""
+        self.sending.limit = limits.replay
+        self.own_rules.limit = self.peer_rules.limit = limits.consumers
+        self.outgoing.limit = self.incoming.limit = limits.unsettled
+
+    def abandon(self, report: CloseReport) -> tuple[Handle[Any], ...]:
+        """End all pending handles: the session won't be attached again."""
+        handles = self.pending
+        error = EndpointClosed(f"no answer will come: {report}", report)
+        for handle in handles:
+            handle._fail(error)
+        return handles
+
+    def arrived(self, destination: str) -> list[int]:
+        """The transfers to one destination of this end that aren't completed."""
+        return [
+            number
+            for number, event in self.executing.items()
+            if isinstance(event, (MessageReceived, MessageBegun))
+            and (event.transfer.destination or "") == destination
+        ]
+
+    def under_way(self, destination: str) -> list[int]:
+        """The own transfers to one destination that the peer hasn't completed."""
+        return [number for number, call in self.calls.items() if call.destination == destination]
+
+    def is_behind_all(self, number: int) -> bool:
+        """Whether every command before `number` is executed."""
+        first = next(iter(self.executing), None)
+        return first is None or distance(number, first) > 0
+
+    def __getstate__(self) -> tuple[int, dict[str, object]]:
+        return self.SCHEMA, {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
+        schema, values = state
+        if schema != self.SCHEMA:
+            raise ValueError(f"this session has layout {schema}, this release reads {self.SCHEMA}")
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SessionState {self.name!r}, {len(self.sending.replay)} commands to be confirmed, "
+            f"{len(self.executing)} being executed>"
+        )
+
+
+__all__ = ["TELL_EVERY", "Call", "Segments", "SessionState"]

@@ -1,0 +1,140 @@
+"""TransferBooks: the messages of one direction of a session that aren't settled yet (class 4, transfer states).
+
+The sender of the messages keeps them with the handles of their outcomes, their recipient without; both step the same
+table. What a transaction has accepted is put aside until it ends: a rollback brings it back (class 5, tx.rollback).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..codec.sequence_set import SequenceSet
+from ..codec.violation import exception
+from .execution import INVALID_ARGUMENT, RESOURCE_LIMIT_EXCEEDED
+from .states import TRANSFER, Move, Transfer
+
+if TYPE_CHECKING:
+    from ...events import Handle
+
+
+class Entry:
+    """One message that was transferred: its state, and on the sender's side the handle of its outcome."""
+
+    __slots__ = ("handle", "state")
+
+    def __init__(self, state: Transfer, handle: Handle[Any] | None) -> None:
+        self.state = state
+        self.handle = handle
+
+
+class TransferBooks:
+    """`unsettled` are the transfers by their command ids, `aside` those that wait for the end of a transaction, or of
+    the command that settles them; `put` is how many those are.
+    """
+
+    __slots__ = ("aside", "limit", "put", "unsettled")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.unsettled: dict[int, Entry] = {}
+        self.aside: dict[object, dict[int, Entry]] = {}
+        self.put = 0
+
+    def check_room(self) -> None:
+        """Raises Violation when no more transfers are kept."""
+        if len(self.unsettled) + self.put >= self.limit:
+            raise exception(
+                RESOURCE_LIMIT_EXCEEDED,
+                f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more",
+            )
+
+    def transfer(
+        self, number: int, accept_mode: int | None, acquire_mode: int | None, handle: Handle[Any] | None
+    ) -> None:
+        """A message is transferred; with accept-mode none there's nothing more to come of it."""
+        move = Move.S_TRANSFER_NOT_ACQUIRED if acquire_mode else Move.S_TRANSFER_PRE_ACQUIRED
+        if accept_mode and not acquire_mode:
+            move = Move.S_TRANSFER_NONE
+        state = TRANSFER[Transfer.START][move]
+        if state is not Transfer.END:
+            self.unsettled[number] = Entry(state, handle)
+
+    def named(self, ids: SequenceSet | None) -> list[int]:
+        """The ids of a set that are unsettled."""
+        return ids.among(self.unsettled) if ids else []
+
+    def check(self, name: str, ids: SequenceSet | None, move: Move, rule: str) -> list[int]:
+        """The unsettled ones of a set, when `move` is legal for each. Raises Violation."""
+        numbers = self.named(ids)
+        for number in numbers:
+            if move not in TRANSFER[self.unsettled[number].state]:
+                raise exception(
+                    INVALID_ARGUMENT,
+                    f"{name} of transfer {number}, which is {self.unsettled[number].state.value}",
+                    rule,
+                )
+        return numbers
+
+    def move(self, numbers: Iterable[int], move: Move) -> list[Entry]:
+        """Step transfers; those that are at their end are returned, and gone."""
+        ended: list[Entry] = []
+        for number in numbers:
+            entry = self.unsettled.get(number)
+            if entry is None:
+                continue
+            entry.state = TRANSFER[entry.state][move]
+            if entry.state is Transfer.END:
+                ended.append(self.unsettled.pop(number))
+        return ended
+
+    def is_acquired(self, number: int) -> bool:
+        """Whether the recipient has acquired an unsettled transfer."""
+        return self.unsettled[number].state is Transfer.ACQUIRED
+
+    def ends_with(self, number: int, move: Move) -> bool:
+        """Whether `move` is the last one of an unsettled transfer."""
+        return TRANSFER[self.unsettled[number].state][move] is Transfer.END
+
+    def put_aside(self, numbers: Collection[int], work: object) -> None:
+        """A transaction accepts transfers, or a command is to settle them: they're settled when that is done."""
+        if not numbers:
+            return
+        aside = self.aside.setdefault(work, {})
+        for number in numbers:
+            entry = self.unsettled.pop(number, None)
+            if entry is not None:
+                aside[number] = entry
+                self.put += 1
+
+    def close_work(self, work: object, number: int) -> None:
+        """The command `number` ends a transaction: what is accepted behind it belongs to the next one."""
+        if work in self.aside:
+            self.aside[work, number] = self.aside.pop(work)
+
+    def in_work(self, work: object) -> tuple[Handle[Any], ...]:
+        """The handles of what a transaction has accepted."""
+        entries = self.aside.get(work, {}).values()
+        return tuple([entry.handle for entry in entries if entry.handle is not None])
+
+    def commit(self, work: object) -> list[Entry]:
+        """What the transaction accepted is settled, and gone."""
+        found = self.aside.pop(work, {})
+        self.put -= len(found)
+        return list(found.values())
+
+    def roll_back(self, work: object) -> None:
+        """What the transaction accepted is acquired, as before."""
+        found = self.aside.pop(work, {})
+        self.put -= len(found)
+        self.unsettled.update(found)
+
+    def handles(self) -> list[Handle[Any]]:
+        """The handles of all that isn't settled."""
+        entries = [*self.unsettled.values()]
+        for aside in self.aside.values():
+            entries += aside.values()
+        return [entry.handle for entry in entries if entry.handle is not None]
+
+
+__all__ = ["Entry", "TransferBooks"]

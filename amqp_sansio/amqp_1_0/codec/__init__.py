@@ -1,0 +1,1 @@
+"""Octets of 1.0: frames, composite types, values and messages."""

@@ -1,0 +1,333 @@
+"""The bases of AMQP 1.0's composite types, and the careful way to read and write them (1.0 part 1 section 1.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+
+from ...errors import CodecError
+from .decode import COMPOSITES, ENTRIES, NESTING, check_depth, read_code, read_counted, read_value
+from .encode import encode_items, encode_ulong
+from .faults import INVALID, READ_FAULTS, fault
+from .fields import check_field, write_field
+from .octets import INT
+from .types import Symbol, Timestamp, ULong, token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+C = TypeVar("C", bound="Composite")
+
+FAST: Final[dict[bytes, Callable[[bytes, int, int, int], tuple[Any, int]]]] = {}
+"""The readers of the frequent performatives, by the octets of their descriptor; the generated module fills it once."""
+
+MISSING: Any = None
+"""Stands where a mandatory field follows an optional one; leaving the argument out raises TypeError."""
+
+
+def require(record: Composite, *values: Any) -> None:
+    """Raise TypeError when one of a constructor's mandatory arguments is left out."""
+    if None in values:
+        names = [name for name, _, _, mandatory, _ in record.WIRE if mandatory]
+        raise TypeError(f"{type(record).__name__} needs {', '.join(names)}")
+
+
+def to_symbol(value: Any) -> Any:
+    """A str as a Symbol; anything else as it is, for `encode` to judge."""
+    return Symbol(value) if value.__class__ is str else value
+
+
+def to_symbols(values: Any) -> Any:
+    """Several symbols as a tuple; one alone, and None for no value, are taken."""
+    if values.__class__ is tuple and not values:
+        return values
+    if values is None:
+        return ()
+    if isinstance(values, str):
+        values = (values,)
+    return tuple([Symbol(value) if value.__class__ is str else value for value in values])
+
+
+def to_timestamp(value: Any) -> Any:
+    """Milliseconds or a datetime as a Timestamp; anything else as it is, for `encode` to judge."""
+    if value.__class__ is int:
+        return INT(Timestamp, value)
+    if value.__class__ is Timestamp or not hasattr(value, "tzinfo"):
+        return value
+    return Timestamp.from_datetime(value)
+
+
+class Composite:
+    """A composite type: an immutable record of its fields, in the specification's order.
+
+    `NAME` is the specification's name ("transfer"), `CODE` and `SYMBOL` the numeric and symbolic
+    descriptor. `FIELDS` pairs each constructor argument with its type: the specification's name of it,
+    for a type of "*" what the field requires, with a "*" behind it where there may be several values.
+    `SECRETS` names the fields that `repr` doesn't show.
+
+    In fields, integers, booleans, strings and binaries are plain Python values, symbols Symbol (any str
+    is taken), maps Map (any mapping is taken), and fields of several values tuples: null and none are
+    the same. A null reads as the field's default.
+
+    `wire` holds the octets a record was decoded from, which `encode` gives again; it's None for others,
+    and not compared. Records are hashable and pickle.
+    """
+
+    __slots__ = ("wire",)
+
+    NAME: ClassVar[str]
+    CODE: ClassVar[int]
+    SYMBOL: ClassVar[Symbol]
+    FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ()
+    WIRE: ClassVar[tuple[tuple[str, str, Any, bool, bool], ...]] = ()
+    SECRETS: ClassVar[tuple[str, ...]] = ()
+    RESERVED: ClassVar[tuple[str, ...]] = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    wire: bytes | None
+
+    def __init__(self) -> None:
+        self.wire = None
+
+    @classmethod
+    def decode(
+        cls: type[C], data: bytes, pos: int = 0, end: int | None = None
+    ) -> tuple[C, int]:
+        """The record whose constructor is at `pos`, and where the octets behind it begin.
+
+        Raises CodecError for malformed octets, and when it's another type's.
+
+        >>> from amqp_sansio.amqp_1_0 import Accepted
+        >>> Accepted.decode(b"\\x00\\x53\\x24\\x45")
+        (Accepted(), 4)
+        """
+        size = len(data)
+        end = size if end is None else min(end, size)
+        start = pos
+        kind, pos = read_descriptor(data, pos, end)
+        if kind is not cls:
+            raise fault(f"{cls.NAME} is wanted, not {kind.NAME}", start, "types/composite-list")
+        return cls.read(data, pos, end, NESTING - 1, ENTRIES, start)
+
+    @classmethod
+    def read(
+        cls: type[C], buf: bytes, pos: int, end: int, depth: int, entries: int, start: int
+    ) -> tuple[C, int]:
+        """Read the list at `pos`, behind the descriptor; `start` is where the constructor begins."""
+        code, at = read_code(buf, pos, end)
+        return cls.read_data(buf, at, end, code, depth, entries, start)
+
+    @classmethod
+    def read_data(
+        cls: type[C], buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int
+    ) -> tuple[C, int]:
+        """Read the data at `pos` of a list with this format code; a `start` of -1: it has no octets of its own."""
+        begin = pos
+        if code == 0x45:
+            stop, count = pos, 0
+        elif code == 0xC0 or code == 0xD0:
+            check_depth(pos, depth)
+            pos, stop, count = read_counted(buf, pos, end, code >> 4, entries)
+        else:
+            raise fault(f"{cls.NAME} isn't a list", pos, "types/composite-list")
+        if count > len(cls.WIRE):
+            raise fault(f"{cls.NAME} has {count} fields", begin, "types/composite-list")
+        found = object.__new__(cls)
+        index = 0
+        for name, kind, default, mandatory, multiple in cls.WIRE:
+            value = None
+            at = pos
+            if index < count:
+                value, pos = read_value(buf, pos, stop, depth - 1, entries)
+                index += 1
+            if value is None:
+                if mandatory:
+                    rule = "types/field-multiple-mandatory" if multiple else mandatory_rule(cls, name)
+                    raise fault(f"{cls.NAME}: {name} is mandatory", at, rule, INVALID)
+                setattr(found, name, default)
+            else:
+                setattr(found, name, check_field(cls.NAME, name, kind, mandatory, multiple, value, at))
+        if pos != stop:
+            raise fault(f"{cls.NAME}: octets are left behind the last field", pos, "types/compound-layout")
+        found.wire = None if start < 0 else buf[start:stop]
+        return found, stop
+
+    def encode(self) -> bytes:
+        """The octets: those it came with, else the numeric descriptor and a list without trailing nulls.
+
+        Raises CodecError for a value that its field can't hold, and for a mandatory field without one.
+
+        >>> from amqp_sansio.amqp_1_0 import Accepted
+        >>> Accepted().encode()
+        b'\\x00S$E'
+        """
+        if self.wire is not None:
+            return self.wire
+        return b"\0" + encode_ulong(self.CODE) + self.encode_list()
+
+    encode_as_value = encode
+
+    def encode_list(self) -> bytes:
+        """The list of the fields alone, in its smallest form."""
+        return write_slowly(self)
+
+    def replace(self: C, **changes: Any) -> C:
+        """A record with other values in some fields."""
+        values = {name: getattr(self, name) for name in self.__match_args__}
+        return type(self)(**{**values, **changes})
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all([getattr(self, name) == getattr(other, name) for name in self.__match_args__])
+
+    def __hash__(self) -> int:
+        return hash(token(self))
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for name, _, default, mandatory, _ in self.WIRE:
+            value = getattr(self, name)
+            if name in self.SECRETS and value is not None:
+                shown.append(f"{name}=<{len(value)} octets>")
+            elif mandatory or value != default:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = tuple([getattr(self, name) for name in self.__match_args__])
+        if self.wire is None:
+            return type(self), arguments
+        return _rebuild, (type(self), arguments, self.wire)
+
+
+def _rebuild(cls: type[C], arguments: tuple[Any, ...], wire: bytes) -> C:
+    found = cls(*arguments)
+    found.wire = wire
+    return found
+
+
+def write_slowly(record: Composite) -> bytes:
+    """The list of a record's fields, each checked. Raises CodecError that names the field at fault."""
+    items: list[bytes] = []
+    count = index = 0
+    for name, kind, default, mandatory, multiple in record.WIRE:
+        value = getattr(record, name)
+        index += 1
+        if mandatory and value is None:
+            rule = mandatory_rule(type(record), name)
+            raise fault(f"{record.NAME}: {name} is mandatory", None, rule, INVALID)
+        if value is None or (value == default and not mandatory):
+            items.append(b"\x40")
+            continue
+        items.append(write_field(record.NAME, name, kind, mandatory, multiple, value))
+        if items[-1] != b"\x40":
+            count = index
+    return encode_items(0xC0, count, b"".join(items[:count]))
+
+
+def raising(value: Any) -> bytes:
+    """Raise ValueError, from within an expression."""
+    raise ValueError(value)
+
+
+def read_uuid(buf: bytes, at: int) -> Any:
+    """The UUID whose 16 octets are at `at`."""
+    from uuid import UUID
+
+    return UUID(bytes=buf[at : at + 16])
+
+
+class Performative(Composite):
+    """The body of an AMQP frame (1.0 part 2 section 2.7)."""
+
+    __slots__ = ()
+
+
+class SaslFrame(Composite):
+    """The body of a SASL frame (1.0 part 5 section 5.3.3)."""
+
+    __slots__ = ()
+
+
+class DeliveryState(Composite):
+    """The state of a delivery; terminal ones, outcomes, have a true `OUTCOME` (1.0 part 3 section 3.4)."""
+
+    __slots__ = ()
+
+    OUTCOME: ClassVar[bool] = False
+
+
+_MANDATORY_RULES: Final = {
+    ("received", "section_number"): "received/mandatory-fields",
+    ("received", "section_offset"): "received/mandatory-fields",
+    ("error", "condition"): "transport/error/condition",
+    ("sasl-mechanisms", "sasl_server_mechanisms"): "security/sasl/mechanisms-nonempty",
+}
+
+
+def mandatory_rule(cls: type[Composite], name: str) -> str:
+    """The rule that a null in this field breaks."""
+    return _MANDATORY_RULES.get((cls.NAME, name), "types/field-mandatory")
+
+
+def read_descriptor(buf: bytes, pos: int, end: int) -> tuple[type[Composite], int]:
+    """The composite type whose descriptor is at `pos`, and where its list's constructor is."""
+    start = pos
+    code, pos = read_code(buf, pos, end)
+    if code:
+        raise fault("a described type is wanted", start, "types/described")
+    descriptor, pos = read_value(buf, pos, end, NESTING, ENTRIES)
+    kind = COMPOSITES.get(descriptor) if descriptor.__class__ in (ULong, Symbol) else None
+    if kind is None:
+        raise fault(f"no known type has the descriptor {descriptor!r:.60}", start, "types/descriptor-kinds")
+    return kind, pos
+
+
+def decode_frame_body(
+    data: bytes,
+    pos: int = 0,
+    end: int | None = None,
+    nesting: int = NESTING,
+    entries: int = ENTRIES,
+) -> tuple[Performative | SaslFrame, int]:
+    """The record of a frame's body, and where its payload begins.
+
+    Raises CodecError for malformed octets, and for types that no frame has.
+
+    >>> from amqp_sansio.amqp_1_0 import End, decode_frame_body
+    >>> decode_frame_body(End().encode() + b"payload")
+    (End(), 4)
+    """
+    if end is None or end > len(data):
+        end = len(data)
+    try:
+        return FAST[data[pos : pos + 3]](data, pos + 3, end, pos)
+    except READ_FAULTS:
+        pass
+    try:
+        kind, at = read_descriptor(data, pos, end)
+    except CodecError as error:
+        raise fault(str(error), error.offset, "transport/frame/performative") from None
+    if not issubclass(kind, (Performative, SaslFrame)):
+        raise fault(f"{kind.NAME} is no frame's body", pos, "transport/frame/performative")
+    return kind.read(data, at, end, nesting - 1, entries, pos)
+
+
+__all__ = [
+    "FAST",
+    "MISSING",
+    "Composite",
+    "DeliveryState",
+    "Performative",
+    "SaslFrame",
+    "decode_frame_body",
+    "mandatory_rule",
+    "raising",
+    "read_descriptor",
+    "read_uuid",
+    "require",
+    "to_symbol",
+    "to_symbols",
+    "to_timestamp",
+    "write_slowly",
+]

@@ -1,0 +1,666 @@
+"""Values from octets, and maps over their octets (1.0 part 1 sections 1.2 and 1.6)."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ...errors import CodecError
+from .decimals import Decimal32, Decimal64, Decimal128
+from .encode import encode, encode_items
+from .fastpath import read_properties, read_symbols
+from .faults import READ_FAULTS, fault
+from .types import (
+    Array,
+    Byte,
+    Char,
+    Described,
+    Float,
+    Int,
+    Opaque,
+    Same,
+    Short,
+    Symbol,
+    Timestamp,
+    UByte,
+    UInt,
+    ULong,
+    UShort,
+    token,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .composite import Composite
+
+NESTING: Final = 32
+"""How deep values may be nested, unless `Limits.nesting` says so."""
+ENTRIES: Final = 65_536
+"""How many entries a list, map or array may have, unless `Limits.entries` says so."""
+
+COMPOSITES: Final[dict[int | str, type[Composite]]] = {}
+"""The composite types by numeric and by symbolic descriptor; the generated module fills it in once."""
+
+_new: Final = object.__new__
+_int: Final = int.__new__
+_read_u16: Final = Struct(">H").unpack_from
+_read_u32: Final = Struct(">I").unpack_from
+_read_u64: Final = Struct(">Q").unpack_from
+_read_i8: Final = Struct(">b").unpack_from
+_read_i16: Final = Struct(">h").unpack_from
+_read_i32: Final = Struct(">i").unpack_from
+_read_i64: Final = Struct(">q").unpack_from
+_read_f32: Final = Struct(">f").unpack_from
+_read_f64: Final = Struct(">d").unpack_from
+
+
+def _boolean(buf: bytes, pos: int) -> bool:
+    octet = buf[pos]
+    if octet > 1:
+        raise fault(f"a boolean is 0 or 1, not {octet}", pos, "types/boolean")
+    return octet == 1
+
+
+def _char(buf: bytes, pos: int) -> Char:
+    point = _read_u32(buf, pos)[0]
+    if point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
+        raise fault(f"0x{point:x} is no Unicode character", pos, "types/char")
+    return str.__new__(Char, chr(point))
+
+
+def _uuid(buf: bytes, pos: int) -> Any:
+    from uuid import UUID
+
+    return UUID(bytes=buf[pos : pos + 16])
+
+
+# Format code -> octets of data, Python type, reader.
+FIXED: Final[dict[int, tuple[int, type[Any] | str, Callable[[bytes, int], Any]]]] = {
+    0x40: (0, type(None), lambda buf, pos: None),
+    0x41: (0, bool, lambda buf, pos: True),
+    0x42: (0, bool, lambda buf, pos: False),
+    0x43: (0, UInt, lambda buf, pos: _int(UInt, 0)),
+    0x44: (0, ULong, lambda buf, pos: _int(ULong, 0)),
+    0x45: (0, list, lambda buf, pos: []),
+    0x50: (1, UByte, lambda buf, pos: _int(UByte, buf[pos])),
+    0x51: (1, Byte, lambda buf, pos: _int(Byte, _read_i8(buf, pos)[0])),
+    0x52: (1, UInt, lambda buf, pos: _int(UInt, buf[pos])),
+    0x53: (1, ULong, lambda buf, pos: _int(ULong, buf[pos])),
+    0x54: (1, Int, lambda buf, pos: _int(Int, _read_i8(buf, pos)[0])),
+    0x55: (1, int, lambda buf, pos: _read_i8(buf, pos)[0]),
+    0x56: (1, bool, _boolean),
+    0x60: (2, UShort, lambda buf, pos: _int(UShort, _read_u16(buf, pos)[0])),
+    0x61: (2, Short, lambda buf, pos: _int(Short, _read_i16(buf, pos)[0])),
+    0x70: (4, UInt, lambda buf, pos: _int(UInt, _read_u32(buf, pos)[0])),
+    0x71: (4, Int, lambda buf, pos: _int(Int, _read_i32(buf, pos)[0])),
+    0x72: (4, Float, lambda buf, pos: float.__new__(Float, _read_f32(buf, pos)[0])),
+    0x73: (4, Char, _char),
+    0x74: (4, Decimal32, lambda buf, pos: Decimal32(buf[pos : pos + 4])),
+    0x80: (8, ULong, lambda buf, pos: _int(ULong, _read_u64(buf, pos)[0])),
+    0x81: (8, int, lambda buf, pos: _read_i64(buf, pos)[0]),
+    0x82: (8, float, lambda buf, pos: _read_f64(buf, pos)[0]),
+    0x83: (8, Timestamp, lambda buf, pos: _int(Timestamp, _read_i64(buf, pos)[0])),
+    0x84: (8, Decimal64, lambda buf, pos: Decimal64(buf[pos : pos + 8])),
+    0x94: (16, Decimal128, lambda buf, pos: Decimal128(buf[pos : pos + 16])),
+    0x98: (16, "UUID", _uuid),
+}
+WIDTHS: Final = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}
+"""Octets of data by the upper four bits of a fixed width code."""
+
+VARIABLE: Final = {0xA0: bytes, 0xB0: bytes, 0xA1: str, 0xB1: str, 0xA3: Symbol, 0xB3: Symbol}
+COMPOUND: Final = {0xC0: list, 0xD0: list, 0xC1: dict, 0xD1: dict}
+
+
+def decode(
+    data: bytes | bytearray | memoryview,
+    pos: int = 0,
+    end: int | None = None,
+    *,
+    nesting: int = NESTING,
+    entries: int = ENTRIES,
+) -> tuple[Any, int]:
+    """The value at `pos`, and where the octets behind it begin.
+
+    Nothing is read at or behind `end`. Raises CodecError, with the offset in `data` and the rule, for
+    octets that are no value, and for values nested deeper than `nesting` or with more than `entries`
+    entries in one list, map or array.
+
+    >>> decode(b"\\xa1\\x02hi")
+    ('hi', 4)
+    """
+    buf = data if isinstance(data, bytes) else bytes(data)
+    size = len(buf)
+    return read_value(buf, pos, size if end is None else min(end, size), nesting, entries)
+
+
+def read_value(buf: bytes, pos: int, end: int, depth: int, entries: int) -> tuple[Any, int]:
+    """The value at `pos` and where it ends; `depth` levels of nesting are left."""
+    if pos + 1 < end:
+        # The frequent ones at once; whatever is wrong with them is told below.
+        code = buf[pos]
+        if 0xA0 <= code <= 0xA3:
+            at = pos + 2
+            stop = at + buf[pos + 1]
+            if stop <= end:
+                octets = buf[at:stop]
+                if code == 0xA0:
+                    return octets, stop
+                if octets.isascii():
+                    if code == 0xA1:
+                        return octets.decode(), stop
+                    if code == 0xA3:
+                        return Symbol(octets, "ascii"), stop
+        elif code == 0x55:
+            value = buf[pos + 1]
+            return (value if value < 128 else value - 256), pos + 2
+        else:
+            fixed = FIXED.get(code)
+            if fixed is not None:
+                stop = pos + 1 + fixed[0]
+                if stop <= end:
+                    return fixed[2](buf, pos + 1), stop
+    start = pos
+    code, pos = read_code(buf, pos, end)
+    if code:
+        return read_data(buf, pos, end, code, depth, entries, start)
+    return _read_described(buf, pos, end, depth, entries, start)
+
+
+def read_code(buf: bytes, pos: int, end: int) -> tuple[int, int]:
+    """The format code at `pos` and where its data begins.
+
+    One with an extension octet is 0x10000 plus that octet times 256 more.
+    """
+    if pos >= end:
+        raise fault("the octets end where a value begins", pos, "types/constructor")
+    code = buf[pos]
+    if code & 15 == 15 and code > 0x3F:
+        if pos + 1 >= end:
+            raise fault("the octets end within a format code", pos, "types/ext-octet")
+        return 0x10000 | buf[pos + 1] << 8 | code, pos + 2
+    return code, pos + 1
+
+
+def _read_described(
+    buf: bytes, pos: int, end: int, depth: int, entries: int, start: int
+) -> tuple[Any, int]:
+    check_depth(pos, depth)
+    descriptor, pos = read_value(buf, pos, end, depth - 1, entries)
+    kind = COMPOSITES.get(descriptor) if descriptor.__class__ in _DESCRIPTORS else None
+    if kind is not None:
+        return kind.read(buf, pos, end, depth - 1, entries, start)
+    value, pos = read_value(buf, pos, end, depth - 1, entries)
+    return Described(descriptor, value), pos
+
+
+_DESCRIPTORS: Final = (ULong, Symbol)
+
+
+def read_data(
+    buf: bytes, pos: int, end: int, code: int, depth: int, entries: int, start: int
+) -> tuple[Any, int]:
+    """The value of this format code whose data is at `pos`; `start` is where its constructor is, or -1."""
+    fixed = FIXED.get(code)
+    if fixed is not None:
+        stop = pos + fixed[0]
+        if stop > end:
+            raise fault("the octets end within a fixed width value", pos, "types/fixed-width")
+        return fixed[2](buf, pos), stop
+    group = code >> 4 & 15
+    if code in VARIABLE:
+        at, stop = read_size(buf, pos, end, group)
+        return _text(buf, at, stop, VARIABLE[code]), stop
+    if code in COMPOUND:
+        check_depth(pos, depth)
+        at, stop, count = read_counted(buf, pos, end, group, entries)
+        if COMPOUND[code] is list:
+            return read_list(buf, at, stop, count, depth - 1, entries), stop
+        raw = buf[start:stop] if start >= 0 else bytes((code,)) + buf[pos:stop]
+        value = Map.from_wire(raw)
+        value.take(read_pairs(buf, at, stop, count, depth - 1, entries))
+        return value, stop
+    if code == 0xE0 or code == 0xF0:
+        check_depth(pos, depth)
+        at, stop, count = read_counted(buf, pos, end, group, entries)
+        wire = None if start < 0 else buf[start:stop]
+        return read_array(buf, at, stop, count, depth - 1, entries, wire), stop
+    if group < 4:
+        raise fault(f"no type has the format code 0x{code:02x}", pos, "types/format-code")
+    stop = skip_data(buf, pos, end, code)
+    lead = bytes((code,)) if code < 256 else bytes((code & 255, code >> 8 & 255))
+    return Opaque(lead + buf[pos:stop]), stop
+
+
+def read_size(buf: bytes, pos: int, end: int, group: int) -> tuple[int, int]:
+    """Where the octets of a variable width value begin and end."""
+    at = pos + (1 if group & 1 == 0 else 4)
+    if at > end:
+        raise fault("the octets end within a size", pos, "types/variable-width")
+    stop = at + (buf[pos] if group & 1 == 0 else _read_u32(buf, pos)[0])
+    if stop > end:
+        raise fault("the octets end within a variable width value", pos, "types/variable-width")
+    return at, stop
+
+
+def read_counted(buf: bytes, pos: int, end: int, group: int, entries: int) -> tuple[int, int, int]:
+    """Where the items of a list, map or array begin and end, and how many there are.
+
+    `group` is the upper half of the format code: c and e have one octet each for size and count, d and f four.
+    """
+    rule = "types/array-layout" if group > 0xD else "types/compound-layout"
+    width = 1 if group & 1 == 0 else 4
+    at = pos + 2 * width
+    if at > end:
+        raise fault("the octets end within a size or count", pos, rule)
+    if width == 1:
+        stop = pos + 1 + buf[pos]
+        count = buf[pos + 1]
+    else:
+        stop = pos + 4 + _read_u32(buf, pos)[0]
+        count = _read_u32(buf, pos + 4)[0]
+    if stop > end:
+        raise fault("the octets end within a list, map or array", pos, rule)
+    if stop < at:
+        raise fault("a size doesn't even hold its count", pos, rule)
+    if count > entries:
+        raise fault(f"{count} entries are more than the {entries} allowed", pos, rule)
+    return at, stop, count
+
+
+def check_depth(pos: int, depth: int) -> None:
+    """Raise CodecError when no level of nesting is left."""
+    if depth <= 0:
+        raise fault("values are nested too deep", pos, "types/constructor")
+
+
+def _text(buf: bytes, at: int, stop: int, kind: type[Any]) -> Any:
+    octets = buf[at:stop]
+    if kind is bytes:
+        return octets
+    if kind is Symbol:
+        if not octets.isascii():
+            raise fault("a symbol has octets above 127", at, "types/symbol")
+        return str.__new__(Symbol, octets.decode("ascii"))
+    try:
+        return octets.decode()
+    except UnicodeDecodeError as error:
+        raise fault("a string isn't UTF-8", at + error.start, "types/string") from None
+
+
+def read_list(buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int) -> list[Any]:
+    """`count` values that fill the octets from `pos` to `stop`."""
+    items: list[Any] = []
+    for _ in range(count):
+        value, pos = read_value(buf, pos, stop, depth, entries)
+        items.append(value)
+    if pos != stop:
+        raise fault("octets are left behind the last entry", pos, "types/compound-layout")
+    return items
+
+
+def read_pairs(
+    buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int
+) -> list[tuple[Any, Any]]:
+    """The pairs of a map, in the order of the wire."""
+    if count & 1:
+        raise fault("a map has an odd number of entries", pos, "types/map-even")
+    start = pos
+    pairs: list[tuple[Any, Any]] = []
+    for _ in range(count >> 1):
+        key, pos = read_value(buf, pos, stop, depth, entries)
+        value, pos = read_value(buf, pos, stop, depth, entries)
+        pairs.append((_frozen(key) if key.__class__ is list else key, value))
+    if pos != stop:
+        raise fault("octets are left behind the last entry", pos, "types/compound-layout")
+    _check_unique(pairs, start)
+    return pairs
+
+
+_TEXTS: Final = frozenset({str, bytes, Symbol, Char})
+"""The types of keys whose hashes a peer can't foresee; of one type, they are equal when their octets are."""
+
+
+def _check_unique(pairs: list[tuple[Any, Any]], start: int) -> None:
+    """Raise CodecError for two keys with the same octets, each in the one form that `encode` gives it."""
+    keys: list[Any] = [key for key, _ in pairs]
+    kinds = {key.__class__ for key in keys}
+    if len(kinds) == 1 and kinds <= _TEXTS and len(set(keys)) == len(keys):
+        return
+    seen: set[bytes] = set()
+    for key in keys:
+        octets = encode(key)
+        if octets in seen:
+            raise fault(f"a map has the key {key!r:.60} twice", start, "types/map-unique")
+        seen.add(octets)
+
+
+def _frozen(key: Any) -> Any:
+    """A key with tuples for lists, so that it has a hash."""
+    return tuple([_frozen(item) for item in key]) if key.__class__ is list else key
+
+
+def read_array(
+    buf: bytes, pos: int, stop: int, count: int, depth: int, entries: int, wire: bytes | None
+) -> Array:
+    """An array whose element constructor is at `pos`; its elements fill the octets up to `stop`."""
+    descriptors: list[Any] = []
+    code, pos = read_code(buf, pos, stop)
+    while not code:
+        check_depth(pos, depth)
+        depth -= 1
+        descriptor, pos = read_value(buf, pos, stop, depth, entries)
+        descriptors.append(descriptor)
+        code, pos = read_code(buf, pos, stop)
+    fixed = FIXED.get(code)
+    last: Any = descriptors[-1] if descriptors else None
+    kind = COMPOSITES.get(last) if last.__class__ in _DESCRIPTORS else None
+    items: Sequence[Any]
+    if (fixed is not None and not fixed[0]) or code >> 4 & 15 == 4:
+        # Elements without octets: their count says nothing about the memory that they may take.
+        value = _element(buf, pos, stop, code, kind, depth, entries)[0]
+        items = Same(_wrap(value, descriptors, kind), count)
+    else:
+        found: list[Any] = []
+        for _ in range(count):
+            value, pos = _element(buf, pos, stop, code, kind, depth, entries)
+            found.append(_wrap(value, descriptors, kind))
+        items = tuple(found)
+    if pos != stop:
+        raise fault("octets are left behind the last element", pos, "types/array-layout")
+    if kind is not None:
+        return Array.from_wire(items, kind, tuple(descriptors[:-1]), wire)
+    return Array.from_wire(items, _element_type(code), tuple(descriptors), wire)
+
+
+def _element_type(code: int) -> type[Any]:
+    fixed = FIXED.get(code)
+    if fixed is None:
+        wide = Array if code in (0xE0, 0xF0) else Opaque
+        return VARIABLE.get(code) or COMPOUND.get(code) or wide
+    if isinstance(fixed[1], str):
+        from uuid import UUID
+
+        return UUID
+    return fixed[1]
+
+
+def _element(
+    buf: bytes, pos: int, stop: int, code: int, kind: type[Composite] | None, depth: int, entries: int
+) -> tuple[Any, int]:
+    if kind is not None:
+        return kind.read_data(buf, pos, stop, code, depth, entries, -1)
+    return read_data(buf, pos, stop, code, depth, entries, -1)
+
+
+def _wrap(value: Any, descriptors: list[Any], kind: type[Composite] | None) -> Any:
+    for descriptor in reversed(descriptors if kind is None else descriptors[:-1]):
+        value = Described(descriptor, value)
+    return value
+
+
+def skip_data(buf: bytes, pos: int, end: int, code: int) -> int:
+    """Where the data at `pos` of a value with this format code ends: its width class alone tells."""
+    group = code >> 4 & 15
+    width = WIDTHS.get(group)
+    if width is not None:
+        stop = pos + width
+        if stop > end:
+            raise fault("the octets end within a fixed width value", pos, "types/fixed-width")
+        return stop
+    if group < 4:
+        raise fault(f"no type has the format code 0x{code:02x}", pos, "types/format-code")
+    return read_size(buf, pos, end, group)[1]
+
+
+def skip(buf: bytes, pos: int, end: int, levels: int = NESTING) -> int:
+    """Where the value at `pos` ends, without reading what is in it.
+
+    >>> skip(b"\\xa1\\x02hi\\x40", 0, 5)
+    4
+    """
+    code, pos = read_code(buf, pos, end)
+    while not code:
+        check_depth(pos, levels)
+        levels -= 1
+        pos = skip(buf, pos, end, levels)
+        code, pos = read_code(buf, pos, end)
+    return skip_data(buf, pos, end, code)
+
+
+class Keyed(Mapping[Any, Any]):
+    """Pairs by keys of any type, the first of those that are equal in Python; no hash but of text is taken."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, pairs: list[tuple[Any, Any]]) -> None:
+        self._found: dict[Any, tuple[Any, Any]] = {}
+        for pair in pairs:
+            self._found.setdefault(token(pair[0]), pair)
+
+    def __getitem__(self, key: Any) -> Any:
+        pair = self._found.get(token(key))
+        if pair is None:
+            raise KeyError(key)
+        return pair[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([key for key, _ in self._found.values()])
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __eq__(self, other: object) -> bool:
+        others: Any = other
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        mine = self._found
+        if len(others) != len(mine):
+            return False
+        for key, value in others.items():
+            pair = mine.get(token(key))
+            if pair is None or pair[1] != value:
+                return False
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join([f'{key!r}: {value!r}' for key, value in self._found.values()])}}}"
+
+
+class Map(Mapping[Any, Any]):
+    """map: a read-only mapping over its own octets, in the order of the wire (1.0 part 1 section 1.6.23).
+
+    `Map({...})` encodes at once; it takes any mapping, or a sequence of pairs. Nothing is decoded
+    before it's asked for, so that any access to a map of a message may raise CodecError; `check_message`
+    tells beforehand. `raw` are its octets with the format code, `pairs()` every pair, also where keys of
+    different types are equal in Python (1 and True); as a mapping the first of them counts.
+
+    Two Maps are equal when their pairs are, in the same order; a Map equals any other mapping with the
+    same items. It is hashable, and pickles as its octets.
+
+    >>> headers = Map({"x": 1, "y": UByte(2)})
+    >>> headers["y"], headers.raw
+    (UByte(2), b'\\xc1\\x0b\\x04\\xa1\\x01xU\\x01\\xa1\\x01yP\\x02')
+    """
+
+    __slots__ = ("_raw", "_values")
+
+    _raw: bytes
+    _values: Mapping[Any, Any] | None
+
+    def __init__(self, values: Mapping[Any, Any] | Sequence[tuple[Any, Any]] = ()) -> None:
+        if isinstance(values, Map):
+            self._raw = values._raw
+        else:
+            pairs = values.items() if isinstance(values, Mapping) else values
+            self._raw = encode_pairs(pairs)
+        self._values = None
+
+    @staticmethod
+    def from_wire(raw: bytes) -> Map:
+        """A map over its octets, which begin with the format code. Checks nothing yet."""
+        found = _new(Map)
+        found._raw = raw
+        found._values = None
+        return found
+
+    @staticmethod
+    def of_values(raw: bytes, values: dict[Any, Any]) -> Map:
+        """A map over its octets, and what they were decoded to."""
+        found = _new(Map)
+        found._raw = raw
+        found._values = values
+        return found
+
+    def take(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Give a map from the wire what its octets were decoded to."""
+        if {key.__class__ for key, _ in pairs} <= _TEXTS:
+            values: dict[Any, Any] = {}
+            for key, value in pairs:
+                values.setdefault(key, value)
+            self._values = values
+        else:
+            self._values = Keyed(pairs)
+
+    @property
+    def raw(self) -> bytes:
+        """The octets of the map, with the format code."""
+        return self._raw
+
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """Every pair, in the order of the wire."""
+        raw = self._raw
+        code, pos = read_code(raw, 0, len(raw))
+        at, stop, count = read_counted(raw, pos, len(raw), code >> 4, ENTRIES)
+        values = self._loaded()
+        if 2 * len(values) == count:
+            return list(values.items())
+        # Some keys are equal in Python that aren't in AMQP.
+        return read_pairs(raw, at, stop, count, NESTING - 1, ENTRIES)
+
+    def to_dict(self) -> dict[Any, Any]:
+        """A plain dict, with plain dicts and lists within.
+
+        Python's hash of a number, and of what holds numbers, is no secret: of a peer that isn't trusted, take `pairs()`
+        where keys are neither text nor octets.
+        """
+        return {key: _plain(value) for key, value in self._loaded().items()}
+
+    def _load(self) -> Mapping[Any, Any]:
+        raw = self._raw
+        end = len(raw)
+        try:
+            read = read_properties if raw[3 if raw[0] == 0xC1 else 9] == 0xA1 else read_symbols
+            values, stop = read(raw, 0, end)
+            if stop == end:
+                self._values = values
+                return values
+        except READ_FAULTS:
+            pass
+        code, pos = read_code(raw, 0, end)
+        if code not in (0xC1, 0xD1):
+            raise fault(f"the format code 0x{code:02x} is no map's", 0, "types/constructor")
+        at, stop, count = read_counted(raw, pos, end, code >> 4, ENTRIES)
+        if stop != end:
+            raise fault("octets are left behind a map", stop, "types/compound-layout")
+        self.take(read_pairs(raw, at, stop, count, NESTING - 1, ENTRIES))
+        return cast("Mapping[Any, Any]", self._values)
+
+    def _loaded(self) -> Mapping[Any, Any]:
+        values = self._values
+        return self._load() if values is None else values
+
+    def __getitem__(self, key: Any) -> Any:
+        values = self._values
+        if values is None:
+            values = self._load()
+        return values[key]
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of `key`, or `default` when there is none."""
+        return self._loaded().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._loaded()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._loaded())
+
+    def __len__(self) -> int:
+        return len(self._loaded())
+
+    def keys(self) -> KeysView[Any]:
+        """The keys, in the order of the wire."""
+        return self._loaded().keys()
+
+    def values(self) -> ValuesView[Any]:
+        """The values, in the order of the wire."""
+        return self._loaded().values()
+
+    def items(self) -> ItemsView[Any, Any]:
+        """The keys with their values, in the order of the wire."""
+        values = self._values
+        return (self._load() if values is None else values).items()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Map):
+            return self._raw == other._raw or self.pairs() == other.pairs()
+        if isinstance(other, Mapping):
+            return self._loaded() == other
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(token(self))
+
+    def __repr__(self) -> str:
+        try:
+            return f"Map({self._loaded()!r})"
+        except CodecError:
+            return f"<Map of {len(self._raw)} damaged octets>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Map.from_wire, (self._raw,)
+
+
+def encode_pairs(pairs: Any) -> bytes:
+    """A map's octets, with the format code. Raises CodecError for two equal keys of one type."""
+    items: list[Any] = []
+    seen: set[bytes] = set()
+    count = 0
+    for key, value in pairs:
+        octets = encode(key)
+        if octets in seen:
+            raise fault(f"a map has the key {key!r} twice", None, "types/map-unique")
+        seen.add(octets)
+        items += (octets, encode(value))
+        count += 2
+    return encode_items(0xC1, count, b"".join(items))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Map):
+        return value.to_dict()
+    if isinstance(value, list):
+        return [_plain(item) for item in cast("list[object]", value)]
+    return value
+
+
+__all__ = [
+    "COMPOSITES",
+    "ENTRIES",
+    "NESTING",
+    "Map",
+    "decode",
+    "encode_pairs",
+    "read_code",
+    "read_counted",
+    "read_data",
+    "read_list",
+    "read_pairs",
+    "read_value",
+    "skip",
+    "skip_data",
+]

@@ -1,0 +1,603 @@
+"""Messages: their sections, read when they are asked for (1.0 part 3 section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from ...errors import CodecError
+from . import sections as _sections
+from .bodies import AmqpSequence, AmqpValue, Body, BodyKind, Data, check_encoding
+from .composite import Composite
+from .decode import ENTRIES, NESTING, Map, read_value
+from .fastpath import locate as fast_locate
+from .fastpath import pass_annotations, read_properties, read_start, read_symbols, write_properties
+from .faults import READ_FAULTS, WRITE_FAULTS
+from .octets import BINARY, READ_U32, VALUES
+from .performatives import Header, Properties
+from .positions import position_octets, section_position
+from .sections import Section, check_map, encode_annotations, encode_properties, listed, locate
+from .types import Symbol
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from .types import Timestamp
+
+C = TypeVar("C", bound=Composite)
+
+_UNREAD: Final[Any] = NotImplemented
+_EMPTY: Final = Map()
+_NOTHING: Final = (0, 0, 0, False)
+_HEADER: Final = _sections.HEADER
+_PROPERTIES: Final = _sections.PROPERTIES
+_APPLICATION_PROPERTIES: Final = _sections.APPLICATION_PROPERTIES
+_DATA: Final = _sections.DATA
+_DEFAULTS: Final = Header()
+_PRIORITIES: Final = ((4, b""), (4, b"\x40"), *[(level, bytes((0x50, level))) for level in range(10)])
+_HEADERS: Final = {
+    b"\0\x53\x70\xc0%c%c" % (len(fields) + 1, count) + fields: (durable, priority)
+    for durable, code in ((False, b"\x40"), (False, b"\x42"), (True, b"\x41"))
+    for priority, octets in _PRIORITIES
+    for count, fields in ((1 + bool(octets), code + octets), (5, code + octets + b"\x40\x42\x43"))
+    if octets or count == 1
+}
+"""Durability and priority by a header's octets, for headers without its other fields or with nothing in them."""
+_new: Final[Any] = object.__new__
+
+
+class Message:
+    """A message in the specification's format 0: an immutable set of sections (1.0 part 3 section 3.2).
+
+    A `body` of octets becomes one data section, `Data`, `AmqpSequence` and `AmqpValue` are taken as they
+    are, and anything else, None as well, becomes an amqp-value. Annotations take symbols or ULong as
+    keys (a str is taken as a symbol), application properties str keys and simple values.
+
+    One from the wire keeps its octets: `encode` gives exactly these, and a section is only read when
+    it's asked for, so that any access may raise CodecError; `check_message` tells beforehand. Maps
+    that aren't there are empty ones; a header or properties that aren't there are None.
+
+    >>> message = Message(b"hello", properties=Properties(subject="greeting"))
+    >>> again = Message.from_wire(message.encode())
+    >>> again.body, again.subject, again == message
+    (b'hello', 'greeting', True)
+    """
+
+    __slots__ = (
+        "_application_properties",
+        "_bare",
+        "_body",
+        "_content",
+        "_delivery_annotations",
+        "_footer",
+        "_header",
+        "_index",
+        "_message_annotations",
+        "_payload",
+        "_places",
+        "_properties",
+    )
+
+    # From the wire only the payload is there at first; any other slot is filled when it's asked for.
+    _payload: bytes
+    # Of each section where it begins, or all that is known of it when its descriptor isn't of the short form.
+    _index: dict[int, Any]
+    # Where the values of properties, application properties and body begin: 0 without, the end of the octets for one
+    # that needs care. The body's is 0 for that, too, and below 0 for an amqp-value. Then whether the message has
+    # nothing but a header, these, and data.
+    _places: tuple[int, int, int, bool]
+    _bare: bytes | None
+    _content: Any
+    _body: Body | None
+    _header: Header | None
+    _properties: Properties | None
+    _delivery_annotations: Mapping[Any, Any]
+    _message_annotations: Mapping[Any, Any]
+    _application_properties: Mapping[str, Any]
+    _footer: Mapping[Any, Any]
+
+    def __init__(
+        self,
+        body: Any = None,
+        *,
+        header: Header | None = None,
+        delivery_annotations: Mapping[Any, Any] | None = None,
+        message_annotations: Mapping[Any, Any] | None = None,
+        properties: Properties | None = None,
+        application_properties: Mapping[str, Any] | None = None,
+        footer: Mapping[Any, Any] | None = None,
+    ) -> None:
+        kind = body.__class__
+        if kind is bytes:
+            content = body
+            body = _new(Data)
+            body.parts = (content,)
+        elif kind is bytearray or kind is memoryview:
+            body = Data(body)
+        elif kind is not Data and kind is not AmqpSequence and kind is not AmqpValue:
+            body = AmqpValue(body)
+        self._body = body
+        self._header = header
+        self._delivery_annotations = _EMPTY if delivery_annotations is None else delivery_annotations
+        self._message_annotations = _EMPTY if message_annotations is None else message_annotations
+        self._properties = properties
+        self._application_properties = _EMPTY if application_properties is None else application_properties
+        self._footer = _EMPTY if footer is None else footer
+        self._payload = self._index = self._places = self._content = _UNREAD
+        self._bare = None
+
+    @staticmethod
+    def from_wire(payload: bytes) -> Message:
+        """A message over its octets. Checks nothing yet.
+
+        >>> Message.from_wire(b"\\x00Sw\\xa1\\x02hi").body
+        'hi'
+        """
+        message: Message = _new(Message)
+        message._payload = payload
+        message._places = message._index = message._content = message._body = message._header = _UNREAD
+        message._delivery_annotations = message._message_annotations = _UNREAD
+        message._properties = message._application_properties = message._footer = _UNREAD
+        return message
+
+    def encode(self) -> bytes:
+        """All sections' octets. Raises CodecError for values that a section can't hold."""
+        payload = self._payload
+        if payload is not _UNREAD:
+            return payload
+        parts: list[bytes] = []
+        if self._header is not None:
+            parts.append(self._header.encode())
+        if self._delivery_annotations is not _EMPTY and self._delivery_annotations:
+            parts += (b"\0\x53\x71", encode_annotations(self._delivery_annotations))
+        if self._message_annotations is not _EMPTY and self._message_annotations:
+            parts += (b"\0\x53\x72", encode_annotations(self._message_annotations))
+        if self._bare is not None:
+            parts.append(self._bare)
+        else:
+            properties = self._properties
+            if properties is not None:
+                if properties.content_encoding is not None:
+                    check_encoding(properties.content_encoding, self._body)
+                parts.append(properties.encode())
+            values = self._application_properties
+            if values is not _EMPTY and values:
+                try:
+                    parts += (b"\0\x53\x74", write_properties(values))
+                except WRITE_FAULTS:
+                    parts += (b"\0\x53\x74", encode_properties(values))
+            body = self._body
+            if isinstance(body, Data) and len(body.parts) == 1 and len(body.parts[0]) < 256:
+                parts += (b"\0\x53\x75", BINARY[len(body.parts[0])], body.parts[0])
+            elif body is not None:
+                parts.append(body.encode())
+        if self._footer is not _EMPTY and self._footer:
+            parts += (b"\0\x53\x78", encode_annotations(self._footer))
+        payload = self._payload = b"".join(parts)
+        return payload
+
+    def replace(self, **changes: Any) -> Message:
+        """A message with other sections in some places.
+
+        As long as no section of the bare message is among them, that keeps its octets (section 3.2).
+        """
+        values: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
+        values["body"] = self.typed_body
+        message = Message(**{**values, **changes})
+        if "body" not in changes:
+            # A message from the wire may have none.
+            message._body = values["body"]
+        if not changes.keys() & {"body", "properties", "application_properties"}:
+            message._bare = self.bare
+        return message
+
+    def check(self) -> None:
+        """Read every section now, so that nothing raises later. Raises CodecError for whatever is wrong in any.
+
+        >>> Message.from_wire(b"\\x00Sw\\xa1\\x02hi").check()
+        """
+        _ = self.header
+        places = self._places
+        if places is not _UNREAD and places[3]:
+            _ = self.properties
+            _ = self.application_properties
+            return
+        for number in self._located():
+            if number == _PROPERTIES:
+                _ = self.properties
+            elif number == _APPLICATION_PROPERTIES:
+                _ = self.application_properties
+            elif number == _sections.FOOTER:
+                _ = self.footer
+            elif number == _sections.MESSAGE_ANNOTATIONS:
+                _ = self.message_annotations
+            elif number == _sections.DELIVERY_ANNOTATIONS:
+                _ = self.delivery_annotations
+            elif number != _HEADER and number != _DATA:
+                _ = self.typed_body
+
+    @property
+    def sections(self) -> tuple[tuple[str, int, int], ...]:
+        """Each section as its name, such as "application-properties", and where in `encode()` it begins and ends."""
+        return tuple([(_sections.NAMES[number], start, stop) for number, start, _, stop in self._located_sections()])
+
+    @property
+    def bare(self) -> bytes:
+        """The octets of the bare message: properties, application properties and body."""
+        octets = self.encode()
+        inside = [
+            (start, stop)
+            for number, start, _, stop in self._located_sections()
+            if _sections.PROPERTIES <= number <= _sections.AMQP_VALUE
+        ]
+        return octets[inside[0][0] : inside[-1][1]] if inside else b""
+
+    def _located(self) -> dict[int, Any]:
+        index = self._index
+        if index is _UNREAD:
+            octets = self._payload
+            if octets is _UNREAD:
+                octets = self.encode()
+            try:
+                index = fast_locate(octets)
+            except READ_FAULTS:
+                index = locate(octets)
+            self._index = index
+        return index
+
+    def _located_sections(self) -> list[Section]:
+        return listed(self._located(), len(self._payload))
+
+    def _find(self, number: int) -> Section | None:
+        return next((section for section in self._located_sections() if section[0] == number), None)
+
+    def _open(self) -> tuple[int, int, int, bool]:
+        payload = self._payload
+        header: Any = None
+        pos = properties = application_properties = 0
+        plain = True
+        try:
+            word, size = read_start(payload, 0)
+            if word == 0x5370C0:
+                header = _UNREAD
+                pos = 5 + size
+                word, size = read_start(payload, pos)
+            if word < 0x537300:
+                pos = pass_annotations(payload, pos)
+                word, size = read_start(payload, pos)
+                plain = False
+            if word == 0x5373C0:
+                properties = pos + 3
+                pos += 5 + size
+                word, size = read_start(payload, pos)
+            if word == 0x5374D1:
+                application_properties = pos + 3
+                pos += 8 + READ_U32(payload, pos + 4)[0]
+                word, size = read_start(payload, pos)
+            elif word == 0x5374C1:
+                application_properties = pos + 3
+                pos += 5 + size
+                word, size = read_start(payload, pos)
+            body = pos + 3
+            if word == 0x5375A0:
+                pos += 5 + size
+            elif word == 0x5375B0:
+                pos += 8 + READ_U32(payload, pos + 4)[0]
+            else:
+                pos += 5 + size if VALUES[word] else 8 + READ_U32(payload, pos + 4)[0]
+                body = -body
+                plain = False
+            if pos != len(payload):
+                word, size = read_start(payload, pos)
+                pos += 5 + size
+                plain = False
+                if word != 0x5378C1 or pos != len(payload):
+                    return self._open_carefully()
+        except READ_FAULTS:
+            return self._open_carefully()
+        self._header = header
+        places = self._places = (properties, application_properties, body, plain)
+        return places
+
+    def _open_carefully(self) -> tuple[int, int, int, bool]:
+        index = self._located()
+        if _HEADER not in index:
+            self._header = None
+        # Straight-line code stops at the end of the octets.
+        care = len(self._payload)
+        starts = [index.get(number, -3) for number in (_PROPERTIES, _APPLICATION_PROPERTIES, _DATA)]
+        properties, application_properties, data = [start + 3 if start.__class__ is int else care for start in starts]
+        places = self._places = (properties, application_properties, 0 if data == care else data, False)
+        return places
+
+    @property
+    def header(self) -> Header | None:
+        """The header, or None when there is none: then its defaults hold."""
+        known = self._header
+        if known is not _UNREAD:
+            return known
+        if self._places is _UNREAD:
+            self._open()
+            if self._header is None:
+                return None
+        payload = self._payload
+        try:
+            # Nothing is in front of a header, and no other form of its descriptor has a list's code at 3.
+            octets = payload[: 5 + payload[4]]
+            usual = _HEADERS.get(octets)
+            if usual is None:
+                found, _ = Header.fast(payload, 3, len(payload), 0)
+            else:
+                found = _new(Header)
+                found.durable, found.priority = usual
+                found.ttl = None
+                found.first_acquirer = False
+                found.delivery_count = 0
+                found.wire = octets
+        except READ_FAULTS:
+            found = self._read_record(Header, _HEADER)
+        self._header = found
+        return self._header
+
+    @property
+    def properties(self) -> Properties | None:
+        """The properties, or None when there are none."""
+        known = self._properties
+        if known is not _UNREAD:
+            return known
+        places = self._places
+        at = (self._open() if places is _UNREAD else places)[0]
+        if not at:
+            self._properties = None
+            return None
+        payload = self._payload
+        try:
+            found, _ = Properties.fast(payload, at, len(payload), at - 3)
+        except READ_FAULTS:
+            found = self._read_record(Properties, _PROPERTIES)
+        self._properties = found
+        return found
+
+    def _read_record(self, kind: type[C], number: int) -> C:
+        _, start, at, stop = cast("Section", self._find(number))
+        return kind.read(self._payload, at, stop, NESTING - 1, ENTRIES, start)[0]
+
+    @property
+    def delivery_annotations(self) -> Mapping[Any, Any]:
+        """What the sender says of this delivery, for one hop."""
+        found = self._delivery_annotations
+        if found is _UNREAD:
+            found = self._delivery_annotations = self._read_map(_sections.DELIVERY_ANNOTATIONS)
+        return found
+
+    @property
+    def message_annotations(self) -> Mapping[Any, Any]:
+        """What the infrastructure says of the message, for every hop."""
+        found = self._message_annotations
+        if found is _UNREAD:
+            found = self._message_annotations = self._read_map(_sections.MESSAGE_ANNOTATIONS)
+        return found
+
+    @property
+    def application_properties(self) -> Mapping[str, Any]:
+        """The application's own properties."""
+        known = self._application_properties
+        if known is not _UNREAD:
+            return known
+        places = self._places
+        at = (self._open() if places is _UNREAD else places)[1]
+        if not at:
+            return _EMPTY
+        payload = self._payload
+        found = _new(Map)
+        try:
+            found._values, stop = read_properties(payload, at, len(payload))
+            found._raw = payload[at:stop]
+        except READ_FAULTS:
+            found = self._read_map(_APPLICATION_PROPERTIES)
+        self._application_properties = found
+        return self._application_properties
+
+    @property
+    def footer(self) -> Mapping[Any, Any]:
+        """What is only known after the whole bare message."""
+        found = self._footer
+        if found is _UNREAD:
+            found = self._footer = self._read_map(_sections.FOOTER)
+        return found
+
+    def _read_map(self, number: int) -> Map:
+        section = self._find(number)
+        if section is None:
+            return _EMPTY
+        payload = self._payload
+        _, _, at, stop = section
+        if number != _APPLICATION_PROPERTIES:
+            try:
+                return Map.of_values(payload[at:stop], read_symbols(payload, at, stop)[0])
+            except READ_FAULTS:
+                pass
+        check_map(payload, at, stop, number)
+        return cast("Map", read_value(payload, at, stop, NESTING, ENTRIES)[0])
+
+    @property
+    def typed_body(self) -> Body | None:
+        """The body with its sections, or None when there is none."""
+        found = self._body
+        if found is _UNREAD:
+            found = self._body = self._read_body()
+        return found
+
+    def _read_body(self) -> Body | None:
+        places = self._places
+        if places is not _UNREAD and places[2] < 0:
+            return AmqpValue(read_value(self._payload, -places[2], len(self._payload), NESTING, ENTRIES)[0])
+        parts: list[Any] = []
+        kind = 0
+        sections = self._located_sections()
+        payload = self._payload
+        for number, _, at, stop in sections:
+            if number == _sections.DATA:
+                kind = number
+                parts.append(payload[at + (2 if payload[at] == 0xA0 else 5) : stop])
+            elif number == _sections.AMQP_VALUE or number == _sections.AMQP_SEQUENCE:
+                kind = number
+                parts.append(read_value(payload, at, stop, NESTING, ENTRIES)[0])
+        if kind == _sections.DATA:
+            data: Data = _new(Data)
+            data.parts = tuple(parts)
+            return data
+        if kind == _sections.AMQP_SEQUENCE:
+            return AmqpSequence(*parts)
+        return AmqpValue(parts[0]) if kind else None
+
+    @property
+    def body(self) -> Any:
+        """The body: the octets of all data sections, the value, or all values of the sequences."""
+        content = self._content
+        if content is not _UNREAD:
+            return content
+        places = self._places
+        if places is _UNREAD:
+            places = self._open() if self._body is _UNREAD else _NOTHING
+        at = places[2]
+        if at > 0:
+            payload = self._payload
+            if payload[at] == 0xA0:
+                content = payload[at + 2 : at + 2 + payload[at + 1]]
+            else:
+                content = payload[at + 5 : at + 5 + READ_U32(payload, at + 1)[0]]
+        else:
+            found = self.typed_body
+            content = None if found is None else found.content
+        self._content = content
+        return content
+
+    @property
+    def body_kind(self) -> BodyKind:
+        """Which sections the body has."""
+        found = self.typed_body
+        return "none" if found is None else found.KIND
+
+    @property
+    def durable(self) -> bool:
+        """header.durable, or its default."""
+        return (self.header or _DEFAULTS).durable
+
+    @property
+    def priority(self) -> int:
+        """header.priority, or its default, 4."""
+        return (self.header or _DEFAULTS).priority
+
+    @property
+    def ttl(self) -> int | None:
+        """header.ttl, milliseconds, or None."""
+        return (self.header or _DEFAULTS).ttl
+
+    @property
+    def first_acquirer(self) -> bool:
+        """header.first-acquirer, or its default."""
+        return (self.header or _DEFAULTS).first_acquirer
+
+    @property
+    def delivery_count(self) -> int:
+        """header.delivery-count, or its default."""
+        return (self.header or _DEFAULTS).delivery_count
+
+    @property
+    def message_id(self) -> int | UUID | bytes | str | None:
+        """properties.message-id, or None."""
+        return None if (found := self.properties) is None else found.message_id
+
+    @property
+    def user_id(self) -> bytes | None:
+        """properties.user-id, or None."""
+        return None if (found := self.properties) is None else found.user_id
+
+    @property
+    def to(self) -> Any:
+        """properties.to, or None."""
+        return None if (found := self.properties) is None else found.to
+
+    @property
+    def subject(self) -> str | None:
+        """properties.subject, or None."""
+        return None if (found := self.properties) is None else found.subject
+
+    @property
+    def reply_to(self) -> Any:
+        """properties.reply-to, or None."""
+        return None if (found := self.properties) is None else found.reply_to
+
+    @property
+    def correlation_id(self) -> int | UUID | bytes | str | None:
+        """properties.correlation-id, or None."""
+        return None if (found := self.properties) is None else found.correlation_id
+
+    @property
+    def content_type(self) -> Symbol | None:
+        """properties.content-type, or None."""
+        return None if (found := self.properties) is None else found.content_type
+
+    @property
+    def content_encoding(self) -> Symbol | None:
+        """properties.content-encoding, or None."""
+        return None if (found := self.properties) is None else found.content_encoding
+
+    @property
+    def creation_time(self) -> Timestamp | None:
+        """properties.creation-time, or None."""
+        return None if (found := self.properties) is None else found.creation_time
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        if self.encode() == other.encode():
+            return True
+        return self.typed_body == other.typed_body and all(
+            [getattr(self, name) == getattr(other, name) for name in _NAMES]
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.body_kind, self.properties))
+
+    def __repr__(self) -> str:
+        try:
+            shown = [repr(self.typed_body if self.body_kind != "none" else None)]
+            for name in _NAMES:
+                value = getattr(self, name)
+                if value:
+                    shown.append(f"{name}={value!r}")
+        except CodecError:
+            return f"<Message of {len(self.encode())} damaged octets>"
+        return f"Message({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Message.from_wire, (self.encode(),)
+
+
+_NAMES: Final = (
+    *("header", "delivery_annotations", "message_annotations"),
+    *("properties", "application_properties", "footer"),
+)
+
+
+def check_message(payload: bytes) -> None:
+    """Raise CodecError for a message with anything wrong in its sections, their order or what they hold.
+
+    >>> check_message(Message("hi").encode())
+    """
+    Message.from_wire(payload).check()
+
+
+__all__ = [
+    "AmqpSequence",
+    "AmqpValue",
+    "Body",
+    "BodyKind",
+    "Data",
+    "Message",
+    "check_message",
+    "position_octets",
+    "section_position",
+]

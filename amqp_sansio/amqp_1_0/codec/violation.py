@@ -1,0 +1,79 @@
+"""Violation: what a frame did wrong, with the condition, scope and rule that go with it (1.0 part 2 section 2.8.14)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import LocalProtocolError, RemoteProtocolError, Scope
+from ...printing import printable
+
+if TYPE_CHECKING:
+    from ..model.link_state import LinkBook, SessionBook
+
+
+class Violation(Exception):
+    """Raised while a frame is looked at; never leaves the core.
+
+    `condition` is the error symbol, `rule` the rule's identifier without the version, `scope` what ends by it.
+    `session` and `link` are those it is about, where there are any.
+    """
+
+    def __init__(
+        self,
+        condition: str,
+        text: str,
+        *,
+        rule: str,
+        scope: Scope = Scope.CONNECTION,
+        channel: int = 0,
+        session: SessionBook | None = None,
+        link: LinkBook | None = None,
+    ) -> None:
+        super().__init__(printable(text))
+        self.condition = condition
+        self.rule = rule
+        self.scope = scope
+        self.channel = channel
+        self.session = session
+        self.link = link
+
+    def error(self, offset: int | None = None) -> RemoteProtocolError:
+        """The error as events carry it; `offset` is where the faulty frame begins in the peer's stream."""
+        return RemoteProtocolError(
+            str(self),
+            scope=self.scope,
+            channel=self.channel,
+            offset=offset,
+            rule=f"1.0/{self.rule}",
+            condition=self.condition,
+        )
+
+
+def misuse(violation: Violation) -> LocalProtocolError:
+    """What a caller gets whose command would break a rule."""
+    return LocalProtocolError(str(violation), rule=f"1.0/{violation.rule}")
+
+
+def session_error(
+    condition: str, text: str, rule: str, channel: int, session: SessionBook
+) -> Violation:
+    """What ends a session."""
+    return Violation(
+        condition, text, rule=rule, scope=Scope.SESSION, channel=channel, session=session
+    )
+
+
+def link_error(condition: str, text: str, rule: str, channel: int, link: LinkBook) -> Violation:
+    """What detaches a link."""
+    return Violation(
+        condition,
+        text,
+        rule=rule,
+        scope=Scope.LINK,
+        channel=channel,
+        session=link.session,
+        link=link,
+    )
+
+
+__all__ = ["Violation", "link_error", "misuse", "session_error"]

@@ -1,0 +1,149 @@
+"""Config: everything an endpoint of AMQP 1.0 is told beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ... import sasl
+from ..._core.record import record
+from ...endpoint import Side
+from ...errors import AmqpError
+from ...limits import Limits
+from ..codec.frames import MIN_MAX_FRAME_SIZE
+
+if TYPE_CHECKING:
+    from ...sasl import ClientMechanism
+
+NO_PROPERTIES: Final[Mapping[str, Any]] = {}
+
+_HIGHEST: Final = (
+    ("max_frame_size", 0xFFFFFFFF),
+    ("channel_max", 65_535),
+    ("incoming_window", 0x7FFFFFFF),
+    ("idle_time_out", 0xFFFFFFFF / 500),
+    ("least_idle_time_out", 0xFFFFFFFF / 1000),
+)
+
+
+@record
+class Config:
+    """How a client or server connection behaves. Times are in seconds, sizes in octets.
+
+    | field | meaning |
+    |---|---|
+    | `container_id` | the name of this container in its open |
+    | `hostname` | client: the host, or virtual host, that is wanted (sasl-init, open); None: the peer's default |
+    | `sasl` | client: the mechanism, or several: the strongest that the server offers is taken; None: no SASL |
+    | `mechanisms` | server: the names it offers, the preferred first; none: no SASL required, ANONYMOUS offered |
+    | `sasl_required` | server: with `mechanisms`, turn away clients that begin without SASL |
+    | `tls` | client: ask for TLS with its header inside the connection; server: let clients do so. See `TlsStarted` |
+    | `tls_required` | server: with `tls`, turn away clients that begin without it |
+    | `max_frame_size` | the largest frame taken, at least 512; bounded by `Limits.unparsed` |
+    | `initial_frame_size` | the largest SASL frame, and frame before the peer's open; see below |
+    | `channel_max` | the highest channel number; bounded by `Limits.channels` |
+    | `idle_time_out` | the peer's silence of so many seconds closes the connection; half is announced. 0: none |
+    | `least_idle_time_out` | a peer that announces less than this is turned away |
+    | `properties` | merged over the default connection properties |
+    | `offered_capabilities`, `desired_capabilities` | as in open |
+    | `required_capabilities` | a peer that doesn't offer all of them is turned away |
+    | `outgoing_locales`, `incoming_locales` | as in open; en-US is always there |
+    | `incoming_window` | transfer frames that a session takes before it has said more |
+    | `validate_content` | skim message sections when they arrive instead of when they are read; None: servers do |
+    | `handshake_timeout`, `close_timeout` | seconds until an unfinished opening or closing ends the connection |
+    | `nonce` | server: random text for SCRAM, new for every connection |
+    | `limits` | every bound |
+
+    The specification has 512 for `initial_frame_size`. Some peers take more, for long tokens: RabbitMQ 4 takes 8192.
+
+    >>> Config(container_id="me").max_frame_size
+    65536
+    """
+
+    container_id: str = ""
+    hostname: str | None = None
+    sasl: ClientMechanism | tuple[ClientMechanism, ...] | None = None
+    mechanisms: tuple[str, ...] = ()
+    nonce: str = ""
+    max_frame_size: int = 65_536
+    channel_max: int = 65_535
+    idle_time_out: float = 0.0
+    properties: Mapping[str, Any] = NO_PROPERTIES
+    offered_capabilities: tuple[str, ...] = ()
+    desired_capabilities: tuple[str, ...] = ()
+    outgoing_locales: tuple[str, ...] = ()
+    incoming_locales: tuple[str, ...] = ()
+    handshake_timeout: float = 10.0
+    close_timeout: float = 5.0
+    incoming_window: int = 2048
+    validate_content: bool | None = None
+    limits: Limits = Limits()
+    sasl_required: bool = True
+    required_capabilities: tuple[str, ...] = ()
+    initial_frame_size: int = MIN_MAX_FRAME_SIZE
+    least_idle_time_out: float = 0.01
+    tls: bool = False
+    tls_required: bool = False
+
+
+def own_max_frame_size(config: Config) -> int:
+    """The largest frame that is announced: it must fit into what may lie unparsed."""
+    return min(config.max_frame_size, config.limits.unparsed)
+
+
+def own_channel_max(config: Config) -> int:
+    """The highest channel number that is announced."""
+    return min(config.channel_max, config.limits.channels - 1)
+
+
+def client_mechanisms(config: Config) -> tuple[ClientMechanism, ...]:
+    """The client's mechanisms as a tuple."""
+    configured = config.sasl
+    if configured is None:
+        return ()
+    return configured if isinstance(configured, tuple) else (configured,)
+
+
+def offered_mechanisms(config: Config) -> tuple[str, ...]:
+    """What a server offers to who asks for SASL (part 5 section 5.3.3.1)."""
+    return config.mechanisms or ("ANONYMOUS",)
+
+
+def check_config(config: Config, role: Side) -> None:
+    """Refuse a configuration that would fail later, in the middle of a connection. Raises ValueError."""
+    for name, highest in _HIGHEST:
+        value = getattr(config, name)
+        if not 0 <= value <= highest:
+            raise ValueError(f"Config.{name} {value} is outside 0 to {highest:g}")
+    for name in ("max_frame_size", "initial_frame_size"):
+        if getattr(config, name) < MIN_MAX_FRAME_SIZE:
+            text = f"Config.{name} {getattr(config, name)} is below 512, the least the protocol allows"
+            raise ValueError(text)
+    if config.limits.unparsed < config.initial_frame_size:
+        raise ValueError(
+            f"Limits.unparsed {config.limits.unparsed} can't hold a frame of "
+            f"{config.initial_frame_size} octets"
+        )
+    if config.limits.channels < 1:
+        raise ValueError("Limits.channels allows no channel")
+    if config.tls_required and not config.tls:
+        raise ValueError("Config.tls_required needs Config.tls")
+    if config.sasl == ():
+        raise ValueError("Config.sasl is empty; None is for a connection without SASL")
+    if role is Side.SERVER:
+        try:
+            for mechanism in offered_mechanisms(config):
+                sasl.server_mechanism(mechanism, nonce=config.nonce, success_data=True)
+        except AmqpError as error:
+            raise ValueError(f"Config: {error}") from error
+
+
+__all__ = [
+    "NO_PROPERTIES",
+    "Config",
+    "check_config",
+    "client_mechanisms",
+    "offered_mechanisms",
+    "own_channel_max",
+    "own_max_frame_size",
+]

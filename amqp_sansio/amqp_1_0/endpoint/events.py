@@ -1,0 +1,268 @@
+"""The events of AMQP 1.0 that other versions don't have, and its own kinds of the shared ones.
+
+`channel` is the number on which this end sends in the session, `link` the handle that this end has given the link;
+`connection.session(channel).link(link)` is the object while it lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..._core.record import record
+from ...events import Closed, DeliveryReceived, Event, Failed, Handle, Opened
+
+if TYPE_CHECKING:
+    from ..codec.message import Message
+    from ..codec.performatives import Attach, Begin, Declare, Discharge
+    from ..model.link_state import State
+
+
+@record
+class TlsStarted(Event):
+    """Both ends have sent the TLS header (part 5 section 5.2): the octets that follow are TLS, and the adapter's.
+
+    Write `data_to_send`, give `connection.tls_octets()` to TLS and nothing more to the connection, do the handshake,
+    the client's end as the client, and call `tls_established()`. What the connection gets and gives from then on passes
+    through the tunnel.
+    """
+
+
+@record
+class SessionRequested(Event):
+    """The peer begins a session with `begin`; answer with its `accept()` or `refuse(condition, description)`."""
+
+    channel: int
+    begin: Begin
+
+
+@record
+class LinkRequested(Event):
+    """The peer attaches a link with `attach`; answer with its `accept_attach()` or `refuse_attach(...)`."""
+
+    channel: int
+    link: int
+    attach: Attach
+
+
+@record
+class LinkOpened(Opened):
+    """A link is attached on both sides (part 2 section 2.6.3); ends `handle` when this end opened it."""
+
+    link: int = 0
+    name: str = ""
+
+
+@record
+class LinkFailed(Failed):
+    """An error ends a link; `LinkClosed` follows."""
+
+    link: int = 0
+    name: str = ""
+
+
+@record
+class LinkClosed(Closed):
+    """The last event of a link. `resumable`: it wasn't closed, `saved_state()` can be resumed."""
+
+    link: int = 0
+    name: str = ""
+    resumable: bool = False
+
+
+class Delivery(DeliveryReceived):
+    """A whole message has arrived on a link (part 2 section 2.7.5).
+
+    `payload` are the octets of all its sections, `message` is made of them on first access, `body` is the message's.
+    `settled`: the sender has settled it, nothing is to be said of it. `state` is what the sender said of it.
+    `resumed`: it continues a delivery of an earlier attachment of the link.
+    """
+
+    __slots__ = (
+        "_message",
+        "channel",
+        "delivery_id",
+        "delivery_tag",
+        "link",
+        "message_format",
+        "payload",
+        "resumed",
+        "settled",
+        "state",
+    )
+    __match_args__ = (
+        "channel",
+        "link",
+        "delivery_id",
+        "delivery_tag",
+        "message_format",
+        "settled",
+        "state",
+        "payload",
+        "resumed",
+    )
+
+    def __init__(
+        self,
+        channel: int,
+        link: int,
+        delivery_id: int,
+        delivery_tag: bytes,
+        message_format: int,
+        settled: bool,
+        state: State | None,
+        payload: bytes,
+        resumed: bool = False,
+    ) -> None:
+        self.channel = channel
+        self.link = link
+        self.delivery_id = delivery_id
+        self.delivery_tag = delivery_tag
+        self.message_format = message_format
+        self.settled = settled
+        self.state = state
+        self.payload = payload
+        self.resumed = resumed
+        self._message: Message | None = None
+
+    @property
+    def message(self) -> Message:
+        """The message; its sections are decoded on access, which may raise CodecError."""
+        found = self._message
+        if found is None:
+            from ..codec.message import Message
+
+            found = self._message = Message.from_wire(self.payload)
+        return found
+
+    @property
+    def body(self) -> Any:
+        """The message's body. Raises CodecError for a payload that is no message."""
+        return self.message.body
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Delivery):
+            return NotImplemented
+        return all([getattr(self, name) == getattr(other, name) for name in self.__match_args__])
+
+    def __hash__(self) -> int:
+        return hash((self.channel, self.link, self.delivery_id, self.delivery_tag))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Delivery {self.delivery_id} on channel {self.channel}, link {self.link}, "
+            f"{len(self.payload)} octets{', settled' if self.settled else ''}>"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Delivery, tuple([getattr(self, name) for name in self.__match_args__])
+
+
+@record
+class DeliveryAborted(Event):
+    """The sender gave up a delivery under way; what had come of it is dropped."""
+
+    channel: int
+    link: int
+    delivery_id: int
+    delivery_tag: bytes
+
+
+@record
+class DeliveryUpdated(Event):
+    """The sender said something of deliveries received: their `state`, or that it `settled` them."""
+
+    channel: int
+    delivery_ids: tuple[int, ...]
+    state: State | None
+    settled: bool
+
+
+@record
+class TransactionRequested(Event):
+    """A coordinator is asked to declare or discharge a transaction (part 4 sections 4.2 and 4.3).
+
+    Answer with the receiving link's `update([delivery], state, settled=True)`: Declared(txn_id), Accepted() or
+    Rejected(error).
+    """
+
+    channel: int
+    link: int
+    delivery: Delivery
+    request: Declare | Discharge
+
+
+@record
+class CreditChanged(Event):
+    """The receiver of one of this end's senders said how much it takes: `credit` deliveries more.
+
+    With `drain` it wants what is left sent at once and the rest of the credit given up: `sender.drained()`.
+    `properties` are the flow's, such as `txn-id` (part 4 section 4.4.3).
+    """
+
+    channel: int
+    link: int
+    credit: int
+    drain: bool
+    properties: Mapping[Any, Any] | None = None
+
+
+@record
+class Drained(Event):
+    """The sender has used up or given up all credit of one of this end's receivers."""
+
+    channel: int
+    link: int
+
+
+@record
+class AvailableChanged(Event):
+    """The sender says how many messages wait for credit."""
+
+    channel: int
+    link: int
+    available: int
+
+
+@record
+class Updated(Event):
+    """The receiver told the `state` of deliveries without settling them; `Settled` is still to come."""
+
+    handles: tuple[Handle[Any], ...]
+    state: object
+
+
+@record
+class Resumed(Event):
+    """A link was resumed and both unsettled maps compared (part 2 section 2.6.13).
+
+    `handles` are the deliveries of a sender that go on or are sent again. `forgotten` are the delivery-tags that
+    the other end has settled meanwhile, `lost` those of which the data is gone on both ends. `incomplete`: one map
+    didn't fit its frame; when what it names is settled, detach and resume once more.
+    """
+
+    channel: int
+    link: int
+    handles: tuple[Handle[Any], ...]
+    forgotten: tuple[bytes, ...]
+    lost: tuple[bytes, ...]
+    incomplete: bool
+
+
+__all__ = [
+    "AvailableChanged",
+    "CreditChanged",
+    "Delivery",
+    "DeliveryAborted",
+    "DeliveryUpdated",
+    "Drained",
+    "LinkClosed",
+    "LinkFailed",
+    "LinkOpened",
+    "LinkRequested",
+    "Resumed",
+    "SessionRequested",
+    "TlsStarted",
+    "TransactionRequested",
+    "Updated",
+]

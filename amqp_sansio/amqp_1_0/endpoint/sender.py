@@ -1,0 +1,616 @@
+"""Sender: the end of a link that sends: credit, transfers, settlement, resending (part 2 sections 2.6.7 to 2.6.14)."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..._core.serial import distance
+from ...errors import LimitExceeded, LocalProtocolError
+from ...events import Handle, Settled
+from ..codec.message import Message
+from ..codec.performatives import Coordinator, TransactionalState, Transfer
+from ..codec.violation import Violation, misuse
+from ..model import states
+from ..model.resume import LinkState, Resend, SavedDelivery, resume_action
+from . import fastpath_commands
+from .events import CreditChanged, Resumed
+from .link import Link
+from .outgoing import OutgoingDelivery, Resending, decided, told
+from .send_checks import NoCredit, check_mode, check_sendable, delivery_tag_of, settledness
+
+if TYPE_CHECKING:
+    from ..codec.performatives import DeliveryState
+    from ..model.link_state import State
+    from .session import Session
+
+_SENDING: Final = states.Delivery.SENDING
+
+
+class Sender(Link):
+    """One end of a link, the one that sends. See `Link` for what both kinds share."""
+
+    ROLE = False
+
+    __slots__ = ("_tags", "auto_settle", "begun", "kept_octets", "put_off", "resending", "unknown", "waiting")
+
+    unsettled: dict[bytes, OutgoingDelivery]  # type: ignore[assignment]
+
+    def __init__(self, session: Session, name: str) -> None:
+        Link.__init__(self, session, name, session.side)
+        self.auto_settle = True
+        self.kept_octets = 0
+        self._tags = 0
+        self.waiting: OutgoingDelivery | None = None
+        # The last one that was begun in parts and settled: nothing else knows it once the link has ended.
+        self.begun: OutgoingDelivery | None = None
+        self.resending: deque[tuple[SavedDelivery, Resend, State | None, Handle[Any]]] = deque()
+        # The tags among these of which the application has heard the end long ago.
+        self.unknown: set[bytes] = set()
+        # Handles of deliveries that only the next resumption of the link may send.
+        self.put_off: list[Handle[Any]] = []
+
+    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> OutgoingDelivery:
+        return OutgoingDelivery(self, delivery_id, delivery_tag)
+
+    # State.
+
+    @property
+    def credit(self) -> int:
+        """Deliveries that may be sent now; 0 while one waits for the session's window, or resent ones for credit."""
+        if not self.is_open or self.waiting is not None or self.resending or self.current is not None:
+            return 0
+        limit = self.credit_limit
+        if limit is None or not self.session.outgoing_window:
+            return 0
+        return max(0, distance(self.delivery_count, limit))
+
+    @property
+    def pending(self) -> Mapping[bytes, Handle[Any]]:
+        """The handles of deliveries that aren't settled, by delivery-tag, in the order they were sent."""
+        handles = {tag: delivery.handle for tag, delivery in self.unsettled.items()}
+        handles.update({each[0].delivery_tag: each[3] for each in self.resending})
+        return handles
+
+    # Commands.
+
+    def send(
+        self,
+        message: Message | bytes,
+        *,
+        delivery_tag: bytes | None = None,
+        settled: bool | None = None,
+        state: DeliveryState | None = None,
+        message_format: int = 0,
+        rcv_settle_mode: int | None = None,
+        batchable: bool = False,
+    ) -> Handle[DeliveryState | None]:
+        """Send a whole message: a Message, or its sections' octets (in another `message_format`: any octets).
+
+        The handle ends by `Settled` with the state that settled it: Accepted, Rejected, Released, Modified, or None
+        when the receiver told none. `settled`: send it settled, which needs no answer (None: as the link's
+        snd-settle-mode says); then the handle is done at once. `state` is the delivery's state here, such as
+        TransactionalState. A message of many frames goes out as the session's window allows.
+
+        Raises NoCredit while the receiver takes nothing, LimitExceeded when what is unsettled or queued gets too
+        much, LocalProtocolError for a tag of more than 32 octets or one that is unsettled already, and for a
+        message above the peer's max-message-size.
+        """
+        octets = message if isinstance(message, bytes) else message.encode()
+        if (
+            delivery_tag is None
+            and settled is None
+            and state is None
+            and rcv_settle_mode is None
+            and not (message_format or batchable)
+        ):
+            handle = fastpath_commands.send(self, octets)
+            if handle is not None:
+                return handle
+        delivery = self._start(
+            octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, True
+        )
+        return delivery.handle
+
+    def begin(
+        self,
+        octets: bytes,
+        *,
+        delivery_tag: bytes | None = None,
+        settled: bool | None = None,
+        state: DeliveryState | None = None,
+        message_format: int = 0,
+        rcv_settle_mode: int | None = None,
+        batchable: bool = False,
+    ) -> Handle[DeliveryState | None]:
+        """Send the first octets of a message; `continue_delivery` or `abort` next. Raises as `send`.
+
+        What was sent isn't kept: a delivery in parts can't be sent again by a resumed link.
+        """
+        return self._start(
+            octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, False
+        ).handle
+
+    def continue_delivery(
+        self, octets: bytes, *, more: bool = True, state: DeliveryState | None = None
+    ) -> None:
+        """Send further octets of the delivery begun; without `more` they are its last.
+
+        Raises NoCredit while earlier octets wait for the session's window.
+        """
+        delivery = self._begun()
+        if delivery.rest is not None:
+            raise NoCredit(
+                f"octets of delivery {delivery.delivery_id} wait for the session's window; "
+                "go on when CreditChanged says so"
+            )
+        limit = self.max_message_size
+        if limit and delivery.size + len(octets) > limit:
+            raise LocalProtocolError(
+                f"delivery {delivery.delivery_id} gets larger than the {limit} octets the peer takes",
+                rule="1.0/transport/attach/max-message-size",
+            )
+        self._check_backlog(octets)
+        frame = Transfer(self.number, state=state)
+        if len(frame.encode()) + 16 > self.session.connection._max_frame:
+            raise LocalProtocolError(
+                f"the state of delivery {delivery.delivery_id} doesn't fit the peer's frames",
+                rule="1.0/transport/error/frame-size-too-small",
+            )
+        before = delivery.last
+        delivery.payload, delivery.rest, delivery.last, delivery.frame = octets, 0, not more, frame
+        try:
+            self.push(delivery)
+        except LocalProtocolError:
+            delivery.payload = delivery.rest = delivery.frame = None
+            delivery.last = before
+            raise
+
+    def abort(self) -> None:
+        """Give up the delivery begun: the receiver drops what it has of it. Its handle ends with None."""
+        delivery = self._begun()
+        frame = Transfer(self.number, aborted=True)
+        self._send_frame(frame, b"")
+        delivery.rest = None
+        self._no_longer_waiting(delivery)
+        self._settle([delivery], None)
+
+    def settle(self, which: Handle[Any] | bytes, state: DeliveryState | None = None) -> None:
+        """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
+
+        The handle ends with that state, or with the one the receiver told. What a resumed link was to send again isn't
+        sent any more; where the receiver knows of it, it's told when there is credit.
+        """
+        if self._settle_unsent(which, state):
+            return
+        delivery = self._find(which)
+        final: State | None = state
+        if final is None:
+            final = delivery.states[self.session.side] or delivery.states[1 - self.session.side]
+        self.session.disposition(False, [delivery.delivery_id], final, True)
+        self._settle([delivery], final)
+
+    def update(self, which: Handle[Any] | bytes, state: DeliveryState) -> None:
+        """Tell the receiver the state of a delivery here without settling it."""
+        delivery = self._find(which)
+        self.session.disposition(False, [delivery.delivery_id], state, False)
+
+    def set_available(self, count: int, *, echo: bool = False) -> None:
+        """Tell the receiver how many messages wait for credit (part 2 section 2.6.7)."""
+        self._check()
+        before, self.available = self.available, count
+        try:
+            self.send_flow(echo=echo)
+        except BaseException:
+            self.available = before
+            raise
+
+    def drained(self) -> None:
+        """Give up the credit that is left, as a receiver that drains wants it; nothing happens without credit."""
+        self._check()
+        limit = self.credit_limit
+        before = self.delivery_count
+        if limit is not None and distance(before, limit) > 0:
+            if self.current is not None or self.resending:
+                raise LocalProtocolError(f"link {self.name!r} has a delivery under way")
+            self.delivery_count = limit
+        try:
+            if self.drain_wanted:
+                self.send_flow()
+        except BaseException:
+            self.delivery_count = before
+            raise
+
+    # For the engine.
+
+    def send_flow(self, *, echo: bool = False) -> None:
+        """The state of this end of the link."""
+        limit = self.credit_limit
+        credit = 0 if limit is None else max(0, distance(self.delivery_count, limit))
+        self.session._send_flow(self, credit=credit, drain=self.drain_wanted, echo=echo)
+
+    def credit_came(self, drain: bool, properties: Mapping[Any, Any] | None) -> None:
+        """The receiver's flow is booked: go on with what waits, and tell the application."""
+        self.resend()
+        self.session.connection._events.append(
+            CreditChanged(self.session.channel, self.number, self.credit, drain, properties)
+        )
+
+    def window_came(self) -> bool:
+        """The session's window has room: send what waits for it; whether all of it went out."""
+        delivery = self.waiting
+        if delivery is None:
+            return True
+        self.push(delivery)
+        if self.waiting is not None:
+            return False
+        self.resend()
+        if self.waiting is None:
+            self.session.connection._events.append(
+                CreditChanged(self.session.channel, self.number, self.credit, self.drain_wanted, None)
+            )
+        return True
+
+    def push(self, delivery: OutgoingDelivery) -> None:
+        """Send as much of a delivery as the session's window and the frames take."""
+        session = self.session
+        connection = session.connection
+        payload, frame, start = delivery.payload, delivery.frame, delivery.rest
+        assert payload is not None
+        assert frame is not None
+        assert start is not None
+        total = len(payload)
+        room = connection._max_frame - 8
+        while True:
+            if not session.outgoing_window:
+                self._wait(delivery, frame, start)
+                return
+            body = frame.encode()
+            last = delivery.last
+            if len(body) + total - start > room or not last:
+                frame.more = True
+                frame.wire = None
+                body = frame.encode()
+            take = min(total - start, room - len(body))
+            done = start + take == total
+            if done and last and frame.more:
+                # Without the flag the frame is shorter, so what fitted with it fits.
+                frame.more = False
+                frame.wire = None
+                body = frame.encode()
+            self._step(frame, take)
+            piece = payload if take == total else payload[start : start + take]
+            connection._queue(session.channel, body, piece)
+            start += take
+            if done:
+                break
+            frame = Transfer(self.number, settled=frame.settled, state=_repeated(frame.state))
+        delivery.rest = None
+        delivery.frame = delivery.payload = None
+        if delivery.settled and delivery.last:
+            if not delivery.whole:
+                self._settle([delivery], None)
+            else:
+                if not delivery.handle.done:
+                    delivery.handle._complete(None)
+                self.forget(delivery)
+        self._no_longer_waiting(delivery)
+
+    def forget(self, delivery: OutgoingDelivery) -> None:
+        """A delivery is settled: its message isn't needed any more."""
+        if delivery.message is not None:
+            self.kept_octets -= len(delivery.message)
+            delivery.message = None
+
+    def next_tag(self) -> int:
+        return self._tags
+
+    def number_tags(self, tag: int) -> None:
+        self._tags = tag
+
+    def saved_deliveries(self) -> Iterable[SavedDelivery]:
+        side = self.session.side
+        for tag, delivery in self.unsettled.items():
+            yield SavedDelivery(
+                tag,
+                delivery.message_format,
+                delivery.message,
+                decided(delivery.states[side]) or decided(delivery.states[1 - side]),
+                delivery.states[1 - side],
+            )
+        for entry in self.resending:
+            if entry[0].delivery_tag not in self.unknown:
+                yield entry[0]
+        yield from (self.restored or {}).values()
+
+    def unsettled_states(self) -> dict[bytes, State | None]:
+        return {tag: told(saved) for tag, saved in (self.restored or {}).items()}
+
+    def restore(self, state: LinkState) -> None:
+        Link.restore(self, state)
+        self._tags = state.next_tag
+
+    def compare(self) -> None:
+        restored, remote = self.restored, self.remote
+        if restored is None or remote is None:
+            return
+        theirs = remote.unsettled or {}
+        handles: list[Handle[Any]] = []
+        forgotten: list[bytes] = []
+        lost: list[bytes] = []
+        incomplete = self.incomplete or remote.incomplete_unsettled
+        local = self.local
+        ours = (local.unsettled if local is not None else None) or {}
+        left: dict[bytes, SavedDelivery] = {}
+        for tag, saved in restored.items():
+            known = tag in theirs
+            if not known and (remote.incomplete_unsettled or tag not in ours):
+                # What an incomplete map leaves out may be unsettled all the same (part 2 section 2.6.13).
+                left[tag] = saved
+                continue
+            their: Any = theirs.get(tag)
+            action = resume_action(told(saved), known, their)
+            handle: Handle[Any] = Handle((self.name, "out", tag))
+            if action.resend is Resend.FORGET:
+                forgotten.append(tag)
+                handle._complete(saved.local)
+                self.session.connection._events.append(Settled((handle,), saved.local))
+                continue
+            if action.resend is Resend.NEW and saved.payload is None:
+                lost.append(tag)
+                continue
+            if action.resend is Resend.ABORT and saved.payload is None:
+                lost.append(tag)
+            handles.append(handle)
+            self.resending.append((saved, action.resend, action.state, handle))
+        self.restored = self.name_later(left)
+        if self.incomplete:
+            self._settle_unknown([tag for tag in theirs if tag not in restored], theirs)
+        self.count_round(remote.incomplete_unsettled)
+        self.session.connection._events.append(
+            Resumed(
+                self.session.channel,
+                self.number,
+                tuple(handles),
+                tuple(forgotten),
+                tuple(lost),
+                incomplete,
+            )
+        )
+        self.resend()
+
+    def _settle_unknown(self, tags: list[bytes], theirs: Mapping[Any, Any]) -> None:
+        """Settle what the receiver names and this end has settled before: an incomplete map doesn't tell that it has.
+
+        So each resumption takes from what the receiver has, until its map is complete.
+        """
+        self.unknown.update(tags)
+        for tag in tags:
+            handle: Handle[Any] = Handle((self.name, "out", tag))
+            action = resume_action(None, True, theirs[tag])
+            saved = SavedDelivery(tag, 0, None, None, theirs[tag])
+            self.resending.append((saved, action.resend, action.state, handle))
+
+    def send_anew(self, saved: SavedDelivery, handle: Handle[Any]) -> None:
+        """What was aborted is to be a new delivery: at once, or of the next resumption when the receiver takes no new
+        ones before (part 2 section 2.7.3, incomplete-unsettled)."""
+        remote = self.remote
+        if remote is None or not remote.incomplete_unsettled:
+            self.resending.appendleft((saved, Resend.NEW, None, handle))
+            return
+        self.put_off.append(handle)
+        fresh = SavedDelivery(saved.delivery_tag, saved.message_format, saved.payload, None, None)
+        self.restored = {**(self.restored or {}), saved.delivery_tag: fresh}
+
+    def resend(self) -> None:
+        """Go on with the unsettled deliveries of a resumed link, as far as credit and window allow."""
+        while self.resending and self.waiting is None and self._has_credit():
+            saved, resend, state, handle = self.resending.popleft()
+            Resending(self, saved, handle).do(resend, state)
+
+    def drop(self) -> None:
+        # The session's window may open again when the link is detached.
+        self.waiting = None
+
+    def ended(self) -> list[Handle[Any]]:
+        self.drop()
+        handles = [each.handle for each in self.unsettled.values() if not each.handle.done]
+        if self.begun is not None and not self.begun.handle.done:
+            handles.append(self.begun.handle)
+        return handles + [each[3] for each in self.resending] + self.put_off
+
+    # Inside.
+
+    def _has_credit(self) -> bool:
+        limit = self.credit_limit
+        return (
+            limit is not None
+            and distance(self.delivery_count, limit) > 0
+            and self.session.outgoing_window > 0
+        )
+
+    def _start(
+        self,
+        octets: bytes,
+        delivery_tag: bytes | None,
+        settled: bool | None,
+        state: DeliveryState | None,
+        message_format: int,
+        rcv_settle_mode: int | None,
+        batchable: bool,
+        whole: bool,
+    ) -> OutgoingDelivery:
+        check_sendable(self, len(octets))
+        tag = delivery_tag_of(self, delivery_tag)
+        settled = settledness(self, settled)
+        session = self.session
+        limits = session.connection.config.limits
+        own = session.own
+        if not settled:
+            if len(own.deliveries) >= limits.unsettled:
+                raise LimitExceeded(
+                    f"session {session.channel} has {len(own.deliveries)} unsettled deliveries, "
+                    "Limits.unsettled allows no more"
+                )
+            if self.kept_octets + len(octets) > limits.bodies:
+                raise LimitExceeded(
+                    f"link {self.name!r} keeps {self.kept_octets} octets of unsettled messages, "
+                    f"{len(octets)} more would pass Limits.bodies"
+                )
+        self._check_backlog(octets)
+        delivery_id = session.next_delivery_id
+        frame = Transfer(
+            self.number,
+            delivery_id,
+            tag,
+            message_format,
+            settled or None,
+            False,
+            rcv_settle_mode,
+            state,
+            batchable=batchable,
+        )
+        check_mode(self, rcv_settle_mode, settled)
+        if isinstance(state, TransactionalState) and isinstance(self.target, Coordinator):
+            raise LocalProtocolError(
+                f"link {self.name!r} goes to the coordinator, transactional work goes over others",
+                rule="1.0/transactions/control-link-no-work",
+            )
+        delivery = self.launch(frame, octets, whole=whole)
+        if delivery_tag is None:
+            self._tags = int.from_bytes(tag, "big") + 1
+        return delivery
+
+    def launch(self, frame: Transfer, octets: bytes, *, whole: bool, keep: bytes | None = None) -> OutgoingDelivery:
+        """Send the first frames of a delivery that was checked."""
+        session = self.session
+        connection = session.connection
+        body = frame.encode()
+        if whole and len(body) + len(octets) + 8 <= connection._max_frame:
+            delivery = self._step(frame, len(octets))
+            connection._queue(session.channel, body, octets)
+        else:
+            delivery = self._launch_long(frame, octets, whole)
+        session.next_delivery_id = (frame.delivery_id + 1) & 0xFFFF_FFFF  # type: ignore[operator]
+        delivery.whole = whole
+        if not delivery.settled:
+            if whole:
+                delivery.message = octets if keep is None else keep
+                self.kept_octets += len(delivery.message)
+        elif not whole:
+            self.begun = delivery
+        elif not delivery.handle.done:
+            delivery.handle._complete(None)
+        return delivery
+
+    def _launch_long(self, frame: Transfer, octets: bytes, whole: bool) -> OutgoingDelivery:
+        session = self.session
+        connection = session.connection
+        frame.more = True
+        frame.wire = None
+        body = frame.encode()
+        take = min(len(octets), connection._max_frame - 8 - len(body))
+        if take < 0:
+            raise LocalProtocolError(
+                f"a transfer of link {self.name!r} doesn't fit the peer's frames of {connection._max_frame} octets",
+                rule="1.0/transport/error/frame-size-too-small",
+            )
+        delivery = self._step(frame, take)
+        connection._queue(session.channel, body, octets[:take])
+        if whole or take < len(octets):
+            delivery.payload = octets
+            delivery.rest = take
+            delivery.last = delivery.whole = whole
+            delivery.frame = Transfer(
+                self.number, settled=frame.settled, state=_repeated(frame.state)
+            )
+            self.push(delivery)
+        return delivery
+
+    def _wait(self, delivery: OutgoingDelivery, frame: Transfer, start: int) -> None:
+        delivery.frame = frame
+        delivery.rest = start
+        self.waiting = delivery
+        stalled = self.session.stalled
+        if self not in stalled:
+            stalled.append(self)
+
+    def _no_longer_waiting(self, delivery: OutgoingDelivery) -> None:
+        if self.waiting is delivery:
+            self.waiting = None
+
+    def _step(self, frame: Transfer, size: int) -> OutgoingDelivery:
+        """Book a transfer of this end. Raises LocalProtocolError, with nothing changed."""
+        session = self.session
+        own, current = session.own, self.current
+        before = own.next_outgoing_id, self.delivery_count, self.available
+        kept = None if current is None else (current.settled, current.size, [*current.states])
+        try:
+            found: Any = session.connection._joint.transfer(session.side, session.channel, frame, size)
+        except Violation as violation:
+            # What a peer sends wrong still counts; what this end doesn't send after all does not.
+            own.next_outgoing_id, self.delivery_count, self.available = before
+            if current is not None and kept is not None:
+                current.settled, current.size, current.states = kept
+            raise misuse(violation) from None
+        return found  # type: ignore[no-any-return]
+
+    def _send_frame(self, frame: Transfer, payload: bytes) -> None:
+        session = self.session
+        self._step(frame, len(payload))
+        session.connection._queue(session.channel, frame.encode(), payload)
+
+    def _check_backlog(self, octets: bytes) -> None:
+        self.session.connection._check_backlog(len(octets))
+
+    def _begun(self) -> OutgoingDelivery:
+        self._check()
+        delivery: Any = self.current
+        if not isinstance(delivery, OutgoingDelivery) or (delivery.last and delivery.rest is not None):
+            raise LocalProtocolError(f"no delivery on link {self.name!r} was begun in parts")
+        return delivery
+
+    def _find(self, which: Handle[Any] | bytes) -> OutgoingDelivery:
+        self._check()
+        tag: Any = which if isinstance(which, bytes) else which.key[2]
+        delivery = self.unsettled.get(tag)
+        if delivery is None or (not isinstance(which, bytes) and which != delivery.handle):
+            raise LocalProtocolError(f"link {self.name!r} has no unsettled delivery {which!r}")
+        if delivery.progress is _SENDING:
+            raise LocalProtocolError(
+                f"delivery {delivery.delivery_id} of link {self.name!r} isn't all sent; abort it instead"
+            )
+        return delivery
+
+    def _settle_unsent(self, which: Handle[Any] | bytes, state: DeliveryState | None) -> bool:
+        """Settle what waits for being sent again; whether it was that."""
+        tag: Any = which if isinstance(which, bytes) else which.key[2]
+        for at, (saved, resend, _, handle) in enumerate(self.resending):
+            if saved.delivery_tag == tag:
+                self._check()
+                if resend is Resend.NEW:
+                    del self.resending[at]
+                    handle._complete(state)
+                    self.session.connection._events.append(Settled((handle,), state))
+                else:
+                    self.resending[at] = (saved, Resend.SETTLE, state, handle)
+                return True
+        return False
+
+    def _settle(self, deliveries: list[OutgoingDelivery], state: State | None) -> None:
+        for delivery in deliveries:
+            delivery.handle._complete(state)
+            self.forget(delivery)
+        handles = tuple([each.handle for each in deliveries])
+        self.session.connection._events.append(Settled(handles, state))
+
+
+def _repeated(state: State | None) -> State | None:
+    """Every frame of a transactional delivery names its transaction (part 4 section 4.4.1)."""
+    return state if isinstance(state, TransactionalState) else None
+
+
+__all__ = ["NoCredit", "Sender"]

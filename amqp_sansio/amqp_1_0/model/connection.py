@@ -1,0 +1,480 @@
+"""Joint: both halves of a connection and of its sessions, and the rules for what either side sends.
+
+Endpoints step it for what they receive and send, observers for both sides. Each call judges one frame by what its
+sender may have known when it sent it: what the other side has said meanwhile can't have been heard yet.
+A call raises `Violation` and changes nothing, except that a transfer that breaks a rule of its link still counts in
+its session. The rules of links and deliveries are in `link_rules`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..._core.serial import bound, later
+from ...errors import Scope
+from ..codec import conditions
+from ..codec.performatives import (
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    Open,
+    SaslChallenge,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    SaslResponse,
+    Transfer,
+)
+from ..codec.violation import Violation
+from . import states
+from .link_rules import attach, detach, link_flow, transfer
+from .link_state import CLIENT, SERVER, DeliveryBook, LinkBook, SessionBook, SessionHalf, number_of
+from .settlement import disposition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...endpoint import Side
+    from ...limits import Limits
+    from ..codec.performatives import Performative, SaslFrame
+
+_HEADER: Final = states.ConnectionInput.HEADER
+_OPEN: Final = states.ConnectionInput.OPEN
+_FRAME: Final = states.ConnectionInput.FRAME
+_EMPTY: Final = states.ConnectionInput.EMPTY
+_CLOSE: Final = states.ConnectionInput.CLOSE
+
+
+class Stepped:
+    """What a frame is about: the session and link it belongs to, the delivery or deliveries it moves.
+
+    `answers` says that it answers the other side's begin, attach, detach, end or close.
+    """
+
+    __slots__ = ("answers", "deliveries", "delivery", "link", "session")
+
+    def __init__(
+        self,
+        session: SessionBook | None = None,
+        link: LinkBook | None = None,
+        delivery: DeliveryBook | None = None,
+        deliveries: list[DeliveryBook] | None = None,
+        answers: bool = False,
+    ) -> None:
+        self.session = session
+        self.link = link
+        self.delivery = delivery
+        self.deliveries = deliveries
+        self.answers = answers
+
+
+class Half:
+    """What one side has sent on a connection. `channels` are the sessions by the channel it sends on.
+
+    `assumed`: its stream wasn't seen from the start, so unknown channels and handles are no fault of it.
+    """
+
+    __slots__ = ("assumed", "channels", "open", "state")
+
+    def __init__(self) -> None:
+        self.state = states.Connection.START
+        self.open: Open | None = None
+        self.channels: dict[int, SessionBook] = {}
+        self.assumed = False
+
+
+class Joint:
+    """The books of one connection; see the module's docstring."""
+
+    __slots__ = ("halves", "limits", "sasl")
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.halves = (Half(), Half())
+        self.sasl = states.Sasl.START
+
+    def new_session(self, initiator: int | None) -> SessionBook:
+        """A book for a session; endpoints have their own kind."""
+        return SessionBook(initiator)
+
+    def tolerate(self, violation: Violation) -> None:
+        """A rule is broken that real peers break, and that does no harm. Endpoints and observers take it."""
+
+    # The connection.
+
+    def step_header(self, side: Side | int) -> None:
+        """`side` sends the AMQP header (protocol id 0)."""
+        self._step_connection(_number(side), _HEADER, "the protocol header")
+
+    def step_sasl(self, side: Side | int, frame: SaslFrame) -> None:
+        """`side` sends a SASL frame (part 5 section 5.3.2)."""
+        sender, given = _SASL[type(frame)]
+        found = states.SASL[self.sasl].get(given)
+        number = _number(side)
+        if sender != number or found is None:
+            wrong = "the wrong side" if sender != number else self.sasl.value
+            rule = "security/sasl/roles" if sender != number else "security/sasl/mechanisms-first"
+            raise Violation(
+                conditions.ILLEGAL_STATE, f"{frame.NAME} from {_SIDES[number]}: {wrong}", rule=rule
+            )
+        if isinstance(frame, SaslMechanisms) and not frame.sasl_server_mechanisms:
+            raise Violation(
+                conditions.INVALID_FIELD,
+                "sasl-mechanisms offers no mechanism",
+                rule="security/sasl/mechanisms-nonempty",
+            )
+        self.sasl = found
+
+    def step_empty(self, side: Side | int, channel: int = 0) -> None:
+        """`side` sends an empty frame (part 2 section 2.4.5)."""
+        number = _number(side)
+        self._step_connection(number, _EMPTY, "an empty frame")
+        self._check_channel(number, channel, "an empty frame")
+
+    def step(
+        self, side: Side | int, channel: int, performative: Performative, payload: bytes = b""
+    ) -> Stepped:
+        """`side` sends `performative` on `channel` with `payload`."""
+        return _STEPS[type(performative)](self, _number(side), channel, performative, payload)
+
+    def open(self, side: int, channel: int, frame: Open) -> None:
+        """The first frame of a side (part 2 section 2.7.1)."""
+        if channel:
+            raise Violation(
+                conditions.FRAMING_ERROR,
+                f"open on channel {channel}; it goes on channel 0",
+                rule="transport/connection/open-channel-0",
+            )
+        if frame.max_frame_size < MIN_MAX_FRAME_SIZE:
+            # Broker-J says 0 where it closes at once.
+            self.tolerate(
+                Violation(
+                    conditions.INVALID_FIELD,
+                    f"max-frame-size {frame.max_frame_size}, at least {MIN_MAX_FRAME_SIZE} is a must",
+                    rule="transport/open/max-frame-size-min",
+                )
+            )
+        self._step_connection(side, _OPEN, "open")
+        self.halves[side].open = frame
+
+    def close(self, side: int, channel: int) -> bool:
+        """The last frame of a side (part 2 section 2.7.9); whether it answers the other's close."""
+        self._check_channel(side, channel, "close")
+        self._step_connection(side, _CLOSE, "close")
+        return self.halves[1 - side].state is states.Connection.CLOSED
+
+    def _step_connection(self, side: int, given: states.ConnectionInput, what: str) -> None:
+        half = self.halves[side]
+        found = states.CONNECTION[half.state].get(given)
+        if found is None:
+            closed = half.state is states.Connection.CLOSED
+            if half.assumed and given is not _HEADER and not closed:
+                half.state = states.Connection.CLOSED if given is _CLOSE else states.Connection.OPEN
+                return
+            rule = "transport/connection/open-first"
+            if half.state is states.Connection.CLOSED:
+                rule = "transport/close/nothing-after"
+            elif half.state is states.Connection.START:
+                rule = "transport/version/header-first"
+            elif given is _EMPTY:
+                rule = "transport/connection/idle-empty-when"
+            raise Violation(
+                conditions.ILLEGAL_STATE,
+                f"{_SIDES[side]} sends {what}, state of its side: {half.state.value}",
+                rule=rule,
+            )
+        half.state = found
+
+    def _check_channel(self, side: int, channel: int, what: str) -> None:
+        """The other side's open says which channels there are; before it only channel 0 is sure."""
+        if not channel:
+            return
+        other = self.halves[1 - side]
+        top = 0 if other.open is None else other.open.channel_max
+        if channel > top and not other.assumed:
+            rule = "transport/open/channel-max"
+            if other.open is None:
+                rule = "transport/connection/pre-open-limits"
+            raise Violation(
+                conditions.FRAMING_ERROR,
+                f"{what} on channel {channel}, the channel-max of the other side is {top}",
+                rule=rule,
+                channel=channel,
+            )
+
+    # Sessions.
+
+    def session(self, side: int, channel: int, what: str) -> SessionBook:
+        """The session on which `side` sends on `channel`."""
+        half = self.halves[side]
+        if half.state is not states.Connection.OPEN:
+            self._step_connection(side, _FRAME, what)
+        session = half.channels.get(channel)
+        if session is not None and session.halves[side].state is states.Session.MAPPED:
+            return session
+        self._check_channel(side, channel, what)
+        if half.assumed and session is None:
+            return self._assume_session(side, channel)
+        raise Violation(
+            conditions.NOT_ALLOWED,
+            f"{what} on channel {channel}, where no session has begun",
+            rule="transport/session.state/unmapped",
+            channel=channel,
+        )
+
+    def _assume_session(self, side: int, channel: int) -> SessionBook:
+        """A session whose begin wasn't seen, and whose other half may already be known on the same channel."""
+        other = self.halves[1 - side]
+        session = other.channels.get(channel) if other.assumed else None
+        if session is None or session.halves[side].state is not states.Session.UNMAPPED:
+            session = self.new_session(None)
+        half = session.halves[side]
+        half.state = states.Session.MAPPED
+        half.channel = channel
+        for each in session.halves:
+            each.window_limit = each.window_known = None
+        self.halves[side].channels[channel] = session
+        return session
+
+    def begin(self, side: int, channel: int, frame: Begin) -> tuple[SessionBook, bool]:
+        """A session begins, or its begin is answered (part 2 section 2.5.1)."""
+        half = self.halves[side]
+        if half.state is not states.Connection.OPEN:
+            self._step_connection(side, _FRAME, "begin")
+        self._check_channel(side, channel, "begin")
+        if channel in half.channels:
+            raise Violation(
+                conditions.ILLEGAL_STATE,
+                f"begin on channel {channel}, which is in use",
+                rule="transport/session.state/mapped",
+                scope=Scope.SESSION,
+                channel=channel,
+                session=half.channels[channel],
+            )
+        answers = frame.remote_channel is not None
+        if answers:
+            session = self._answered(side, channel, frame.remote_channel)  # type: ignore[arg-type]
+        else:
+            if len(half.channels) >= self.limits.channels:
+                raise Violation(
+                    conditions.RESOURCE_LIMIT_EXCEEDED,
+                    f"more than {self.limits.channels} sessions",
+                    rule="transport/error/resource-limit",
+                    channel=channel,
+                )
+            session = self.new_session(side)
+        own = session.halves[side]
+        own.state = states.SESSION[own.state][states.SessionInput.BEGIN]
+        own.channel = channel
+        own.begin = frame
+        own.renumber(frame.next_outgoing_id)
+        own.initial_outgoing_id = frame.next_outgoing_id
+        other = session.halves[1 - side]
+        if other.begin is not None:
+            # Both windows are known now; before its peer's begin a side can't send a transfer.
+            own.window_limit = own.window_known = bound(
+                own.next_outgoing_id, other.begin.incoming_window
+            )
+            other.window_limit = other.window_known = bound(
+                other.next_outgoing_id, frame.incoming_window
+            )
+        elif session.initiator is None:
+            own.window_limit = own.window_known = None
+        else:
+            own.window_limit = own.window_known = own.next_outgoing_id
+        half.channels[channel] = session
+        return session, answers
+
+    def _answered(self, side: int, channel: int, remote_channel: int) -> SessionBook:
+        other = self.halves[1 - side]
+        session = other.channels.get(remote_channel)
+        if session is None and self.halves[side].assumed:
+            session = self.new_session(None)
+        if session is None or session.halves[side].state is not states.Session.UNMAPPED:
+            raise Violation(
+                conditions.INVALID_FIELD,
+                f"begin answers channel {remote_channel}, where no session waits for an answer",
+                rule="transport/session/remote-channel-answer",
+                channel=channel,
+            )
+        return session
+
+    def end(self, side: int, channel: int) -> tuple[SessionBook, bool]:
+        """A side leaves a session (part 2 section 2.5.2); whether the other one already had."""
+        session = self.session(side, channel, "end")
+        half = session.halves[side]
+        half.state = states.SESSION[half.state][states.SessionInput.END]
+        other = session.halves[1 - side]
+        if other.state is states.Session.UNMAPPED and session.initiator is not None:
+            # Its begin is still to come, and will name this channel.
+            return session, False
+        del self.halves[side].channels[channel]
+        if other.state is not states.Session.ENDED:
+            return session, False
+        channels = self.halves[1 - side].channels
+        if channels.get(other.channel) is session:
+            del channels[other.channel]
+        return session, True
+
+    def flow(self, side: int, channel: int, frame: Flow) -> tuple[SessionBook, LinkBook | None]:
+        """The state of a session, and of one link when a handle is named (part 2 sections 2.5.6 and 2.7.4)."""
+        session = self.session(side, channel, "flow")
+        own, other = session.halves[side], session.halves[1 - side]
+        if frame.next_incoming_id is None:
+            # Who answered a begin has received it.
+            if session.initiator == 1 - side:
+                raise self._wrong_flow(
+                    "next-incoming-id is missing", "transport/flow/next-incoming-id", channel, session
+                )
+        elif other.begin is None and session.initiator is not None:
+            raise self._wrong_flow(
+                "next-incoming-id before the other side's begin",
+                "transport/flow/next-incoming-id",
+                channel,
+                session,
+            )
+        of_link = (frame.delivery_count, frame.link_credit, frame.available) != _NOTHING or frame.drain
+        if frame.handle is None and of_link:
+            raise self._wrong_flow(
+                "fields of a link without a handle", "transport/flow/no-handle", channel, session
+            )
+        own.renumber(frame.next_outgoing_id)
+        _open_window(other, frame)
+        if frame.handle is None:
+            return session, None
+        return session, link_flow(self, side, channel, session, frame)
+
+    def _wrong_flow(self, text: str, rule: str, channel: int, session: SessionBook) -> Violation:
+        return Violation(
+            conditions.INVALID_FIELD,
+            f"flow on channel {channel}: {text}",
+            rule=rule,
+            scope=Scope.SESSION,
+            channel=channel,
+            session=session,
+        )
+
+    # Links and deliveries; the rules are in link_rules.
+
+    def attach(self, side: int, channel: int, frame: Attach) -> tuple[LinkBook, bool]:
+        """A side attaches a link; whether the other one already had."""
+        return attach(self, side, channel, self.session(side, channel, "attach"), frame)
+
+    def detach(self, side: int, channel: int, frame: Detach) -> tuple[LinkBook, bool]:
+        """A side detaches a link; whether the other one already had."""
+        return detach(self, side, channel, self.session(side, channel, "detach"), frame)
+
+    def transfer(self, side: int, channel: int, frame: Transfer, size: int) -> DeliveryBook | None:
+        """A side sends (more of) a delivery with `size` octets of payload; None when its link isn't known."""
+        half = self.halves[side]
+        session = half.channels.get(channel)
+        if (
+            session is None
+            or half.state is not states.Connection.OPEN
+            or session.halves[side].state is not states.Session.MAPPED
+        ):
+            session = self.session(side, channel, "transfer")
+        return transfer(self, side, channel, session, frame, size)
+
+    def disposition(
+        self, side: int, channel: int, frame: Disposition
+    ) -> tuple[SessionBook, list[DeliveryBook]]:
+        """A side tells the state of deliveries; those of them that weren't settled."""
+        session = self.session(side, channel, "disposition")
+        return session, disposition(side, channel, session, frame)
+
+
+MIN_MAX_FRAME_SIZE: Final = 512
+"""Every peer takes frames of so many octets (part 2 section 2.8.18)."""
+
+_NOTHING: Final = (None, None, None)
+_SIDES: Final = ("the client", "the server")
+
+
+def _number(side: Side | int) -> int:
+    return side if isinstance(side, int) else number_of(side)
+
+
+def _open_window(half: SessionHalf, frame: Flow) -> None:
+    """The other side has said how far `half` may send (part 2 section 2.5.6)."""
+    start = frame.next_incoming_id
+    if start is None:
+        start = half.initial_outgoing_id
+    limit = bound(start, frame.incoming_window)
+    half.window_limit = limit
+    half.window_known = limit if half.window_known is None else later(half.window_known, limit)
+
+
+def _step_open(joint: Joint, side: int, channel: int, frame: Open, _: bytes) -> Stepped:
+    joint.open(side, channel, frame)
+    return Stepped()
+
+
+def _step_close(joint: Joint, side: int, channel: int, _: Close, __: bytes) -> Stepped:
+    return Stepped(answers=joint.close(side, channel))
+
+
+def _step_begin(joint: Joint, side: int, channel: int, frame: Begin, _: bytes) -> Stepped:
+    session, answers = joint.begin(side, channel, frame)
+    return Stepped(session, answers=answers)
+
+
+def _step_end(joint: Joint, side: int, channel: int, _: End, __: bytes) -> Stepped:
+    session, answers = joint.end(side, channel)
+    return Stepped(session, answers=answers)
+
+
+def _step_attach(joint: Joint, side: int, channel: int, frame: Attach, _: bytes) -> Stepped:
+    link, answers = joint.attach(side, channel, frame)
+    return Stepped(link.session, link, answers=answers)
+
+
+def _step_detach(joint: Joint, side: int, channel: int, frame: Detach, _: bytes) -> Stepped:
+    link, answers = joint.detach(side, channel, frame)
+    return Stepped(link.session, link, answers=answers)
+
+
+def _step_flow(joint: Joint, side: int, channel: int, frame: Flow, _: bytes) -> Stepped:
+    return Stepped(*joint.flow(side, channel, frame))
+
+
+def _step_transfer(
+    joint: Joint, side: int, channel: int, frame: Transfer, payload: bytes
+) -> Stepped:
+    delivery = joint.transfer(side, channel, frame, len(payload))
+    if delivery is None:
+        return Stepped(joint.halves[side].channels.get(channel))
+    return Stepped(delivery.link.session, delivery.link, delivery)
+
+
+def _step_disposition(
+    joint: Joint, side: int, channel: int, frame: Disposition, _: bytes
+) -> Stepped:
+    session, deliveries = joint.disposition(side, channel, frame)
+    return Stepped(session, deliveries=deliveries)
+
+
+_STEPS: Final[dict[type[Any], Callable[[Joint, int, int, Any, bytes], Stepped]]] = {
+    Open: _step_open,
+    Begin: _step_begin,
+    Attach: _step_attach,
+    Flow: _step_flow,
+    Transfer: _step_transfer,
+    Disposition: _step_disposition,
+    Detach: _step_detach,
+    End: _step_end,
+    Close: _step_close,
+}
+_SASL: Final[dict[type[Any], tuple[int, states.SaslInput]]] = {
+    SaslMechanisms: (SERVER, states.SaslInput.MECHANISMS),
+    SaslInit: (CLIENT, states.SaslInput.INIT),
+    SaslChallenge: (SERVER, states.SaslInput.CHALLENGE),
+    SaslResponse: (CLIENT, states.SaslInput.RESPONSE),
+    SaslOutcome: (SERVER, states.SaslInput.OUTCOME),
+}
+
+__all__ = ["MIN_MAX_FRAME_SIZE", "Half", "Joint", "Stepped"]

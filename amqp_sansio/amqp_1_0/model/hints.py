@@ -1,0 +1,115 @@
+"""Hints: what usually lies behind the classic ways in which connections of AMQP 1.0 end."""
+
+# The modules of this package share one engine; its private state is theirs, not the caller's.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...endpoint import Side
+from ...negotiation import version_of
+from ..codec.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
+
+if TYPE_CHECKING:
+    from ..endpoint.connection import Connection
+
+LOOKED_AT: Final = 8
+"""How many first octets tell what a stream is."""
+
+_TLS_RECORDS: Final = (0x15, 0x16)
+_BY_CONDITION: Final = {
+    "amqp:unauthorized-access": "the user lacks the permission, or the password is wrong",
+    "amqp:not-found": "the node or virtual host does not exist",
+    "amqp:connection:forced": "the server is shutting down or an operator closed the connection",
+    "amqp:connection:redirect": "connect to the network-host and port of the error's info",
+    "amqp:connection:framing-error": "the peer could not read a frame: two writers on one connection, a frame above "
+    "max-frame-size, or a channel above channel-max",
+    "amqp:decode-error": "the peer could not read a value; compare the types with the specification",
+    "amqp:resource-limit-exceeded": "the peer saw nothing for its idle-time-out, or one of its limits is reached",
+    "amqp:not-allowed": "the virtual host does not exist, or the operation is not allowed to this user",
+}
+_OFF: Final = "in RabbitMQ 3 the plug-in rabbitmq_amqp1_0 is off"
+
+
+def of_first_octets(first: bytes) -> str:
+    """The usual cause of a stream that begins with `first`.
+
+    >>> of_first_octets(b"HTTP/1.1")
+    'this is HTTP, perhaps the management port'
+    """
+    if len(first) >= 2 and first[0] in _TLS_RECORDS and first[1] == 3:
+        return "these are TLS records on a connection without TLS; use amqps, or the other port"
+    if first[:4] in (b"HTTP", b"GET ", b"POST", b"HEAD", b"PUT "):
+        return "this is HTTP, perhaps the management port"
+    if first[:4] == b"AMQP" and len(first) >= 8:
+        return f"the peer {speaks(first[:8])}"
+    return ""
+
+
+def speaks(header: bytes) -> str:
+    """What a peer does that sends this protocol header."""
+    if header == SASL_HEADER:
+        return "wants SASL"
+    if header == TLS_HEADER:
+        return "wants TLS"
+    if header == AMQP_HEADER:
+        return "wants no SASL"
+    version = version_of(header)
+    if version is not None:
+        return f"speaks {version.label}"
+    return f"speaks protocol {'-'.join(str(octet) for octet in header[4:8])}"
+
+
+def for_server_header(header: bytes) -> str:
+    """What to do about a server that answers with another protocol header than was sent."""
+    if header == SASL_HEADER:
+        return "give Config.sasl a mechanism, Anonymous() when no user is needed"
+    if header == TLS_HEADER:
+        return "use amqps, or Config.tls"
+    if header == AMQP_HEADER:
+        return "leave Config.sasl out"
+    if header == b"AMQP\x00\x00\x09\x01":
+        return f"connect with the version the server offers; {_OFF}"
+    return "connect with the version the server offers"
+
+
+def for_close(condition: str) -> str:
+    """The usual cause behind a peer's close."""
+    return _BY_CONDITION.get(condition, "")
+
+
+def for_octets(connection: Connection) -> str:
+    """The usual cause of octets that are no AMQP, read from how the stream began."""
+    return of_first_octets(connection.first_octets(LOOKED_AT))
+
+
+def for_lost(connection: Connection, kind: str) -> str:
+    """The usual cause of a transport that vanished in this state."""
+    if kind == "silent":
+        return "the peer or the network is dead, or its process is stopped"
+    if connection.role is Side.SERVER:
+        return ""
+    return of_stage(connection._stage.name, connection.mechanism)
+
+
+def of_stage(stage: str, mechanism: str) -> str:
+    """The usual cause of a server that hangs up in this stage of the opening."""
+    if stage == "FIRST":
+        return f"the server hung up on the protocol header; it may want TLS, or not speak 1.0 ({_OFF})"
+    if stage == "SASL":
+        return "the server hung up during the login: wrong user, password or mechanism"
+    if stage in ("HEADER", "OPENING"):
+        after = " after the login" if mechanism else "; it may want SASL"
+        return f"the server hung up before its open{after}: the virtual host is missing or forbidden"
+    return ""
+
+
+__all__ = [
+    "for_close",
+    "for_lost",
+    "for_octets",
+    "for_server_header",
+    "of_first_octets",
+    "of_stage",
+    "speaks",
+]

@@ -1,0 +1,532 @@
+"""ObservingJoint: the joint of an endpoint, for somebody who sees both ends and must not stop at a broken rule.
+
+Where something may be missing (after a gap, a late start, or a violation that was reported) it takes what comes as
+told, and it forgets the oldest of what is above a limit. Sections of 1.0 part 2: 2.4.6, 2.5.5, 2.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..._core.serial import add
+from ...limits import Limits
+from ..codec.performatives import (
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    Open,
+    SaslInit,
+    Transfer,
+)
+from ..codec.violation import Violation
+from ..model import states
+from ..model.connection import Joint
+from ..model.link_state import DeliveryBook, LinkBook, SessionBook
+from ..model.settlement import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..codec.performatives import Performative, SaslFrame
+
+_UNBOUNDED: Final = 1 << 62
+
+NOTHING_AFTER: Final = "transport/close/nothing-after"
+"""The rule that a frame behind its sender's close breaks."""
+_EVER_WRONG: Final = frozenset(
+    {
+        "received/mandatory-fields",
+        "transport/attach/initial-delivery-count",
+        "transport/attach/unsettled-keys",
+        NOTHING_AFTER,
+        "transport/connection/open-channel-0",
+        "transport/delivery/tag-size",
+        "transport/disposition/range",
+        "transport/flow/delivery-count-sender",
+        "transport/flow/no-handle",
+        "transport/open/max-frame-size-min",
+        "security/sasl/mechanisms-nonempty",
+        "security/sasl/roles",
+    }
+)
+"""Rules that a frame breaks whatever came before it."""
+
+_SASL_AFTER: Final = {
+    "sasl-mechanisms": states.Sasl.OFFERED,
+    "sasl-init": states.Sasl.CHOSEN,
+    "sasl-challenge": states.Sasl.CHALLENGED,
+    "sasl-response": states.Sasl.CHOSEN,
+    "sasl-outcome": states.Sasl.DONE,
+}
+"""Where the SASL exchange must be behind a frame, whatever was missed before."""
+
+
+class ObservedSession(SessionBook):
+    """A session; `assumed` says that not all of it was seen. `begun` and `ended` are the units of each side.
+
+    `left` are the links that a side has detached, and the other one, which hasn't them attached, may still speak of.
+    """
+
+    __slots__ = ("assumed", "begun", "ended", "left")
+
+    def __init__(self, initiator: int | None) -> None:
+        super().__init__(initiator)
+        self.assumed = initiator is None
+        self.begun: list[int | None] = [None, None]
+        self.ended: list[int | None] = [None, None]
+        self.left: dict[tuple[str, int], LinkBook] = {}
+
+    def new_link(self, name: str, sender: int) -> LinkBook:
+        """A book for a link of this session."""
+        return ObservedLink(self, name, sender)
+
+
+class ObservedLink(LinkBook):
+    """A link; `attached` and `detached` are the units of each side."""
+
+    __slots__ = ("attached", "detached")
+
+    def __init__(self, session: SessionBook, name: str, sender: int) -> None:
+        super().__init__(session, name, sender)
+        self.attached: list[int | None] = [None, None]
+        self.detached: list[int | None] = [None, None]
+
+
+class ObservingJoint(Joint):
+    """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure, `blind`
+    that it's being missed: what one side sends can't be read at the moment.
+    """
+
+    __slots__ = ("assumed", "blind", "bounds", "reported_closed", "sasl_early", "tolerated")
+
+    def __init__(self, limits: Limits) -> None:
+        # What an endpoint must refuse is no broken rule here; `_bound` limits what is kept.
+        unbounded = Limits(channels=_UNBOUNDED, consumers=_UNBOUNDED, unsettled=_UNBOUNDED)
+        super().__init__(unbounded)
+        self.bounds = limits
+        self.assumed = False
+        self.blind = False
+        self.sasl_early = False
+        self.tolerated: list[Violation] = []
+        self.reported_closed = [False, False]
+
+    def new_session(self, initiator: int | None) -> SessionBook:
+        """A book for a session."""
+        return ObservedSession(initiator)
+
+    def tolerate(self, violation: Violation) -> None:
+        """A rule is broken that real peers break, and that does no harm."""
+        self.tolerated.append(violation)
+
+    def missed(self) -> None:
+        """Something that one side sent wasn't seen: what is open now may be another thing, or further on."""
+        self.assumed = True
+        for half in self.halves:
+            half.assumed = True
+            for session in half.channels.values():
+                _doubt(session)
+
+    def dropped(self, side: int) -> None:
+        """Deliveries that one side has under way won't go on."""
+        for session in self.halves[side].channels.values():
+            for link in session.halves[side].handles.values():
+                if link.sender == side:
+                    link.current = None
+
+    def take_header(self, side: int) -> Violation | None:
+        """Step a protocol header; the violation that is to be reported."""
+        try:
+            self.step_header(side)
+        except Violation as broken:
+            return None if self.assumed else broken
+        return None
+
+    def take_sasl(self, side: int, frame: SaslFrame) -> Violation | None:
+        """Step the SASL exchange; the violation that is to be reported."""
+        try:
+            self.step_sasl(side, frame)
+        except Violation as broken:
+            early = self.sasl is states.Sasl.START and isinstance(frame, SaslInit)
+            self.sasl_early = self.sasl_early or early
+            if not early:
+                self.sasl = _SASL_AFTER[frame.NAME]
+            return None if self.assumed and broken.rule not in _EVER_WRONG else broken
+        if self.sasl_early and self.sasl is states.Sasl.OFFERED:
+            # The choice came before the offer, which was reported.
+            self.sasl = states.Sasl.CHOSEN
+            self.sasl_early = False
+        return None
+
+    def take_empty(self, side: int, channel: int) -> Violation | None:
+        """Step an empty frame; the violation that is to be reported."""
+        try:
+            self.step_empty(side, channel)
+        except Violation as broken:
+            return self._told(side, broken)
+        return None
+
+    def take(
+        self, side: int, channel: int, frame: Performative, size: int, seq: int
+    ) -> tuple[int | None, Violation | None]:
+        """Step a frame that will be the unit `seq`, with a payload of `size` octets.
+
+        Says which unit it answers, and the violation that is to be reported; the books go on all the same.
+        """
+        half = self.halves[side]
+        known: Any = half.channels.get(channel)
+        doubt = self.assumed and (self.blind or known is None or known.assumed)
+        half.assumed = doubt
+        if doubt:
+            self._make_way(side, channel, frame)
+        count = 0 if known is None else known.halves[side].next_outgoing_id
+        broken: Violation | None = None
+        answers: int | None = None
+        try:
+            answers = _STEPS[type(frame)](self, side, channel, frame, size, seq)
+        except Violation as violation:
+            broken = violation
+            _FORCE[type(frame)](self, side, channel, frame, size, count)
+            if doubt and broken.rule not in _EVER_WRONG:
+                broken = None
+            if broken is not None:
+                broken = self._told(side, broken)
+        finally:
+            if len(half.channels) > self.bounds.channels:
+                del half.channels[next(iter(half.channels))]
+                self.missed()
+            half.assumed = self.assumed
+            if doubt and self.tolerated:
+                self.tolerated = [each for each in self.tolerated if each.rule in _EVER_WRONG]
+        return answers, broken
+
+    def _check_channel(self, side: int, channel: int, what: str) -> None:
+        # Before the other side's open a sender may know what it takes (part 2 section 2.4.4); the machine looks later.
+        if self.halves[1 - side].open is not None:
+            super()._check_channel(side, channel, what)
+
+    def _told(self, side: int, broken: Violation) -> Violation | None:
+        """The violation, unless one like it has been reported: what follows a close is wrong only once."""
+        if broken.rule != NOTHING_AFTER:
+            return broken
+        if self.reported_closed[side]:
+            return None
+        self.reported_closed[side] = True
+        return broken
+
+    def _make_way(self, side: int, channel: int, frame: Performative) -> None:
+        """What had the channel or handle must have ended unseen."""
+        half = self.halves[side]
+        if isinstance(frame, Begin):
+            half.channels.pop(channel, None)
+        elif isinstance(frame, Attach):
+            session = half.channels.get(channel)
+            if session is not None:
+                session.halves[side].handles.pop(frame.handle, None)
+                session.failed.pop((frame.name, 1 - side if frame.role else side), None)
+
+    def bound(self, side: int, session: SessionBook) -> None:
+        """Forget the oldest of what is above its limit; not everything is known from then on."""
+        bounds = self.bounds
+        own = session.halves[side]
+        if len(own.handles) > bounds.consumers:
+            del own.handles[next(iter(own.handles))]
+            self.missed()
+        if len(session.names) > 2 * bounds.consumers:
+            del session.names[next(iter(session.names))]
+            self.missed()
+        deliveries = own.deliveries
+        if len(deliveries) > bounds.unsettled:
+            forget(next(iter(deliveries.values())), deliveries)
+
+    def leave(self, session: Any, link: LinkBook) -> None:
+        """A side has detached its end of a link. Where the other direction isn't captured, no answer ever comes."""
+        key = (link.name, link.sender)
+        left: dict[tuple[str, int], LinkBook] = session.left
+        left.pop(key, None)
+        if session.names.get(key) is not link or _is_attached(link):
+            return
+        left[key] = link
+        if len(left) > self.bounds.requests:
+            oldest = next(iter(left))
+            forgotten = left.pop(oldest)
+            if session.names.get(oldest) is forgotten and not _is_attached(forgotten):
+                del session.names[oldest]
+                self.missed()
+
+    def assume(self, side: int, channel: int) -> SessionBook:
+        """The session on a channel; one whose begin wasn't seen if there's none."""
+        half = self.halves[side]
+        if half.state is not states.Connection.CLOSED:
+            half.state = states.Connection.OPEN
+        session = half.channels.get(channel)
+        if session is None:
+            session = self._assume_session(side, channel)
+        return session
+
+
+def _is_attached(link: LinkBook) -> bool:
+    """Whether a side has it attached."""
+    return any([half.state is states.Link.ATTACHED for half in link.halves])
+
+
+def _doubt(session: Any) -> None:
+    """Not all of a session was seen: nothing can be said about its windows and credit."""
+    session.assumed = True
+    for half in session.halves:
+        half.window_limit = half.window_known = None
+        for link in half.handles.values():
+            link.credit_limit = link.credit_known = None
+
+
+# What follows the rules.
+
+
+def _step_open(
+    joint: ObservingJoint, side: int, channel: int, frame: Open, _: int, __: int
+) -> None:
+    joint.open(side, channel, frame)
+
+
+def _step_close(
+    joint: ObservingJoint, side: int, channel: int, _: Close, __: int, ___: int
+) -> None:
+    joint.close(side, channel)
+
+
+def _step_begin(
+    joint: ObservingJoint, side: int, channel: int, frame: Begin, _: int, seq: int
+) -> int | None:
+    session: Any
+    session, answers = joint.begin(side, channel, frame)
+    session.begun[side] = seq
+    joint.bound(side, session)
+    return session.begun[1 - side] if answers else None
+
+
+def _step_end(
+    joint: ObservingJoint, side: int, channel: int, _: End, __: int, seq: int
+) -> int | None:
+    session: Any
+    session, answers = joint.end(side, channel)
+    session.ended[side] = seq
+    return session.ended[1 - side] if answers else None
+
+
+def _step_attach(
+    joint: ObservingJoint, side: int, channel: int, frame: Attach, _: int, seq: int
+) -> int | None:
+    link: Any
+    link, answers = joint.attach(side, channel, frame)
+    link.attached[side] = seq
+    joint.bound(side, link.session)
+    return link.attached[1 - side] if answers else None
+
+
+def _step_detach(
+    joint: ObservingJoint, side: int, channel: int, frame: Detach, _: int, seq: int
+) -> int | None:
+    link: Any
+    link, answers = joint.detach(side, channel, frame)
+    link.detached[side] = seq
+    joint.leave(link.session, link)
+    return link.detached[1 - side] if answers else None
+
+
+def _step_flow(
+    joint: ObservingJoint, side: int, channel: int, frame: Flow, _: int, __: int
+) -> None:
+    joint.flow(side, channel, frame)
+
+
+def _step_transfer(
+    joint: ObservingJoint, side: int, channel: int, frame: Transfer, size: int, _: int
+) -> None:
+    delivery = joint.transfer(side, channel, frame, size)
+    if delivery is not None:
+        joint.bound(side, delivery.link.session)
+
+
+def _step_disposition(
+    joint: ObservingJoint, side: int, channel: int, frame: Disposition, _: int, __: int
+) -> None:
+    joint.disposition(side, channel, frame)
+
+
+_STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
+    Open: _step_open,
+    Begin: _step_begin,
+    Attach: _step_attach,
+    Flow: _step_flow,
+    Transfer: _step_transfer,
+    Disposition: _step_disposition,
+    Detach: _step_detach,
+    End: _step_end,
+    Close: _step_close,
+}
+
+
+# What breaks one: the books take it as told.
+
+
+def _force_open(
+    joint: ObservingJoint, side: int, channel: int, frame: Open, _: int, __: int
+) -> None:
+    half = joint.halves[side]
+    if half.state is not states.Connection.CLOSED:
+        half.state = states.Connection.OPEN
+    half.open = frame
+
+
+def _force_close(
+    joint: ObservingJoint, side: int, channel: int, _: Close, __: int, ___: int
+) -> None:
+    joint.halves[side].state = states.Connection.CLOSED
+
+
+def _force_begin(
+    joint: ObservingJoint, side: int, channel: int, frame: Begin, _: int, __: int
+) -> None:
+    half = joint.halves[side]
+    half.channels.pop(channel, None)
+    if frame.remote_channel is not None:
+        waiting = joint.halves[1 - side].channels.get(frame.remote_channel)
+        if waiting is not None and waiting.halves[side].state is states.Session.UNMAPPED:
+            half.channels[channel] = waiting
+    session = joint.assume(side, channel)
+    own = session.halves[side]
+    own.state = states.Session.MAPPED
+    own.channel = channel
+    own.begin = frame
+    own.renumber(frame.next_outgoing_id)
+    own.initial_outgoing_id = frame.next_outgoing_id
+    _doubt(session)
+    joint.bound(side, session)
+
+
+def _force_end(joint: ObservingJoint, side: int, channel: int, _: End, __: int, ___: int) -> None:
+    session = joint.halves[side].channels.pop(channel, None)
+    if session is not None:
+        session.halves[side].state = states.Session.ENDED
+
+
+def _force_attach(
+    joint: ObservingJoint, side: int, channel: int, frame: Attach, _: int, __: int
+) -> None:
+    session = joint.assume(side, channel)
+    key = (frame.name, 1 - side if frame.role else side)
+    session.failed.pop(key, None)
+    link = session.names.get(key)
+    if link is None or link.halves[side].state is states.Link.ATTACHED:
+        link = session.names[key] = session.new_link(*key)
+    half = link.halves[side]
+    half.state = states.Link.ATTACHED
+    half.handle = frame.handle
+    half.attach = frame
+    session.halves[side].handles[frame.handle] = link
+    if side == link.sender:
+        link.delivery_count = frame.initial_delivery_count or 0
+    link.credit_limit = link.credit_known = None
+    joint.bound(side, session)
+
+
+def _force_detach(
+    joint: ObservingJoint, side: int, channel: int, frame: Detach, _: int, __: int
+) -> None:
+    session = joint.assume(side, channel)
+    link = session.halves[side].handles.pop(frame.handle, None)
+    if link is None:
+        return
+    half = link.halves[side]
+    half.state = states.Link.CLOSED if frame.closed else states.Link.DETACHED
+    if link.sender == side:
+        link.current = None
+    key = (link.name, link.sender)
+    if link.halves[1 - side].state is not states.Link.ATTACHED and session.names.get(key) is link:
+        del session.names[key]
+    joint.leave(session, link)
+
+
+def _force_flow(
+    joint: ObservingJoint, side: int, channel: int, frame: Flow, _: int, __: int
+) -> None:
+    session = joint.assume(side, channel)
+    own, other = session.halves[side], session.halves[1 - side]
+    own.renumber(frame.next_outgoing_id)
+    other.window_limit = other.window_known = None
+    link = None if frame.handle is None else own.handles.get(frame.handle)
+    if link is not None:
+        link.credit_limit = link.credit_known = None
+        if link.sender == side and frame.delivery_count is not None:
+            link.delivery_count = frame.delivery_count
+
+
+def _force_transfer(
+    joint: ObservingJoint, side: int, channel: int, frame: Transfer, size: int, count: int
+) -> None:
+    session = joint.assume(side, channel)
+    own = session.halves[side]
+    own.next_outgoing_id = add(count, 1)
+    own.window_limit = own.window_known = None
+    link = own.handles.get(frame.handle)
+    if link is None:
+        link = own.handles[frame.handle] = session.new_link("", side)
+        link.halves[side].state = states.Link.ATTACHED
+        link.halves[side].handle = frame.handle
+    # Nothing more is said about its credit until the receiver gives some.
+    link.credit_limit = link.credit_known = None
+    if link.sender != side:
+        return
+    delivery = link.current
+    if delivery is None or frame.delivery_id not in (None, delivery.delivery_id):
+        delivery = link.new_delivery(frame.delivery_id or 0, frame.delivery_tag or b"")
+    delivery.size += size
+    delivery.settled = bool(frame.settled) or delivery.settled or frame.aborted
+    link.current = delivery if frame.more and not frame.aborted else None
+    delivery.progress = (
+        states.Delivery.ABORTED
+        if frame.aborted
+        else states.Delivery.SENDING
+        if frame.more
+        else states.Delivery.SENT
+    )
+    _book(own.deliveries, link, delivery)
+    joint.bound(side, session)
+
+
+def _book(deliveries: dict[int, DeliveryBook], link: LinkBook, delivery: DeliveryBook) -> None:
+    """Keep a delivery that isn't settled, in the place of any that has its id or tag."""
+    for other in (deliveries.get(delivery.delivery_id), link.unsettled.get(delivery.delivery_tag)):
+        if other is not None:
+            forget(other, deliveries)
+    if not delivery.settled:
+        deliveries[delivery.delivery_id] = delivery
+        link.unsettled[delivery.delivery_tag] = delivery
+
+
+def _force_disposition(
+    joint: ObservingJoint, side: int, channel: int, frame: Disposition, _: int, __: int
+) -> None:
+    session = joint.assume(side, channel)
+    deliveries = session.halves[1 - side if frame.role else side].deliveries
+    delivery = deliveries.get(frame.first)
+    if delivery is not None and frame.settled:
+        forget(delivery, deliveries)
+
+
+_FORCE: Final[dict[type[Any], Callable[..., None]]] = {
+    Open: _force_open,
+    Begin: _force_begin,
+    Attach: _force_attach,
+    Flow: _force_flow,
+    Transfer: _force_transfer,
+    Disposition: _force_disposition,
+    Detach: _force_detach,
+    End: _force_end,
+    Close: _force_close,
+}
+
+__all__ = ["NOTHING_AFTER", "ObservedLink", "ObservedSession", "ObservingJoint"]

@@ -1,0 +1,273 @@
+"""Finding the next frame that can be proven in octets that may begin anywhere (1.0 part 2 sections 2.2 and 2.3).
+
+A decision is yes, no, or "more octets are needed"; it never depends on where an arrival ends. A frame whose body is one
+performative to its last octet, each field of its type, is proven by itself, and so is a protocol header. A transfer
+(whose payload may be anything) and an empty frame say too little: what follows must look like a frame, or be the end.
+Frames with an extended header, which nothing defines, aren't looked for.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from ..._core.stream import PROVEN, REFUTED
+from ...endpoint import Side
+from ...errors import CodecError
+from ..codec.composite import decode_frame_body
+from ..codec.frames import AMQP, AMQP_HEADER, FRAME, HEADER_SIZE, SASL, SASL_HEADER, TLS_HEADER
+from ..codec.performatives import (
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    Open,
+    SaslChallenge,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    SaslResponse,
+    Transfer,
+)
+
+if TYPE_CHECKING:
+    from ..codec.composite import Performative, SaslFrame
+
+
+HEADERS: Final = (AMQP_HEADER, TLS_HEADER, SASL_HEADER)
+"""The protocol headers of this version."""
+HEADER_BEGIN: Final = b"AMQP"
+
+LIKELY_MAX: Final = 1_048_576
+"""The largest frame, in octets, that is looked for while no max-frame-size is known."""
+
+NAMES: Final = {
+    each.CODE: each.NAME
+    for each in (
+        *(Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close),
+        *(SaslMechanisms, SaslInit, SaslChallenge, SaslResponse, SaslOutcome),
+    )
+}
+"""The frame bodies by the number of their descriptor."""
+SASL_SENDERS: Final = {
+    SaslMechanisms.CODE: Side.SERVER,
+    SaslInit.CODE: Side.CLIENT,
+    SaslChallenge.CODE: Side.SERVER,
+    SaslResponse.CODE: Side.CLIENT,
+    SaslOutcome.CODE: Side.SERVER,
+}
+"""Who may send the frames of the SASL layer (part 5 section 5.3.2); all others either side may."""
+
+_SYMBOLS: Final = {
+    each.SYMBOL.encode("ascii"): each.CODE
+    for each in (
+        *(Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close),
+        *(SaslMechanisms, SaslInit, SaslChallenge, SaslResponse, SaslOutcome),
+    )
+}
+_LONGEST: Final = max([len(symbol) for symbol in _SYMBOLS])
+_TRANSFER: Final = Transfer.CODE
+_OF_TYPE: Final = (frozenset(NAMES) - frozenset(SASL_SENDERS), frozenset(SASL_SENDERS))
+_PLAIN: Final = 2
+"""The data offset of a frame without an extended header, in words of four octets."""
+_MARKS: Final = tuple([bytes((_PLAIN, kind)) for kind in (AMQP, SASL)])
+_SIZE_32: Final = Struct(">I").unpack_from
+
+
+def descriptor(data: bytes, pos: int, end: int) -> tuple[int, int]:
+    """The code of the frame body's descriptor at `pos` and where it ends, within `end`.
+
+    The code is REFUTED for what is no descriptor of a frame body; the second number says how many octets from `pos` on
+    it takes to say more when the descriptor goes beyond `end`, and the code is PROVEN then.
+    """
+    if data[pos]:
+        return REFUTED, 0
+    if end - pos < 3:
+        return PROVEN, 3
+    kind = data[pos + 1]
+    if kind == 0x53:
+        code = data[pos + 2]
+        return (code, pos + 3) if code in NAMES else (REFUTED, 0)
+    if kind == 0x80:
+        if end - pos < 10:
+            return PROVEN, 10
+        code = int.from_bytes(data[pos + 2 : pos + 10], "big")
+        return (code, pos + 10) if code in NAMES else (REFUTED, 0)
+    if kind == 0xA3:
+        begin, size = pos + 3, data[pos + 2]
+    elif kind == 0xB3:
+        if end - pos < 6:
+            return PROVEN, 6
+        begin, size = pos + 6, _SIZE_32(data, pos + 2)[0]
+    else:
+        return REFUTED, 0
+    if size > _LONGEST:
+        return REFUTED, 0
+    if end < begin + size:
+        return PROVEN, begin + size - pos
+    named = _SYMBOLS.get(data[begin : begin + size])
+    return (REFUTED, 0) if named is None else (named, begin + size)
+
+
+class Reader:
+    """How frames are told from other octets: the sender's `side` (None: not known), the `largest` frame and the
+    largest performative, in octets.
+    """
+
+    __slots__ = ("largest", "performative", "side")
+
+    def __init__(
+        self, side: Side | None, largest: int = LIKELY_MAX, performative: int = LIKELY_MAX
+    ) -> None:
+        self.side = side
+        self.largest = largest
+        self.performative = performative
+
+    def prove(self, data: bytes, pos: int, last: bool) -> int:
+        """Whether a frame or protocol header begins at `pos`: PROVEN, REFUTED, or how many octets from there are
+        needed to say. With `last` nothing follows `data`, so the answer is one of the first two.
+        """
+        need = self._begins(data, pos)
+        if need <= 0:
+            return REFUTED
+        held = len(data) - pos
+        if held < need:
+            # Each further octet may refute it.
+            return REFUTED if last else held + 1
+        if data.startswith(HEADER_BEGIN, pos):
+            return PROVEN
+        size: int
+        size, _, _, _ = FRAME.unpack_from(data, pos)
+        if held < size:
+            return REFUTED if last else size
+        after = pos + size
+        if size > HEADER_SIZE:
+            read = self.read(data, pos + HEADER_SIZE, after)
+            if read is None:
+                return REFUTED
+            if read[0].CODE != _TRANSFER:
+                return PROVEN
+        if after == len(data):
+            return PROVEN if last else held + 1
+        follows = self._begins(data, after)
+        if follows <= 0:
+            return REFUTED
+        if last or len(data) - after >= follows:
+            return PROVEN
+        return held + 1
+
+    def find(self, data: bytes, pos: int, last: bool) -> tuple[int, int]:
+        """The first place from `pos` on where a frame is proven or may still be, and the answer of `prove` there.
+
+        Nowhere: the end of `data`, and REFUTED.
+        """
+        length = len(data)
+        at = pos
+        while at < length:
+            at = self._candidate(data, at)
+            if at < length:
+                answer = self.prove(data, at, last)
+                if answer != REFUTED:
+                    return at, answer
+                at += 1
+        return length, REFUTED
+
+    def read(
+        self, data: bytes, begin: int, end: int
+    ) -> tuple[Performative | SaslFrame, int] | None:
+        """The frame body between `begin` and `end` and where its payload begins; None when it can't be one."""
+        try:
+            frame, payload = decode_frame_body(data, begin, end)
+        except CodecError:
+            return None
+        if payload != end and frame.CODE != _TRANSFER:
+            return None
+        return frame, payload
+
+    def _candidate(self, data: bytes, pos: int) -> int:
+        """The first place from `pos` on where a header may begin by its data offset and type, or is cut short."""
+        # Four octets of size lie before data offset and type; the last five places lack one of these.
+        found = len(data) - 5
+        for mark in (*_MARKS, HEADER_BEGIN):
+            ahead = 0 if mark is HEADER_BEGIN else 4
+            at = data.find(mark, pos + ahead, max(found, pos) + ahead + len(mark))
+            if at >= 0:
+                found = min(found, at - ahead)
+        return max(found, pos)
+
+    def _begins(self, data: bytes, pos: int) -> int:
+        """How many octets the begin of a frame takes that looks right so far; REFUTED when it doesn't.
+
+        With too few octets the answer is how many are needed to say more.
+        """
+        left = len(data) - pos
+        if data[pos] == 0x41:
+            head = data[pos : pos + HEADER_SIZE]
+            if any([header.startswith(head) for header in HEADERS]):
+                return HEADER_SIZE
+        if left < HEADER_SIZE:
+            return HEADER_SIZE if data[pos] <= self.largest >> 24 else REFUTED
+        size: int
+        kind: int
+        size, offset, kind, _ = FRAME.unpack_from(data, pos)
+        if offset != _PLAIN or not HEADER_SIZE <= size <= self.largest or kind > SASL:
+            return REFUTED
+        if size == HEADER_SIZE:
+            return HEADER_SIZE if kind == AMQP else REFUTED
+        end = min(len(data), pos + size)
+        begin = pos + HEADER_SIZE
+        if end <= begin:
+            return HEADER_SIZE + 1
+        code, at = descriptor(data, begin, end)
+        if code == REFUTED:
+            return REFUTED
+        if code == PROVEN:
+            return HEADER_SIZE + at if HEADER_SIZE + at <= size else REFUTED
+        if code not in _OF_TYPE[kind]:
+            return REFUTED
+        if kind == SASL and self.side not in (None, SASL_SENDERS[code]):
+            return REFUTED
+        return self._list(data, pos, at, size, code)
+
+    def _list(self, data: bytes, pos: int, at: int, size: int, code: int) -> int:
+        """As `_begins`, for the list at `at` in a frame of `size` octets at `pos`."""
+        held = len(data) - at
+        after = at - pos
+        if after >= size:
+            return REFUTED
+        if not held:
+            return after + 1
+        kind = data[at]
+        if kind == 0x45:
+            after += 1
+        elif kind == 0xC0:
+            if held < 2:
+                return after + 2
+            after += 2 + data[at + 1]
+        elif kind == 0xD0:
+            if held < 5:
+                return after + 5
+            after += 5 + _SIZE_32(data, at + 1)[0]
+        else:
+            return REFUTED
+        if after > size if code == _TRANSFER else after != size:
+            return REFUTED
+        if after - (at - pos) > self.performative:
+            return REFUTED
+        return at - pos + (1 if kind == 0x45 else 2 if kind == 0xC0 else 5)
+
+
+__all__ = [
+    "HEADERS",
+    "HEADER_BEGIN",
+    "LIKELY_MAX",
+    "NAMES",
+    "PROVEN",
+    "REFUTED",
+    "SASL_SENDERS",
+    "Reader",
+    "descriptor",
+]

@@ -1,0 +1,205 @@
+"""Sections: what a message consists of, read piece by piece, without keeping its body (1.0 part 3 section 3.2).
+
+An observer sees deliveries whose body it must not or can't keep, and pieces that may be cut anywhere, even in a
+descriptor. It counts the body, and keeps the sections before it.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from ..codec.sections import AMQP_SEQUENCE, AMQP_VALUE, BINARIES, DATA, FOOTER, HEADER, SYMBOLS
+
+_WIDTHS: Final = (-1, -1, -1, -1, 0, 1, 2, 4, 8, 16, -1, -1, -1, -1, -1, -1)
+"""Octets of a value by the upper four bits of its format code; -1: no value is, or its size follows."""
+_SIZE_32: Final = Struct(">I").unpack_from
+_SYMBOL_MAX: Final = max([len(symbol) for symbol in SYMBOLS])
+_SECTIONS: Final = {symbol.encode("ascii"): code for symbol, code in SYMBOLS.items()}
+_OTHER: Final = (0, 0, -1)
+_KINDS: Final = {DATA: "data", AMQP_SEQUENCE: "sequence", AMQP_VALUE: "value"}
+
+
+class Sections:
+    """Reads a message. `head` are the octets of the sections before the body, up to `most` of them, else None.
+
+    `kind` is that of the body ("data", "sequence", "value", "" while there's none), `size` its octets as far as they
+    passed: what the data sections hold, or the whole sections of other kinds. `announced` is what it says about
+    the rest. `broken` says that what came last is no section, so that nothing behind it can be read.
+    """
+
+    __slots__ = (
+        "_left",
+        "_pending",
+        "_values",
+        "broken",
+        "head",
+        "kind",
+        "most",
+        "section",
+        "size",
+    )
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.head: bytearray | None = bytearray()
+        self.kind = ""
+        self.size = 0
+        self.section = 0
+        self.broken = False
+        self._pending = b""
+        self._left = 0
+        self._values = 0
+
+    @property
+    def announced(self) -> int:
+        """How many octets of the body are still to come in its present section."""
+        return self._left if self.section in _KINDS else 0
+
+    def feed(self, piece: bytes, body: list[bytes] | None = None) -> None:
+        """Read the next piece of the message; the octets of its body go to `body`."""
+        data = self._pending + piece if self._pending else piece
+        self._pending = b""
+        pos, end = 0, len(data)
+        while pos < end and not self.broken:
+            if self._left:
+                stop = min(end, pos + self._left)
+                self._left -= stop - pos
+                self._take(data, pos, stop, self.section in _KINDS, body)
+            elif self._values:
+                stop = self._constructor(data, pos, end)
+                in_body = self.section in _KINDS and self.section != DATA
+                self._take(data, pos, stop, in_body, body)
+            else:
+                stop = self._descriptor(data, pos, end)
+                in_body = self.section in _KINDS and self.section != DATA
+                self._take(data, pos, stop, in_body, body)
+            if stop == pos:
+                self._pending = b"" if self.broken else data[pos:]
+                return
+            pos = stop
+
+    def skip(self, octets: int) -> None:
+        """The next `octets` octets of the message are missing."""
+        if self._pending or octets > self._left:
+            self.broken = True
+            return
+        self._left -= octets
+        if self.section in _KINDS:
+            self.size += octets
+        elif self.section < DATA:
+            self.head = None
+
+    def _take(
+        self, data: bytes, pos: int, stop: int, in_body: bool, body: list[bytes] | None
+    ) -> None:
+        if in_body:
+            self.size += stop - pos
+            if body is not None:
+                body.append(data[pos:stop])
+        elif self.section < DATA and self.head is not None:
+            if len(self.head) + stop - pos > self.most:
+                self.head = None
+            else:
+                self.head += data[pos:stop]
+
+    def _descriptor(self, data: bytes, pos: int, end: int) -> int:
+        """Read a section's descriptor; where it ends, `pos` when octets are missing or it's none."""
+        kind = data[pos + 1] if pos + 1 < end else 0x53
+        size = {0x53: 3, 0x80: 10, 0xA3: 3, 0xB3: 6}.get(kind, 0)
+        if data[pos] or not size:
+            self.broken = True
+            return pos
+        if end - pos < size:
+            return pos
+        code: int | None
+        if kind == 0x53:
+            code = data[pos + 2]
+        elif kind == 0x80:
+            code = int.from_bytes(data[pos + 2 : pos + 10], "big")
+        else:
+            length = data[pos + 2] if kind == 0xA3 else _SIZE_32(data, pos + 2)[0]
+            if length <= _SYMBOL_MAX and end - pos < size + length:
+                return pos
+            code = _SECTIONS.get(data[pos + size : pos + size + length])
+            size += length
+        if code is None or not HEADER <= code <= FOOTER:
+            self.broken = True
+            return pos
+        self.section = code
+        self.kind = self.kind or _KINDS.get(code, "")
+        self._values = 1
+        return pos + size
+
+    def _constructor(self, data: bytes, pos: int, end: int) -> int:
+        """Read a value's constructor; where it ends, `pos` when octets are missing or it's none."""
+        code = data[pos]
+        if self.section == DATA and code not in BINARIES:
+            self.broken = True
+            return pos
+        if not code:
+            # A described value: its descriptor is a value too.
+            self._values += 1
+            return pos + 1
+        width = _WIDTHS[code >> 4]
+        if width >= 0:
+            self._left = width
+            self._values -= 1
+            return pos + 1
+        if code < 0xA0:
+            self.broken = True
+            return pos
+        # The lower of the two size classes has one octet of size, the higher one four.
+        if code & 0x10:
+            if end - pos < 5:
+                return pos
+            self._left = _SIZE_32(data, pos + 1)[0]
+            size = 5
+        else:
+            if end - pos < 2:
+                return pos
+            self._left = data[pos + 1]
+            size = 2
+        self._values -= 1
+        return pos + size
+
+
+def body_of(payload: bytes) -> tuple[int, int, int]:
+    """Where the body of a message begins, where its octets do, and how many these are; its section is the last one.
+
+    Raises IndexError or struct.error, or gives sizes that don't fit, for a message of another kind or with a footer.
+
+    >>> body_of(b"\\x00Sp\\xc0\\x02\\x01\\x41\\x00Su\\xa0\\x01x")
+    (7, 12, 1)
+    """
+    pos = 0
+    while True:
+        code = payload[pos + 3]
+        if payload[pos + 1] != 0x53:
+            return _OTHER
+        section = payload[pos + 2]
+        if section >= DATA:
+            break
+        if code == 0xC0 or code == 0xC1:
+            pos += 5 + payload[pos + 4]
+        elif code == 0xD0 or code == 0xD1:
+            pos += 8 + _SIZE_32(payload, pos + 4)[0]
+        elif code == 0x45:
+            pos += 4
+        else:
+            return _OTHER
+    if payload[pos] or code < 0xA0:
+        return _OTHER
+    if code & 0x10:
+        begin, size = pos + 8, _SIZE_32(payload, pos + 4)[0]
+    else:
+        begin, size = pos + 5, payload[pos + 4]
+    if section == DATA:
+        return (pos, begin, size) if code in BINARIES else _OTHER
+    if section == AMQP_VALUE:
+        # A body that is no data is its encoded section.
+        return pos, pos, begin + size - pos
+    return _OTHER
+
+
+__all__ = ["Sections", "body_of"]

@@ -1,0 +1,1 @@
+"""The front ends: between the engine of each version and the model."""

@@ -1,0 +1,44 @@
+"""Failover updates: where else the broker can be reached, for private queues bound to amq.failover (11.1.2.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ....amqp_0_10.codec.message import Headers
+from ....amqp_0_10.codec.record import encode_headers
+from ....amqp_0_10.codec.records import DeliveryProperties, MessageProperties
+from ....amqp_0_10.codec.values import Map, Typed
+from ...contents.amqp_0_10 import ZeroTenContent
+from ...model.commands import Publish
+from ...model.queue import Queue
+
+if TYPE_CHECKING:
+    from ...hub import Hub
+    from ...model.owner import Owner
+
+_HEADER: Final = "amq.failover"
+
+
+def tell_queue(hub: Hub, owner: Owner, exchange: str, queue: str) -> None:
+    """Put an update into a queue: an empty body, and one header with the addresses in order of preference."""
+    urls = Typed("array", [Typed("str16", url) for url in hub.settings.urls])
+    structs = (
+        DeliveryProperties(exchange=exchange),
+        MessageProperties(application_headers=Map({_HEADER: urls})),
+    )
+    content = ZeroTenContent(Headers(encode_headers(structs)), b"")
+    hub.apply(Publish(owner, "", queue, content))
+
+
+def tell_all(hub: Hub) -> None:
+    """The addresses have changed: every queue that is bound gets an update."""
+    for vhost in hub.model.vhosts.values():
+        for exchange in vhost.exchanges.values():
+            if exchange.type != "failover":
+                continue
+            for queue in exchange.destinations:
+                if isinstance(queue, Queue) and queue.exclusive_to is not None:
+                    tell_queue(hub, queue.exclusive_to, exchange.name, queue.name)
+
+
+__all__ = ["tell_all", "tell_queue"]

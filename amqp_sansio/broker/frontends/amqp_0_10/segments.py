@@ -1,0 +1,81 @@
+"""Header segments: what the broker writes into delivery-properties, leaving everything else as it came (class 4)."""
+
+from __future__ import annotations
+
+from struct import Struct as Form
+from typing import TYPE_CHECKING, Any, Final
+
+from ....amqp_0_10.codec.message import Headers
+from ....amqp_0_10.codec.record import encode_headers
+from ....amqp_0_10.codec.records import DeliveryProperties
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HEAD: Final = Form(">IH").unpack_from
+_HEAD_SIZE: Final = 6
+_REDELIVERED: Final = 0x04
+"""The field's bit in the first octet of the packing flags."""
+_EMPTY: Final = encode_headers((DeliveryProperties(),))
+
+
+def stamped(headers: Headers, exchange: str, now: float | None) -> Headers:
+    """The header segment as it's kept: with the exchange that it was published to (delivery-properties.exchange).
+
+    `now` are the calendar's seconds, None when nobody knows them: what has no timestamp gets one, and what has a time
+    to live an expiration.
+    """
+    properties = headers.delivery_properties
+    changes: dict[str, Any] = {}
+    if properties is None or properties.exchange != exchange:
+        changes["exchange"] = exchange
+    if now is not None:
+        if properties is None or properties.timestamp is None:
+            changes["timestamp"] = int(now)
+        if properties is not None and properties.ttl is not None and properties.expiration is None:
+            changes["expiration"] = min(int(now) + -(-properties.ttl // 1000), (1 << 64) - 1)
+    return _changed(headers.raw, properties, changes) if changes else headers
+
+
+def outgoing(raw: bytes, redelivered: bool, resume: Mapping[str, Any]) -> bytes:
+    """The header segment of a delivery; as many octets whether it is `redelivered` or not.
+
+    `resume` are the resume-id and resume-ttl that a subscription asked for, or nothing.
+    """
+    span = _find(raw)
+    if span is None:
+        raw = _EMPTY + raw
+        span = 0, len(_EMPTY)
+    if resume:
+        properties = Headers(raw[span[0] : span[1]]).delivery_properties
+        raw = _changed(raw, properties, resume).raw
+        span = _find(raw) or span
+    at = span[0] + _HEAD_SIZE
+    if redelivered and not raw[at] & _REDELIVERED:
+        return b"".join((raw[:at], bytes((raw[at] | _REDELIVERED,)), raw[at + 1 :]))
+    return raw
+
+
+def _changed(raw: bytes, properties: DeliveryProperties | None, changes: Mapping[str, Any]) -> Headers:
+    old = properties or DeliveryProperties()
+    values = {name: changes.get(name, getattr(old, name)) for name in DeliveryProperties.__match_args__}
+    new = encode_headers((DeliveryProperties(**values),))
+    span = _find(raw)
+    if span is None:
+        return Headers(new + raw)
+    return Headers(raw[: span[0]] + new + raw[span[1] :])
+
+
+def _find(raw: bytes) -> tuple[int, int] | None:
+    """Where the delivery-properties begin and end."""
+    pos = 0
+    while pos + _HEAD_SIZE <= len(raw):
+        size, code = _HEAD(raw, pos)
+        stop = pos + 4 + size
+        if code == DeliveryProperties.CODE:
+            return pos, stop
+        pos = stop
+    return None
+
+
+__all__ = ["outgoing", "stamped"]

@@ -1,0 +1,61 @@
+"""Standard and distributed transactions (classes 5 and 6): the commands; what they do is in `work`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...model.commands import Begin
+from .transaction_work import Work
+
+if TYPE_CHECKING:
+    from ....amqp_0_10.codec.records import TxCommit, TxRollback, TxSelect
+    from .answers import Result
+    from .frontend import ZeroTenFront
+    from .sessions import ServedSession
+
+
+def tx_select(
+    front: ZeroTenFront, session: ServedSession, command: TxSelect, event: object
+) -> Result:
+    """`tx.select`. Raises Fault LIMIT."""
+    _begin(front, session)
+    return None
+
+
+def tx_commit(
+    front: ZeroTenFront, session: ServedSession, command: TxCommit, event: object
+) -> Result:
+    """`tx.commit`: what was published and accepted is done; a new transaction begins. Raises Fault LIMIT."""
+    work = session.work
+    if work is not None:
+        work.commit(front.hub)
+        for _, numbers in work.accepted.values():
+            for number in numbers:
+                session.delivered.pop(number, None)
+    _begin(front, session)
+    return None
+
+
+def tx_rollback(
+    front: ZeroTenFront, session: ServedSession, command: TxRollback, event: object
+) -> Result:
+    """`tx.rollback`: messages stay acquired; a new transaction begins. Raises Fault LIMIT."""
+    if session.work is not None:
+        session.work.roll_back(front.hub)
+    _begin(front, session)
+    return None
+
+
+def dtx(front: ZeroTenFront, session: ServedSession, command: Any, event: object) -> Result:
+    """All commands of class dtx. Raises ExecutionError."""
+    book = front.register.book(session.owner.vhost.name)
+    result = book.branches.execute(session.owner.number, command, front.hub.now)
+    front.register.decide(book)
+    return result
+
+
+def _begin(front: ZeroTenFront, session: ServedSession) -> None:
+    session.work = Work(front.hub.apply(Begin(session.owner)))
+
+
+__all__ = ["dtx", "tx_commit", "tx_rollback", "tx_select"]

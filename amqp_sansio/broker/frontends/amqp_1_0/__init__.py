@@ -1,0 +1,7 @@
+"""The front end of AMQP 1.0: its connections, sessions and links on the model; transactions; the management node."""
+
+from __future__ import annotations
+
+from .frontend import OneZeroFront
+
+__all__ = ["OneZeroFront"]

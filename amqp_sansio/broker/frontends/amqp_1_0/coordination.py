@@ -1,0 +1,296 @@
+"""Coordination: the transactions of one connection, between the engine's books of them and the model (part 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ....amqp_1_0 import (
+    Declare,
+    Discharge,
+    Rejected,
+    Released,
+    Resource,
+    Symbol,
+    TransactionalState,
+)
+from ....amqp_1_0.codec.conditions import (
+    LOCAL_TRANSACTIONS,
+    MULTI_SSNS_PER_TXN,
+    MULTI_TXNS_PER_SSN,
+    NOT_IMPLEMENTED,
+    TRANSACTION_ROLLBACK,
+)
+from ...model.commands import Begin, Commit, Outcome, Rollback, Settle
+from ...model.faults import Fault
+from .addresses import NodeKind
+from .errors import Refusal, refusal_of, short
+from .targets import CREDIT, takers
+
+if TYPE_CHECKING:
+    from ....amqp_1_0 import CreditChanged, Delivery, DeliveryState, Receiver, TransactionRequested
+    from ....amqp_1_0 import Transaction as Booked
+    from ....events import Handle
+    from ...model.commands import Publish
+    from ...model.entry import Entry
+    from ...model.transaction import Transaction
+    from .frontend import OneZeroFront
+    from .sources import OutgoingLink
+    from .targets import IncomingLink
+
+CAPABILITIES: Final = (LOCAL_TRANSACTIONS, MULTI_TXNS_PER_SSN, MULTI_SSNS_PER_TXN)
+
+
+class Work:
+    """What the model has of a transaction.
+
+    `failed` says why it can't be committed any more. `promised` are the publishes whose outcome was told, `retired` the
+    messages that the controller has settled in it, `acquired` those that were sent in it, all by link and delivery-tag.
+    `bound` are deliveries whose outcome the controller has told without settling them, with it and the message; what it
+    says of a browser's has no effect. `unsettled` are deliveries posted in it that their sender settles first, with the
+    outcomes that they are to have.
+    """
+
+    __slots__ = ("acquired", "bound", "failed", "promised", "retired", "transaction", "unsettled")
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction = transaction
+        self.failed = ""
+        self.promised: list[Publish] = []
+        self.retired: dict[tuple[OutgoingLink, bytes], Entry] = {}
+        self.acquired: dict[tuple[OutgoingLink, bytes], Entry] = {}
+        self.bound: dict[tuple[OutgoingLink, bytes], tuple[DeliveryState | None, Entry | None]] = {}
+        self.unsettled: list[tuple[Delivery, DeliveryState]] = []
+
+
+class Coordination:
+    """The coordinator of one connection. `work` is that of each transaction, by txn-id."""
+
+    __slots__ = ("front", "resource", "work")
+
+    def __init__(self, front: OneZeroFront) -> None:
+        self.front = front
+        self.resource = Resource(front.connection, acquisition=True)
+        self.work: dict[bytes, Work] = {}
+
+    # Declaring and discharging.
+
+    def request(self, event: TransactionRequested) -> None:
+        """A declare or discharge."""
+        if isinstance(event.request, Declare):
+            self._declare(event)
+        else:
+            self._discharge(event, event.request)
+        link: Any = self.front.link(event.channel, event.link)
+        if link is not None and link.is_open:
+            link.top_up(CREDIT)
+
+    def _declare(self, event: TransactionRequested) -> None:
+        assert isinstance(event.request, Declare)
+        if event.request.global_id is not None:
+            text = "there are local transactions only, without a global-id"
+            self.resource.refuse(event, NOT_IMPLEMENTED, text)
+            return
+        try:
+            transaction = self.front.hub.apply(Begin(self.front.connection_owner))
+        except Fault as fault:
+            refusal = refusal_of(fault)
+            self.resource.refuse(event, refusal.condition, short(refusal.text))
+            return
+        self.work[self.resource.declare(event).txn_id] = Work(transaction)
+
+    def _discharge(self, event: TransactionRequested, request: Discharge) -> None:
+        booked = self.resource.discharge(event)
+        if booked is None:
+            self._sweep()
+            return
+        work = self._take(booked)
+        if request.fail:
+            self._rollback(work, booked)
+            self.resource.complete(event)
+            return
+        problem = self._commit(work)
+        if problem:
+            self._rollback(work, booked)
+            self.resource.refuse(event, TRANSACTION_ROLLBACK, short(problem))
+        else:
+            self._tell(work)
+            self.resource.complete(event)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The control links with open transactions, by channel and handle."""
+        return [(each.channel, each.link) for each in self.resource.transactions.values()]
+
+    def control_link_closed(self, channel: int, link: int) -> None:
+        """A control link is gone: what it declared is rolled back at once (part 4 section 4.1)."""
+        for booked in self.resource.control_link_closed(channel, link):
+            self._rollback(self._take(booked), booked)
+
+    def _sweep(self) -> None:
+        """Roll back what was declared on control links that are closed because of a fault of the controller."""
+        for booked in list(self.resource.transactions.values()):
+            link = self.front.link(booked.channel, booked.link)
+            if link is None or link.closing is not None:
+                self.control_link_closed(booked.channel, booked.link)
+
+    # Work.
+
+    def post(self, link: IncomingLink, event: Delivery, state: TransactionalState) -> None:
+        """A message to be published when the transaction succeeds (part 4 section 4.4.1)."""
+        work = self.work.get(_key(state.txn_id))
+        if work is None:
+            self.resource.post(event, Released())
+            return
+        try:
+            outcome, command = link.post(event, work.transaction)
+        except Refusal as refusal:
+            told = None if event.settled else link.outcome_of(refusal)
+            if told is None:
+                # The controller isn't told, so it mustn't believe that it succeeds.
+                work.failed = work.failed or f"a message can't be published: {refusal.text}"
+                if link.node.kind is NodeKind.ANONYMOUS:
+                    link.end_with(event, refusal)
+                    return
+                outcome = Rejected(refusal.error)
+            else:
+                outcome = told
+            command = None
+        if command is not None:
+            work.promised.append(command)
+        elif event.settled:
+            work.failed = work.failed or "no queue takes a message"
+        settles = self._settles(link.link, event)
+        if not settles and not event.settled:
+            work.unsettled.append((event, outcome))
+        self.resource.post(event, outcome, settled=settles)
+
+    def retire(self, link: OutgoingLink, handles: tuple[Handle[Any], ...], state: TransactionalState) -> None:
+        """Outcomes bound to a transaction (part 4 section 4.4.2)."""
+        settled: list[Any] = [each.key[2] for each in handles if each.done]
+        booked = self.resource.retire(link.link, handles, state)
+        if booked is None:
+            self._sweep()
+            for each in settled:
+                entry = link.held.pop(each, None)
+                if entry is not None:
+                    link.decide((entry,), None)
+            return
+        work = self.work[booked.txn_id]
+        outcome: Any = state.outcome
+        for handle in handles:
+            tag: Any = handle.key[2]
+            work.bound.pop((link, tag), None)
+            if not handle.done:
+                work.bound[(link, tag)] = outcome, link.held.get(tag)
+                continue
+            entry = link.held.pop(tag, None)
+            if entry is None:
+                continue
+            if link.state is not None:
+                link.later(tag, outcome)
+            work.retired[(link, tag)] = entry
+            try:
+                # The controller can't change it any more, and the link may go.
+                link.decide((entry,), outcome, work.transaction)
+            except Fault as fault:
+                work.failed = work.failed or fault.text
+
+    def acquire(self, link: OutgoingLink, event: CreditChanged) -> bool:
+        """Whether a flow that may name a transaction can be followed: what is sent from now on belongs to it (part 4
+        section 4.4.3)."""
+        if event.properties is None or event.properties.get(Symbol("txn-id")) is None:
+            return True
+        booked = self.resource.acquire(link.link, event)
+        if booked is not None:
+            link.txn = booked.txn_id
+        return booked is not None
+
+    def acquired(self, link: OutgoingLink, tag: bytes, entry: Entry) -> None:
+        """A message is sent in the transaction of its link."""
+        assert link.txn is not None
+        work = self.work[link.txn]
+        work.acquired[(link, tag)] = entry
+        if link.settles:
+            # Nobody says any more what becomes of it, and the link may go.
+            self.front.hub.apply(Settle(link.owner, (entry,), Outcome.ACCEPT, transaction=work.transaction))
+
+    # Inside.
+
+    def _take(self, booked: Booked) -> Work:
+        """The work of a transaction that ends: what its links send from now on doesn't belong to it."""
+        for link in self.front.outgoing:
+            if link.txn == booked.txn_id:
+                link.txn = None
+        return self.work.pop(booked.txn_id)
+
+    def _settles(self, link: Receiver, event: Delivery) -> bool:
+        """Whether a posted delivery is settled with its provisional outcome: not where the sender settles first."""
+        delivery = link.unsettled.get(event.delivery_tag)
+        mode = None if delivery is None else delivery.rcv_settle_mode
+        return not (link.rcv_settle_mode if mode is None else mode)
+
+    def _commit(self, work: Work) -> str:
+        """Commit in the model; why that can't be done, "" when it is."""
+        if work.failed:
+            return work.failed
+        for command in work.promised:
+            if not takers(command):
+                return f"no queue takes a message to {command.exchange!r} with {command.routing_key!r} any more"
+        try:
+            self._retire(work)
+            self.front.hub.apply(Commit(work.transaction))
+        except Fault as fault:
+            return fault.text
+        except Refusal as refusal:
+            return refusal.text
+        return ""
+
+    def _retire(self, work: Work) -> None:
+        """Let what was retired unsettled have its outcomes in the model's transaction. Raises Refusal, Fault."""
+        for (link, tag), (outcome, entry) in work.bound.items():
+            if not link.acquires:
+                continue
+            if entry is None or link.held.get(tag) is not entry:
+                text = f"the message of delivery {tag!r} isn't with link {link.link_key[2]!r} any more"
+                raise Refusal(TRANSACTION_ROLLBACK, text)
+            link.decide((entry,), outcome, work.transaction)
+
+    def _tell(self, work: Work) -> None:
+        """Settle what the transaction decided of and is still unsettled, with the outcome that was applied."""
+        for (link, tag), (outcome, _) in work.bound.items():
+            link.held.pop(tag, None)
+            link.later(tag, outcome)
+        for delivery, told in work.unsettled:
+            self._update(delivery, told)
+
+    def _update(self, delivery: Delivery, state: DeliveryState | None) -> None:
+        """What a posted delivery has come to, if its sender hasn't settled it yet."""
+        link = self.front.link(delivery.channel, delivery.link)
+        if link is not None and link.is_attached and delivery.delivery_tag in link.unsettled:
+            link.update([delivery], state, settled=False)
+
+    def _rollback(self, work: Work, booked: Booked) -> None:
+        """Undo: what was posted was never there, what was retired is as before, or has the default outcome where the
+        controller has settled it, what was acquired is available again (part 4 section 4.4.4)."""
+        hub = self.front.hub
+        self.resource.undo(booked)
+        if work.transaction.number in hub.model.transactions:
+            hub.apply(Rollback(work.transaction))
+        for (link, tag), entry in work.acquired.items():
+            was_retired = work.retired.pop((link, tag), None) is not None
+            if link.held.pop(tag, None) is not None or was_retired or link.settles:
+                # Otherwise the link has gone, and its messages have their default outcome.
+                link.decide((entry,), Released(), owner=entry.owner)
+            link.later(tag, Released())
+        for (link, _), entry in work.retired.items():
+            # The link may be gone, and have left it to the connection.
+            link.decide((entry,), None, owner=entry.owner)
+        for delivery, _ in work.unsettled:
+            self._update(delivery, None)
+
+
+def _key(txn_id: object) -> bytes:
+    return txn_id if isinstance(txn_id, bytes) else b""
+
+
+__all__ = ["CAPABILITIES", "Coordination"]

@@ -1,0 +1,89 @@
+"""How the model's faults are told in 1.0: an error condition and a text (part 2 section 2.8.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from ....amqp_1_0 import Error, Symbol
+from ....amqp_1_0.codec.conditions import (
+    FRAME_SIZE_TOO_SMALL,
+    ILLEGAL_STATE,
+    INTERNAL_ERROR,
+    INVALID_FIELD,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    PRECONDITION_FAILED,
+    RESOURCE_LIMIT_EXCEEDED,
+    RESOURCE_LOCKED,
+)
+from ....errors import LimitExceeded, LocalProtocolError
+from ...model.faults import FaultKind
+
+if TYPE_CHECKING:
+    from ...model.faults import Fault
+
+CONDITIONS: Final[Mapping[FaultKind, Symbol]] = {
+    FaultKind.NOT_FOUND: NOT_FOUND,
+    FaultKind.BINDING_NOT_FOUND: NOT_FOUND,
+    FaultKind.INEQUIVALENT: PRECONDITION_FAILED,
+    FaultKind.TYPE_UNKNOWN: NOT_IMPLEMENTED,
+    FaultKind.RESERVED_NAME: NOT_ALLOWED,
+    FaultKind.NAME_MISSING: INVALID_FIELD,
+    FaultKind.DEFAULT_EXCHANGE: NOT_ALLOWED,
+    FaultKind.LOCKED: RESOURCE_LOCKED,
+    FaultKind.EXCLUSIVE: RESOURCE_LOCKED,
+    FaultKind.INTERNAL: NOT_ALLOWED,
+    FaultKind.IN_USE: PRECONDITION_FAILED,
+    FaultKind.NOT_EMPTY: PRECONDITION_FAILED,
+    FaultKind.USED_AS_ALTERNATE: PRECONDITION_FAILED,
+    FaultKind.BAD_ARGUMENT: INVALID_FIELD,
+    FaultKind.UNKNOWN_ARGUMENT: INVALID_FIELD,
+    FaultKind.NOT_ALLOWED: NOT_ALLOWED,
+    FaultKind.LIMIT: RESOURCE_LIMIT_EXCEEDED,
+    FaultKind.ILLEGAL_STATE: ILLEGAL_STATE,
+}
+
+_TOO_LONG: Final = ("1.0/transport/open/max-frame-size", "1.0/transport/error/frame-size-too-small")
+"""The rules that ask for shorter frames than an answer has."""
+
+
+class Refusal(Exception):
+    """A link or message that isn't taken: the condition and description to answer with."""
+
+    def __init__(self, condition: str, text: str) -> None:
+        super().__init__(text)
+        self.condition = condition
+        self.text = text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Refusal, (self.condition, self.text)
+
+    @property
+    def error(self) -> Error:
+        """As a record for outcomes."""
+        return Error(Symbol(self.condition), short(self.text))
+
+
+def refusal_of(fault: Fault) -> Refusal:
+    """What the model said, in the words of 1.0."""
+    return Refusal(CONDITIONS.get(fault.kind, ILLEGAL_STATE), fault.text)
+
+
+def condition_of(error: Exception) -> Symbol:
+    """The condition for what the engine can't say to a client."""
+    if isinstance(error, LimitExceeded):
+        return RESOURCE_LIMIT_EXCEEDED
+    if isinstance(error, LocalProtocolError) and error.rule in _TOO_LONG:
+        return FRAME_SIZE_TOO_SMALL
+    return INTERNAL_ERROR
+
+
+def short(text: str) -> str:
+    """A description that fits into any frame."""
+    octets = text.encode("utf-8", "backslashreplace")
+    return octets[:240].decode("utf-8", "ignore")
+
+
+__all__ = ["CONDITIONS", "Refusal", "condition_of", "refusal_of", "short"]

@@ -1,0 +1,190 @@
+"""The filters of sources that the broker has: those proposed by Apache (apache-filters, registered with OASIS)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ....amqp_1_0 import Described, Symbol
+from ....amqp_1_0.codec.conditions import INVALID_FIELD
+from ....errors import CodecError
+from ...conversion import as_one_zero
+from ...model.consumer import Filter
+from ...model.headers import HeadersIndex
+from ...model.topic import TopicTrie
+from .errors import Refusal
+from .selecting import Selector
+from .selector import SelectorError
+from .value_types import is_map
+
+if TYPE_CHECKING:
+    from ...model.entry import Message
+
+DIRECT: Final = Symbol("apache.org:legacy-amqp-direct-binding:string")
+TOPIC: Final = Symbol("apache.org:legacy-amqp-topic-binding:string")
+HEADERS: Final = Symbol("apache.org:legacy-amqp-headers-binding:map")
+NO_LOCAL: Final = Symbol("apache.org:no-local-filter:list")
+SELECTOR: Final = Symbol("apache.org:selector-filter:string")
+
+_CODES: Final[Mapping[int, Symbol]] = {
+    0x0000_468C_0000_0000: DIRECT,
+    0x0000_468C_0000_0001: TOPIC,
+    0x0000_468C_0000_0002: HEADERS,
+    0x0000_468C_0000_0003: NO_LOCAL,
+    0x0000_468C_0000_0004: SELECTOR,
+}
+_KNOWN: Final = frozenset(_CODES.values())
+_X_MATCH: Final = "x-match"
+
+
+class AllOf(Filter):
+    """What passes several filters."""
+
+    __slots__ = ("filters",)
+
+    def __init__(self, filters: tuple[Filter, ...]) -> None:
+        self.filters = filters
+
+    def accepts(self, message: Message) -> bool:
+        return all([each.accepts(message) for each in self.filters])
+
+
+class NoLocal(Filter):
+    """What another connection sent; `connection` is the number of the receiving one's owner."""
+
+    __slots__ = ("connection",)
+
+    def __init__(self, connection: int) -> None:
+        self.connection = connection
+
+    def accepts(self, message: Message) -> bool:
+        return message.publisher != self.connection
+
+
+class SubjectIs(Filter):
+    """What has a certain subject."""
+
+    __slots__ = ("subject",)
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+
+    def accepts(self, message: Message) -> bool:
+        return subject_of(message) == self.subject
+
+
+class SubjectLike(Filter):
+    """What has a subject that a topic pattern matches; without a subject only "#" does."""
+
+    __slots__ = ("pattern", "trie")
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.trie: TopicTrie[bool] = TopicTrie()
+        self.trie.add(pattern, True)
+
+    def accepts(self, message: Message) -> bool:
+        subject = subject_of(message)
+        if subject is None:
+            return self.pattern == "#"
+        return bool(self.trie.match(subject))
+
+
+class HeadersLike(Filter):
+    """What has application-properties as the pairs of a map, all or any of them."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, pairs: Mapping[str, Any]) -> None:
+        self.index: HeadersIndex[bool] = HeadersIndex()
+        self.index.add("", pairs, True)
+
+    def accepts(self, message: Message) -> bool:
+        return bool(self.index.match(as_one_zero(message).headers))
+
+
+class Filters:
+    """The filters of one source: what is asked for, of that what there is, and what it means.
+
+    `reported` is the filter set for the answering attach. `binding` is a filter that for an exchange is the binding of
+    the link's queue: its kind and value.
+    """
+
+    def __init__(self, asked: Mapping[Any, Any] | None, connection: int) -> None:
+        """Raises Refusal for a filter with a value that isn't its own."""
+        self.reported: dict[Any, Any] = {}
+        self.binding: tuple[Symbol, Any] | None = None
+        self._filters: list[Filter] = []
+        self._binding_filter: Filter | None = None
+        for name, value in (asked or {}).items():
+            kind, inner = _kind_of(value)
+            if kind is None:
+                continue
+            self.reported[name] = value
+            found = _filter_of(kind, inner, connection)
+            if kind in (DIRECT, TOPIC, HEADERS):
+                self.binding, self._binding_filter = (kind, inner), found
+            else:
+                self._filters.append(found)
+
+    def filter(self, *, bound: bool) -> Filter | None:
+        """What a consumer gets; `bound`: a binding does what the legacy filters say."""
+        found = list(self._filters)
+        if not bound and self._binding_filter is not None:
+            found.append(self._binding_filter)
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else AllOf(tuple(found))
+
+
+def subject_of(message: Message) -> str | None:
+    """The subject that a message has in 1.0."""
+    content = as_one_zero(message)
+    if content.message_format:
+        return None
+    try:
+        return content.message.subject
+    except CodecError:
+        return None
+
+
+def binding_arguments(pairs: Mapping[Any, Any]) -> dict[str, Any]:
+    """The arguments of a binding to a headers exchange that does what the legacy headers filter says."""
+    return {str(key): str(value) if isinstance(value, Symbol) else value for key, value in pairs.items()}
+
+
+def _kind_of(value: object) -> tuple[Symbol | None, Any]:
+    """Which filter a described value is, and what it describes (part 3 section 3.5.8)."""
+    if not isinstance(value, Described):
+        return None, None
+    descriptor = value.descriptor
+    if isinstance(descriptor, int):
+        return _CODES.get(int(descriptor)), value.value
+    return (Symbol(str(descriptor)) if str(descriptor) in _KNOWN else None), value.value
+
+
+def _filter_of(kind: Symbol, value: Any, connection: int) -> Filter:
+    if kind == NO_LOCAL:
+        return NoLocal(connection)
+    if kind == HEADERS:
+        if not is_map(value):
+            raise Refusal(INVALID_FIELD, f"filter {kind} takes a map, not {value!r}")
+        mode = value.get(_X_MATCH)
+        if str(mode) not in ("all", "any"):
+            raise Refusal(INVALID_FIELD, f"filter {kind} needs x-match with all or any, not {mode!r}")
+        return HeadersLike(binding_arguments(value))
+    if not isinstance(value, str):
+        raise Refusal(INVALID_FIELD, f"filter {kind} takes a string, not {value!r}")
+    if kind == DIRECT:
+        return SubjectIs(value)
+    if kind == TOPIC:
+        return SubjectLike(value)
+    try:
+        return Selector(value)
+    except SelectorError as error:
+        raise Refusal(INVALID_FIELD, str(error)) from None
+
+
+__all__ = [
+    "DIRECT", "HEADERS", "TOPIC", "Filters", "HeadersLike", "NoLocal", "SubjectIs", "SubjectLike", "binding_arguments",
+]  # fmt: skip

@@ -1,0 +1,279 @@
+"""Consuming and acknowledging: the methods of class basic but for publish (0-9-1 section 1.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ....errors import LimitExceeded, LocalProtocolError
+from ...model.commands import (
+    NO_ARGUMENTS,
+    Acquire,
+    Cancel,
+    DeclareQueue,
+    Get,
+    Outcome,
+    Settle,
+    Subscribe,
+)
+from ...model.consumer import Window
+from ...model.entry import State
+from ...model.options import is_whole
+from . import direct_reply
+from .channel import BASIC, FILE, STREAM, ClassFilter, ClassicConsumer, class_of
+from .errors import PRECONDITION_FAILED, Refusal
+from .topology import queue_name
+
+if TYPE_CHECKING:
+    from ...model.entry import Entry
+    from .channel import ClassicChannel
+    from .frontend import ClassicFront
+
+_ACQUIRED: Final = State.ACQUIRED
+_ACCEPT: Final = Outcome.ACCEPT
+_PRIORITY: Final = "x-priority"
+
+
+# Prefetch.
+
+
+def qos(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+    """basic.qos and file.qos.
+
+    The specifications: for the channel, or with global for the connection. RabbitMQ in 0-9-1: for each consumer that
+    begins from now on, or with global for the channel.
+    """
+    limit = method.prefetch_count, method.prefetch_size
+    per_consumer = front.is_rabbit and not front.is_old
+    if per_consumer and not method.global_:
+        channel.prefetch = limit
+    elif per_consumer or not method.global_:
+        channel.shared = limit
+        front.set_window(channel)
+    else:
+        front.whole = limit
+        front.set_whole_window()
+    return front.named[f"{method.NAME}-ok"]()
+
+
+# Consumers.
+
+
+def _consume(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+    # 0-8 has them in one dialect, and a client may leave them out there.
+    arguments: Mapping[str, Any] = getattr(method, "arguments", None) or NO_ARGUMENTS
+    priority: Any = arguments.get(_PRIORITY)
+    if priority is not None and not is_whole(priority):
+        raise Refusal(PRECONDITION_FAILED, f"invalid arg '{_PRIORITY}': {priority!r} is no whole number")
+    return consume(front, channel, method, BASIC, priority=priority or 0)
+
+
+def consume(
+    front: ClassicFront, channel: ClassicChannel, method: Any, class_id: int, *, priority: int = 0
+) -> Any:
+    """basic.consume, file.consume and stream.consume. Raises Fault, Refusal."""
+    queue = queue_name(channel, method.queue)
+    tag = method.consumer_tag or channel.new_tag()
+    if not method.consumer_tag and method.no_wait:
+        channel.engine.name_consumer(tag)
+    # What is streamed needs no acknowledgement ever.
+    settles = class_id == STREAM or method.no_ack
+    if queue == direct_reply.PSEUDO_QUEUE and front.is_rabbit:
+        queue = direct_reply.begin(front, channel, settles)
+    consumer = ClassicConsumer(channel, tag, class_id, settles)
+    model = front.hub.apply(
+        Subscribe(
+            channel.owner,
+            queue,
+            tag if front.is_rabbit else f"{channel.owner.number}/{tag}",
+            _windows(front, channel, settles),
+            # A file is the broker's until its client has taken it.
+            settles=settles and class_id != FILE,
+            exclusive=method.exclusive,
+            no_local=method.no_local,
+            priority=priority,
+            filter=ClassFilter(class_id) if front.is_old else None,
+        )
+    )
+    front.add_consumer(consumer, model)
+    return front.named[f"{method.NAME}-ok"](tag)
+
+
+def _windows(front: ClassicFront, channel: ClassicChannel, settles: bool) -> tuple[Window, ...]:
+    """What holds a new consumer up."""
+    if settles:
+        return front.gate, channel.flow
+    if not front.is_rabbit or front.is_old:
+        return front.gate, channel.flow, channel.window, front.window
+    messages, octets = channel.prefetch
+    if not messages and not octets:
+        return front.gate, channel.flow, channel.window
+    own = Window(messages or None, octets or None, refills=True)
+    own.idle_octets = octets or None
+    return front.gate, channel.flow, channel.window, own
+
+
+def cancel(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+    """basic.cancel, file.cancel and stream.cancel; a tag that nobody has is no error."""
+    consumer = channel.own_consumers.get(method.consumer_tag)
+    if consumer is not None and consumer.model is not None:
+        front.remove_consumer(consumer)
+        is_reply = consumer.model.queue.name == channel.replies
+        front.hub.apply(Cancel(consumer.model))
+        if is_reply:
+            channel.replies = ""
+    return front.named[f"{method.NAME}-ok"](method.consumer_tag)
+
+
+# Fetching.
+
+
+def _get(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+    name = queue_name(channel, method.queue)
+    entry = _first(front, channel, name, method.no_ack)
+    if entry is None:
+        return front.named["basic.get-empty"]()
+    message = entry.message
+    content = front.content_of(message)
+    engine = channel.engine
+    tag = engine.last_tag + 1
+    reply = front.named["basic.get-ok"](
+        tag, entry.redelivered, message.exchange, message.routing_key, entry.queue.ready
+    )
+    try:
+        engine.reply(reply, content.properties, content.body)
+    except LimitExceeded:
+        raise
+    except LocalProtocolError as error:
+        # It can't be said in this version's octets, to anybody: it is for the dead letters.
+        if not method.no_ack:
+            front.hub.apply(Settle(channel.owner, (entry,), Outcome.REJECT))
+        raise Refusal(PRECONDITION_FAILED, f"the message can't be sent: {error}") from error
+    if not method.no_ack:
+        channel.entries[tag] = entry
+    return None
+
+
+def _first(front: ClassicFront, channel: ClassicChannel, name: str, settles: bool) -> Entry | None:
+    """Take the first message of a queue; in 0-8 the first one of the basic class."""
+    hub, owner = front.hub, channel.owner
+    queue = owner.vhost.queues.get(name)
+    first = queue.first_for(owner) if queue is not None and front.is_old else None
+    if queue is None or first is None or class_of(first.message) == BASIC:
+        found: Entry | None = hub.apply(Get(owner, name, settles))
+        return found
+    hub.apply(DeclareQueue(owner, name, passive=True))
+    for entry in queue.available():
+        if class_of(entry.message) == BASIC:
+            hub.apply(Acquire(owner, (entry,)))
+            history = hub.model.history
+            if history is not None:
+                where = owner.vhost.name
+                history.add(
+                    "got", hub.now, where, entry.message, owner, queue=name, redelivered=entry.redelivered
+                )
+            if settles:
+                hub.apply(Settle(owner, (entry,), _ACCEPT))
+            return entry
+    return None
+
+
+# Settling.
+
+
+def ack(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+    """basic.ack and file.ack."""
+    if method.multiple:
+        settle(front, channel, channel.take_up_to(method.delivery_tag), _ACCEPT)
+        return
+    tag = method.delivery_tag
+    entry = channel.entries.pop(tag, None)
+    if entry is None or entry.state is not _ACQUIRED:
+        return
+    if channel.transaction is not None:
+        channel.undecided[tag] = entry
+    front.hub.apply(
+        Settle(channel.owner, (entry,), _ACCEPT, False, False, False, None, channel.transaction)
+    )
+
+
+def reject(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+    """basic.reject and file.reject."""
+    entry = channel.entries.pop(method.delivery_tag, None)
+    if entry is not None:
+        taken = [(method.delivery_tag, entry)]
+        settle(front, channel, taken, Outcome.RELEASE if method.requeue else Outcome.REJECT)
+
+
+def _nack(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+    if not method.multiple:
+        reject(front, channel, method)
+        return
+    taken = channel.take_up_to(method.delivery_tag)
+    settle(front, channel, taken, Outcome.RELEASE if method.requeue else Outcome.REJECT)
+
+
+def settle(
+    front: ClassicFront, channel: ClassicChannel, taken: list[tuple[int, Entry]], outcome: Outcome
+) -> None:
+    """Settle deliveries that were taken out of the channel's; what went with its queue is settled already."""
+    taken = [each for each in taken if each[1].state is _ACQUIRED]
+    if not taken:
+        return
+    if channel.transaction is not None:
+        channel.undecided.update(taken)
+    release = outcome is Outcome.RELEASE
+    front.hub.apply(
+        Settle(
+            channel.owner,
+            tuple([entry for _, entry in taken]),
+            outcome,
+            delivery_failed=release,
+            # The specifications: not to the same client again; RabbitMQ does so when there is no other.
+            excluded=release and not front.is_rabbit,
+            transaction=channel.transaction,
+        )
+    )
+
+
+def _recover(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+    """basic.recover, with or without an answer: everything that is unsettled is delivered again.
+
+    Without requeue to whom it was delivered, under new tags; what no consumer of the channel has any more goes back to
+    its queue.
+    """
+    taken = channel.take_up_to(0)
+    again: list[tuple[ClassicConsumer, Entry]] = []
+    back: list[Entry] = []
+    for _, entry in taken:
+        consumer = None if entry.consumer is None else front.consumers.get(entry.consumer.number)
+        if entry.state is not _ACQUIRED:
+            continue
+        if method.requeue or consumer is None or channel.flow_stopped:
+            back.append(entry)
+        else:
+            again.append((consumer, entry))
+    # Before the answer nothing of it may be seen.
+    reply = front.named.get(f"{method.NAME}-ok")
+    if reply is not None and front.dialect.replies[method.ID]:
+        channel.engine.reply(reply())
+    for consumer, entry in again:
+        front.deliver(consumer, entry, redelivered=True)
+    if back:
+        front.hub.apply(Settle(channel.owner, tuple(back), Outcome.RELEASE, redelivered=True))
+
+
+METHODS: Final[Mapping[str, Callable[[ClassicFront, ClassicChannel, Any], Any]]] = {
+    "basic.qos": qos,
+    "basic.consume": _consume,
+    "basic.cancel": cancel,
+    "basic.get": _get,
+    "basic.ack": ack,
+    "basic.reject": reject,
+    "basic.nack": _nack,
+    "basic.recover": _recover,
+    "basic.recover-async": _recover,
+    "basic.recover-sync": _recover,
+}
+
+__all__ = ["METHODS", "ack", "cancel", "consume", "qos", "reject", "settle"]

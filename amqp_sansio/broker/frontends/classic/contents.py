@@ -1,0 +1,98 @@
+"""ClassContent: a message of the file or stream class of 0-8.
+
+Everybody else sees it as a basic message: with the properties that both classes have, which is what routing, limits,
+dead letters and the conversions to other versions read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...._classic.codec.methods import BasicProperties
+from ....errors import CodecError
+from ...contents.classic import ClassicContent
+
+if TYPE_CHECKING:
+    from ...._classic.codec.dialect import Dialect
+    from ...._classic.codec.properties import Properties
+    from ...._classic.codec.table_rules import TableRules
+    from ....versions import Version
+    from ...model.death import Death
+
+_SHARED: Final = (
+    "content_type", "content_encoding", "headers", "priority", "reply_to", "message_id", "timestamp", "cluster_id",
+)  # fmt: skip
+"""The properties that the file class, and but for some the stream class, have in common with the basic class."""
+
+
+class ClassContent(ClassicContent):
+    """`class_id` is its class, `own_properties` are the octets of the properties as it came with them."""
+
+    __slots__ = ("class_id", "own_properties")
+
+    def __init__(
+        self,
+        version: Version,
+        raw_properties: bytes,
+        tables: TableRules,
+        body: bytes,
+        class_id: int,
+        own_properties: bytes,
+    ) -> None:
+        super().__init__(version, raw_properties, tables, body)
+        self.class_id = class_id
+        self.own_properties = own_properties
+
+    @property
+    def octets(self) -> int:
+        """Octets of both kinds of properties and of the body."""
+        return super().octets + len(self.own_properties)
+
+    def own(self, dialect: Dialect) -> Properties:
+        """Its properties as those of its class."""
+        return dialect.properties[self.class_id].from_wire(self.own_properties, self.tables)
+
+    def with_deaths(self, deaths: tuple[Death, ...]) -> ClassContent:
+        """The same message with these deaths in its headers; it stays one of its class."""
+        basic = super().with_deaths(deaths)
+        # Both classes have the headers in the same place, third of all.
+        from ...._classic.codec.dialect import get_dialect
+
+        kind: Any = get_dialect("0-8").properties[self.class_id]
+        given: dict[str, Any] = {}
+        try:
+            own = kind.from_wire(self.own_properties, self.tables)
+            given = {name: getattr(own, name) for name in kind.__match_args__}
+        except CodecError:
+            pass
+        given["headers"] = basic.properties.headers
+        raw = kind(**given).encode(self.tables)
+        return ClassContent(
+            self.version, basic.raw_properties, self.tables, self.body, self.class_id, raw
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClassContent, (
+            self.version,
+            self.raw_properties,
+            self.tables,
+            self.body,
+            self.class_id,
+            self.own_properties,
+        )
+
+
+def class_content(version: Version, properties: Properties, tables: TableRules, body: bytes) -> ClassContent:
+    """The message of a class of 0-8 that came with these properties."""
+    own: bytes = properties.encode(tables)
+    given: dict[str, Any] = {}
+    try:
+        names = properties.__match_args__
+        given = {name: getattr(properties, name) for name in _SHARED if name in names}
+    except CodecError:
+        pass
+    raw = BasicProperties(**given).encode(tables)
+    return ClassContent(version, raw, tables, body, properties.CLASS_ID, own)
+
+
+__all__ = ["ClassContent", "class_content"]

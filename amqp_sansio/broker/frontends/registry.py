@@ -1,0 +1,30 @@
+"""Which front end a version has; each is imported when its first client comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...versions import AMQP_0_10, AMQP_1_0, Version
+
+if TYPE_CHECKING:
+    from ..client import Client
+    from ..hub import Hub
+    from .frontend import Front
+
+
+def front_for(hub: Hub, number: int, version: Version, connection: Any, client: Client) -> Front:
+    """The front end for an engine's connection."""
+    if version is AMQP_1_0:
+        from .amqp_1_0 import OneZeroFront
+
+        return OneZeroFront(hub, number, connection, client)
+    if version is AMQP_0_10:
+        from .amqp_0_10 import ZeroTenFront
+
+        return ZeroTenFront(hub, number, connection, client)
+    from .classic import ClassicFront
+
+    return ClassicFront(hub, number, connection, client)
+
+
+__all__ = ["front_for"]

@@ -1,0 +1,60 @@
+"""What a command brings about for others: `Broker.effects`, in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..._core.record import record
+
+if TYPE_CHECKING:
+    from .consumer import Consumer
+    from .entry import Entry
+
+
+class Effect:
+    """The base of all effects."""
+
+    __slots__ = ()
+    __match_args__: tuple[str, ...] = ()
+
+
+@record
+class Deliver(Effect):
+    """Send a message to a consumer. Unless the consumer browses, the entry is acquired and the consumer's owner has it
+    until it is settled; with `Consumer.settles` it is settled already."""
+
+    consumer: Consumer
+    entry: Entry
+
+
+@record
+class Cancelled(Effect):
+    """A consumer has ended because its queue is gone; `reason` is for people."""
+
+    consumer: Consumer
+    reason: str
+
+
+@record
+class NodeDeleted(Effect):
+    """A queue or exchange is gone, for links of 1.0 that end with it (amqp:resource-deleted)."""
+
+    vhost: str
+    kind: str
+    """"queue" or "exchange"."""
+    name: str
+
+
+@record
+class Blocked(Effect):
+    """The broker holds too much: publishers are to be held up."""
+
+    reason: str
+
+
+@record
+class Unblocked(Effect):
+    """Publishers may go on."""
+
+
+__all__ = ["Blocked", "Cancelled", "Deliver", "Effect", "NodeDeleted", "Unblocked"]

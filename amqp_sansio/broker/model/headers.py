@@ -1,0 +1,216 @@
+"""HeadersIndex: the bindings of a headers exchange, and what it means that two values are the same.
+
+Sources: 0-9-1 section 3.1.3.4, 0-10 section 11.1.2.1; "all-with-x" and "any-with-x" are RabbitMQ's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, Generic, TypeVar, cast
+
+from ...errors import CodecError
+from .faults import Fault, FaultKind
+from .options import as_text
+
+_D = TypeVar("_D")
+
+X_MATCH: Final = "x-match"
+"""The argument that says how many of the others have to match."""
+MODES: Final = ("all", "any", "all-with-x", "any-with-x")
+STANDARD_MODES: Final = MODES[:2]
+_LONGEST: Final = 65_536
+"""Items of a sequence that are compared. A longer one is like no other."""
+_LONGEST_REPEATED: Final = 256
+"""Items of an array of 1.0 whose items have no octets, that are compared: a few octets say any number of them."""
+_DEEPEST: Final = 64
+"""Levels of lists and maps that are compared."""
+_MOMENTS: Final = {
+    "amqp_sansio._classic.codec.table_rules.Timestamp": 1000,
+    "amqp_sansio.amqp_0_10.codec.values.Datetime": 1000,
+    "amqp_sansio.amqp_1_0.codec.types.Timestamp": 1,
+}
+"""The integers that are moments, by the names of their classes, so that no engine is imported for them: the
+milliseconds in their unit."""
+
+
+def comparable(value: Any, depth: int = _DEEPEST) -> Hashable:
+    """What stands for a value of a table or map: two are equal when type and value are.
+
+    Types are void, truth value, integer (of any width), floating point (of any width), decimal, moment, text, uuid,
+    list, map. Octets are the text that they are in UTF-8. 1 is neither 1.0 nor true. A not-a-number is itself. What
+    nests deeper than `depth` levels is like nothing else. Numbers are told as text, whose hash no peer can foresee.
+    Raises CodecError for damaged octets.
+    """
+    kind = cast("type[object]", type(value))
+    if kind is str or value is None:
+        return cast("Hashable", value)
+    if kind is int:
+        return ("integer", int.__repr__(value))
+    if kind is bool:
+        return ("boolean", value)
+    text = as_text(value)
+    if text is not None:
+        return str(text)
+    if isinstance(value, int):
+        unit = _MOMENTS.get(f"{kind.__module__}.{kind.__qualname__}")
+        return ("integer" if unit is None else "moment", int.__repr__(value * (unit or 1)))
+    if isinstance(value, float):
+        return ("float", float.__repr__(value + 0.0))  # the sum is 0.0 for both zeros
+    if hasattr(value, "to_decimal"):
+        value = value.to_decimal()
+    if isinstance(value, Decimal):
+        return ("decimal", _digits(value))
+    if issubclass(kind, Mapping):
+        return ("map", comparable_items(value, depth - 1)) if depth else object()
+    if issubclass(kind, Sequence):
+        if not depth or len(value) > _LONGEST or getattr(value, "repeats", 0) > _LONGEST_REPEATED:
+            return object()
+        return ("list", tuple([comparable(item, depth - 1) for item in value]))
+    return (f"{kind.__module__}.{kind.__qualname__}", repr(value))
+
+
+def _digits(number: Decimal) -> str:
+    """A decimal in the one text that all equal to it have."""
+    sign, digits, exponent = number.as_tuple()
+    if isinstance(exponent, str):
+        return str(number)
+    text = "".join(map(str, digits))
+    shortest = text.rstrip("0")
+    return f"{'-' * sign}{shortest}e{exponent + len(text) - len(shortest)}" if shortest else "0"
+
+
+def comparable_items(values: Mapping[Any, Any], depth: int = _DEEPEST) -> tuple[tuple[Hashable, Hashable], ...]:
+    """`comparable` names and values, in an order that doesn't depend on theirs."""
+    if not values:
+        return ()
+    return tuple(sorted([(comparable(name), comparable(values[name], depth)) for name in values], key=repr))
+
+
+def match_mode(arguments: Mapping[str, Any], *, standard: bool) -> str:
+    """How a binding with these arguments matches, one of `MODES`; "all" when they don't say.
+
+    `standard`: they have to say, and it is "all" or "any" (0-10). Raises Fault: BAD_ARGUMENT.
+    """
+    modes = STANDARD_MODES if standard else MODES
+    value = arguments.get(X_MATCH)
+    if value is None and not standard and X_MATCH not in arguments:
+        return "all"
+    mode = as_text(value)
+    if mode is None or mode not in modes:
+        what = repr(value) if X_MATCH in arguments else "missing"
+        text = f"invalid arg {X_MATCH!r}: {what}; a binding to a headers exchange has one of {', '.join(modes)}"
+        raise Fault(FaultKind.BAD_ARGUMENT, text, X_MATCH)
+    return mode
+
+
+class HeadersIndex(Generic[_D]):
+    """Destinations by the headers that they want.
+
+    Each binding is kept under pairs of name and value without which it can't match, so that a message costs what its
+    own headers find, not what all bindings would cost.
+    """
+
+    __slots__ = ("_always", "_by_name", "_patterns")
+
+    def __init__(self) -> None:
+        self._patterns: dict[Hashable, _Pattern[_D]] = {}
+        self._by_name: dict[str, dict[Hashable, dict[_Pattern[_D], None]]] = {}
+        """By name and value; None, the void, for any value."""
+        self._always: dict[_Pattern[_D], None] = {}
+        """Those that want nothing."""
+
+    def add(self, key: Hashable, arguments: Mapping[str, Any], destination: _D) -> None:
+        """Add a binding, under a `key` that it is removed by. Raises Fault: BAD_ARGUMENT."""
+        mode = match_mode(arguments, standard=False)
+        with_x = mode.endswith("-with-x")
+        wanted = [
+            (name, comparable(arguments[name]))
+            for name in arguments
+            if not name.startswith("x-") or (with_x and name != X_MATCH)
+        ]
+        pattern = _Pattern(destination, mode.startswith("any"), tuple(wanted))
+        self._patterns[key] = pattern
+        if not wanted:
+            if not pattern.any_of:
+                self._always[pattern] = None
+            return
+        if not pattern.any_of:
+            # All have to be there, so one of them is enough to be found by: the one that the fewest others share.
+            pattern.found_by = (min(wanted, key=self._shared),)
+        for name, value in pattern.found_by:
+            self._by_name.setdefault(name, {}).setdefault(value, {})[pattern] = None
+
+    def remove(self, key: Hashable) -> None:
+        """Remove a binding. Raises KeyError if it isn't there."""
+        pattern = self._patterns.pop(key)
+        self._always.pop(pattern, None)
+        for name, value in pattern.found_by:
+            values = self._by_name[name]
+            del values[value][pattern]
+            if not values[value]:
+                del values[value]
+            if not values:
+                del self._by_name[name]
+
+    def match(self, headers: Mapping[str, Any]) -> Collection[_D]:
+        """The destinations whose bindings match a message's headers, each once."""
+        found: dict[_D, None] = {pattern.destination: None for pattern in self._always}
+        by_name = self._by_name
+        if not by_name or not headers:
+            return found
+        known: dict[str, Hashable] = {}
+        for name in headers:
+            values = by_name.get(name)
+            if values is None:
+                continue
+            value = known[name] = _read(headers[name])
+            for wanted in (None,) if value is None else (value, None):
+                for pattern in values.get(wanted, ()):
+                    if pattern.any_of or pattern.destination in found or _has_all(pattern.wanted, headers, known):
+                        found[pattern.destination] = None
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        return not self._patterns and not self._by_name and not self._always
+
+    def _shared(self, pair: tuple[str, Hashable]) -> int:
+        return len(self._by_name.get(pair[0], {}).get(pair[1], ()))
+
+
+class _Pattern(Generic[_D]):
+    """A binding: `wanted` are names with comparable values, `found_by` those that it is kept under."""
+
+    __slots__ = ("any_of", "destination", "found_by", "wanted")
+
+    def __init__(self, destination: _D, any_of: bool, wanted: tuple[tuple[str, Hashable], ...]) -> None:
+        self.destination = destination
+        self.any_of = any_of
+        self.wanted = wanted
+        self.found_by = wanted if any_of else ()
+
+
+def _read(value: Any) -> Hashable:
+    try:
+        return comparable(value)
+    except CodecError:
+        # It is there, and like nothing else.
+        return object()
+
+
+def _has_all(
+    wanted: tuple[tuple[str, Hashable], ...], headers: Mapping[str, Any], known: dict[str, Hashable]
+) -> bool:
+    for name, value in wanted:
+        if name not in known:
+            if name not in headers:
+                return False
+            known[name] = _read(headers[name])
+        if value is not None and known[name] != value:
+            return False
+    return True
+
+
+__all__ = ["MODES", "STANDARD_MODES", "X_MATCH", "HeadersIndex", "comparable", "comparable_items", "match_mode"]

@@ -1,7 +1,0 @@
-"""The front end of AMQP 1.0: its connections, sessions and links on the model; transactions; the management node."""
-
-from __future__ import annotations
-
-from .front import OneZeroFront
-
-__all__ = ["OneZeroFront"]

@@ -1,5 +1,0 @@
-"""The front end of 0-10: what its commands mean to the model, and its sessions, which outlive their connections."""
-
-from .front import ZeroTenFront
-
-__all__ = ["ZeroTenFront"]
