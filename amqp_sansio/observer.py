@@ -143,7 +143,7 @@ ObserverEvent: TypeAlias = Observed | Violation | Skipped | Identified
 """What `Observer.next_event` returns besides NEED_DATA."""
 
 
-class Machine(Protocol):
+class VersionObserver(Protocol):
     """What watches one version. The observer gives it octets and gaps in order, and takes events after each."""
 
     def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
@@ -182,31 +182,31 @@ class Setting:
     at_ns: int
 
 
-def _classic(setting: Setting) -> Machine:
-    from ._classic.observer.connection import ClassicMachine
+def _classic(setting: Setting) -> VersionObserver:
+    from ._classic.observer.connection import ClassicObserver
 
-    return ClassicMachine(setting)
-
-
-def _zero_ten(setting: Setting) -> Machine:
-    from .amqp_0_10.observer.connection import ZeroTenMachine
-
-    return ZeroTenMachine(setting)
+    return ClassicObserver(setting)
 
 
-def _one_zero(setting: Setting) -> Machine:
-    from .amqp_1_0.observer.connection import OneZeroMachine
+def _zero_ten(setting: Setting) -> VersionObserver:
+    from .amqp_0_10.observer.connection import ZeroTenObserver
 
-    return OneZeroMachine(setting)
-
-
-def _undecoded(setting: Setting) -> Machine:
-    from ._core.opaque import UndecodedMachine
-
-    return UndecodedMachine(setting)
+    return ZeroTenObserver(setting)
 
 
-_MACHINES: Final[Mapping[Version, Callable[[Setting], Machine]]] = {
+def _one_zero(setting: Setting) -> VersionObserver:
+    from .amqp_1_0.observer.connection import OneZeroObserver
+
+    return OneZeroObserver(setting)
+
+
+def _undecoded(setting: Setting) -> VersionObserver:
+    from ._core.opaque import OpaqueObserver
+
+    return OpaqueObserver(setting)
+
+
+_MACHINES: Final[Mapping[Version, Callable[[Setting], VersionObserver]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
     AMQP_0_10: _zero_ten,
@@ -279,7 +279,7 @@ class Observer:
         self._scouts: dict[str, Scouts] = {}
         self._held: list[_Arrival] = []
         self._held_size = 0
-        self._machine: Machine | None = None
+        self._machine: VersionObserver | None = None
         self._finished = False
 
     def receive_data(self, data: Buffer, sender: str, at_ns: int) -> None:

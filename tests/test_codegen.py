@@ -128,7 +128,7 @@ def test_generated_code_does_what_its_fields_say() -> None:
             Field(f"bit_{n}", "bit") for n in range(9)
         ], Field("c", "shortstr"), Field("", "shortstr"), Field("d", "table"),
     ]  # fmt: skip
-    out = Module("Made up.", ["# Source: none"], "amqp_sansio._classic.")
+    out = Module("Made up.", ["# Source: none"], "amqp_sansio._classic.codec.")
     out.typing("Final")
     method = Method("basic.ack", 7, 9, tuple(fields), frozenset({"client"}))
     emit_methods(out, {"basic.ack": method})

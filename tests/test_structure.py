@@ -349,7 +349,7 @@ ABOVE: Final = frozenset(
 )
 """Modules and packages of the core that stand above the versions."""
 VERSIONS: Final = frozenset({"_classic", "amqp_0_8", "amqp_0_9_1", "amqp_0_10", "amqp_1_0"})
-UPWARD: Final = 49
+UPWARD: Final = 46
 """Imports of a version by what all versions share, and by a version of what stands above it."""
 
 

@@ -1,4 +1,4 @@
-"""Edge: what the connections of every version do alike at the edge to their adapter (see `endpoint.Endpoint`)."""
+"""BaseConnection: octets, time and the transport's end, alike in every version (see `endpoint.Endpoint`)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _ERROR: Final = 300
 """Reply codes from here on tell of an error."""
 
 
-class EdgeConfig(Protocol):
+class BaseConfig(Protocol):
     """What the edge is told beforehand."""
 
     @property
     def limits(self) -> Limits: ...
 
 
-_C = TypeVar("_C", bound=EdgeConfig)
+_C = TypeVar("_C", bound=BaseConfig)
 
 
-class Edge(Generic[_C]):
+class BaseConnection(Generic[_C]):
     """Octets, time and the transport's end on their way in and out of one connection.
 
     A version's connection parses what is in `_buffer` when an event is taken, queues octets in `_out` and events in
@@ -249,6 +249,3 @@ class Edge(Generic[_C]):
             raise ValueError(f"{text}; replay the recording instead")
         for name, value in values.items():
             setattr(self, name, value)
-
-
-__all__ = ["Edge", "EdgeConfig"]

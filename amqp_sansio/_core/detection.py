@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from .receive_buffer import ReceiveBuffer
-from .stream import PROVEN, REFUTED, Prover
+from .stream import PROVEN, REFUTED, FrameRecognizer
 
 if TYPE_CHECKING:
     from ..endpoint import Side
 
-_R = TypeVar("_R", bound=Prover)
+_R = TypeVar("_R", bound=FrameRecognizer)
 
 
 class Scout(Generic[_R]):
@@ -78,6 +78,3 @@ class Scout(Generic[_R]):
     def _judge(self, data: bytes, at: int) -> int:
         """Take what is proven to begin at `at`; how long it is."""
         raise NotImplementedError
-
-
-__all__ = ["Scout"]

@@ -1,4 +1,4 @@
-"""UndecodedMachine: observes what is no AMQP, or a version that nobody knows: it counts octets.
+"""OpaqueObserver: observes what is no AMQP, or a version that nobody knows: it counts octets.
 
 Protocol headers: 0-9-1 section 4.2.2, 0-10 section 4.3, 1.0 part 2 section 2.2.
 """
@@ -30,7 +30,7 @@ class _Direction:
         self.skipped_from = 0
 
 
-class UndecodedMachine:
+class OpaqueObserver:
     """The machine for no version at all."""
 
     __slots__ = ("_at_ns", "_directions", "_events", "_judged", "_seq")
@@ -129,6 +129,3 @@ class UndecodedMachine:
     def next(self) -> ObserverEvent | None:
         """The next event."""
         return self._events.popleft() if self._events else None
-
-
-__all__ = ["UndecodedMachine"]

@@ -43,6 +43,3 @@ def later(one: int, other: int) -> int:
     1
     """
     return one if (one - other) & MASK < _HALF else other
-
-
-__all__ = ["MASK", "add", "bound", "distance", "later"]

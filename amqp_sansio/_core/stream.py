@@ -22,7 +22,7 @@ PROVEN: Final = 0
 REFUTED: Final = -1
 
 
-class Prover(Protocol):
+class FrameRecognizer(Protocol):
     """How frames of a version are told from other octets."""
 
     def prove(self, data: bytes, pos: int, last: bool) -> int:
@@ -90,7 +90,7 @@ class Direction:
         held = len(self.buffer)
         return bool(held) and (last or held >= self.need)
 
-    def look(self, reader: Prover, last: bool, events: deque[ObserverEvent]) -> bool:
+    def look(self, reader: FrameRecognizer, last: bool, events: deque[ObserverEvent]) -> bool:
         """Look for the next frame that can be proven, and go on there; False when octets are missing."""
         buffer = self.buffer
         buffer.want(len(buffer))
@@ -126,6 +126,3 @@ class Direction:
         octets = end - self.skip_from
         if octets:
             events.append(Skipped(self.side, self.skip_from, octets, self.when(end), reason))
-
-
-__all__ = ["AT_HEADER", "IN_DAMAGE", "IN_FRAMES", "PROVEN", "REFUTED", "Direction", "Prover"]

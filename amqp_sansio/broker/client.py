@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..events import CloseReport
     from ..versions import Version
-    from .frontends.frontend import Front
+    from .frontends.frontend import Frontend
     from .hub import Hub
 
 
@@ -36,7 +36,7 @@ class Client:
         self.is_secure = is_secure
         self.peer_name = peer_name
         self.version: Version | None = None
-        self.front: Front | None = None
+        self.front: Frontend | None = None
         self._acceptor: Acceptor | None = Acceptor(hub.settings.configs_for(number, peer_name))
         self._refusal = b""
         self._close_hint = CloseHint.KEEP
@@ -217,7 +217,7 @@ class Client:
         """Octets that may still come before the client must have logged in; some, when it has."""
         return 1 if self._was_open else max(0, self.hub.settings.limits.login - self._early)
 
-    def _wait(self, front: Front) -> None:
+    def _wait(self, front: Frontend) -> None:
         """Once the connection is being closed, the client has the time of `close_timeout` to read something: the
         engine's own runs from when the close has left."""
         connection = front.connection
@@ -226,7 +226,7 @@ class Client:
         elif self._was_open and self._patience is None and connection.send_backlog:
             self._patience = self.hub.now + connection.config.close_timeout
 
-    def _watch(self, front: Front) -> None:
+    def _watch(self, front: Frontend) -> None:
         """Let more through when the client has read most of what it got; till then it waits in the queues."""
         left = front.gate.octets
         limits = self.hub.settings.limits

@@ -11,7 +11,7 @@ from .model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
 from .snapshot import Whole
 
 if TYPE_CHECKING:
-    from .frontends.frontend import Front
+    from .frontends.frontend import Frontend
     from .model.commands import Command
     from .model.owner import Owner
     from .model.timers import Alarm
@@ -36,14 +36,14 @@ class Hub(Whole):
         )
         self.now = 0.0
         self.clients: dict[int, Client] = {}
-        self.fronts: dict[int, Front] = {}
+        self.fronts: dict[int, Frontend] = {}
         self.is_blocked = ""
         self.is_closing = False
         self.shared: dict[str, Any] = {}
         """What the front ends of one version share between connections (kept sessions, kept links), by the version's
         label; each front end package knows the type of its own."""
         self._alarms: dict[Hashable, tuple[float, Alarm]] = {}
-        self._owners: dict[int, Front] = {}
+        self._owners: dict[int, Frontend] = {}
         self._dirty: dict[int, Client] = {}
         self._numbers = 0
 
@@ -117,7 +117,7 @@ class Hub(Whole):
         """Carry out a command now; see `commands` for results. Raises Fault."""
         return self.model.apply(command, self.now)
 
-    def own(self, owner: Owner, front: Front | None) -> None:
+    def own(self, owner: Owner, front: Frontend | None) -> None:
         """Effects on what `owner` has go to `front`; None: to nobody, its consumers have their windows closed."""
         if front is None:
             self._owners.pop(owner.number, None)

@@ -17,9 +17,11 @@ from tools.docs import limits as limits_page
 from tools.docs import states as states_page
 
 TABLES = [
-    pytest.param(states.CONNECTION, states.Connection, states.On, states.Connection.START, id="connection"),
-    pytest.param(states.CHANNEL, states.Channel, states.Ch, states.Channel.CLOSED, id="channel"),
-    pytest.param(states.CONTENT, states.Content, states.Piece, states.Content.IDLE, id="content"),
+    pytest.param(
+        states.CONNECTION, states.Connection, states.ConnectionInput, states.Connection.START, id="connection"
+    ),
+    pytest.param(states.CHANNEL, states.Channel, states.ChannelInput, states.Channel.CLOSED, id="channel"),
+    pytest.param(states.CONTENT, states.Content, states.ContentInput, states.Content.IDLE, id="content"),
     pytest.param(states.MODE, states.Mode, states.Select, states.Mode.NORMAL, id="mode"),
 ]
 

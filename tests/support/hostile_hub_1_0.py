@@ -37,7 +37,7 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.amqp_1_0.codec import conditions
 from amqp_sansio.amqp_1_0.model import states
-from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFront
+from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFrontend
 from amqp_sansio.broker.frontends.amqp_1_0.targets import IncomingLink
 from tests.support.facing_1_0 import AMQP_HEADER, SASL_HEADER, Sent, octets_of, parse, sasl
 from tests.support.hostile_1_0 import Choices, Peer
@@ -99,10 +99,10 @@ class HubPeer(Peer):
         self.paired = ""
 
     @property
-    def front(self) -> OneZeroFront:
+    def front(self) -> OneZeroFrontend:
         """The hub's books of the connection."""
         front = self.driver.hub.clients[self.number].front
-        assert isinstance(front, OneZeroFront)
+        assert isinstance(front, OneZeroFrontend)
         return front
 
     @property

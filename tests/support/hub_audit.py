@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from amqp_sansio.amqp_0_10.model.states import Attachment
 from amqp_sansio.broker import Hub
-from amqp_sansio.broker.frontends.amqp_0_10.frontend import ZeroTenFront
+from amqp_sansio.broker.frontends.amqp_0_10.frontend import ZeroTenFrontend
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, ServedSession
-from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFront
+from amqp_sansio.broker.frontends.amqp_1_0.frontend import OneZeroFrontend
 from amqp_sansio.broker.frontends.amqp_1_0.links import NodeLink, Termini
 from amqp_sansio.broker.frontends.amqp_1_0.sources import OutgoingLink
-from amqp_sansio.broker.frontends.classic.frontend import ClassicFront
+from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
 from amqp_sansio.broker.model.broker import Broker
 from amqp_sansio.broker.model.commands import Publish
 from amqp_sansio.broker.model.consumer import Consumer, Window
@@ -246,9 +246,9 @@ def _audit_hub(hub: Hub) -> None:
     assert bool(hub.is_blocked) == broker.is_blocked
     known: dict[Owner, None] = {}
     for front in hub.fronts.values():
-        if isinstance(front, ClassicFront):
+        if isinstance(front, ClassicFrontend):
             _audit_classic(front, known)
-        elif isinstance(front, OneZeroFront):
+        elif isinstance(front, OneZeroFrontend):
             _audit_one_zero(front, known)
     register: Register | None = hub.shared.get("0-10")
     if register is not None:
@@ -256,7 +256,7 @@ def _audit_hub(hub: Hub) -> None:
             _audit_session(register, session)
             known[session.owner] = None
     for front in hub.fronts.values():
-        if isinstance(front, ZeroTenFront):
+        if isinstance(front, ZeroTenFrontend):
             _audit_zero_ten(front)
     termini: Termini | None = hub.shared.get("1.0")
     if termini is not None:
@@ -265,7 +265,7 @@ def _audit_hub(hub: Hub) -> None:
     assert set(broker.owners.values()) == set(known), "owners that nobody has"
 
 
-def _audit_classic(front: ClassicFront, known: dict[Owner, None]) -> None:
+def _audit_classic(front: ClassicFrontend, known: dict[Owner, None]) -> None:
     if front.owner is None or front.owner.is_closed:
         assert not front.channels
         assert not front.consumers
@@ -332,7 +332,7 @@ def _audit_session(register: Register, session: ServedSession) -> None:
     assert desk.octets == staged, session
 
 
-def _audit_zero_ten(front: ZeroTenFront) -> None:
+def _audit_zero_ten(front: ZeroTenFrontend) -> None:
     using_0_10.check_books(front.connection)
     for channel, session in front.attached.items():
         core = session.core
@@ -351,7 +351,7 @@ def _audit_zero_ten(front: ZeroTenFront) -> None:
         assert all([each.core is not None for each in books.values()])
 
 
-def _audit_one_zero(front: OneZeroFront, known: dict[Owner, None]) -> None:
+def _audit_one_zero(front: OneZeroFrontend, known: dict[Owner, None]) -> None:
     using_1_0.check_books(front.connection)
     owner = front._connection_owner
     if owner is None or owner.is_closed:
@@ -372,7 +372,7 @@ def _audit_one_zero(front: OneZeroFront, known: dict[Owner, None]) -> None:
     assert len(front.management.waiting) <= len(front.management.requests) + len(front.management.responses)
 
 
-def _audit_outgoing(front: OneZeroFront, link: OutgoingLink) -> None:
+def _audit_outgoing(front: OneZeroFrontend, link: OutgoingLink) -> None:
     assert link.link.is_attached or link.link.closing is not None, link.link_key
     if link.acquires:
         assert all([each.owner is link.owner for each in link.outbox])

@@ -26,7 +26,7 @@ from amqp_sansio.amqp_1_0 import (
     SessionRequested,
 )
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
-from amqp_sansio.amqp_1_0.model.link_state import LinkBook
+from amqp_sansio.amqp_1_0.model.link_state import LinkModel
 from tests.support.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS, Choices
 from tests.support.pair_1_0 import accept_link
 
@@ -77,7 +77,7 @@ class Using:
         some: Any = given
         for each in some if given.__class__ is tuple else (some,):
             handle: Any = getattr(each, "opening", each)
-            if isinstance(each, LinkBook):
+            if isinstance(each, LinkModel):
                 self.telling.opened(each)
             if handle.__class__ is Handle:
                 self._note(handle)

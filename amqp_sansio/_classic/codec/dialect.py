@@ -140,6 +140,3 @@ def get_dialect(name: str) -> Dialect:
 def default_dialect(version: Version) -> Dialect:
     """The dialect that most peers of a version speak today: RabbitMQ's."""
     return get_dialect("0-8-rabbit" if version is AMQP_0_8 else "0-9-1-rabbit")
-
-
-__all__ = ["DIALECTS", "Dialect", "default_dialect", "get_dialect"]

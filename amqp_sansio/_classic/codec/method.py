@@ -320,6 +320,3 @@ _KINDS: Final = {
 
 def _packed(bits: list[bool]) -> bytes:
     return OCTET[sum([1 << index for index, bit in enumerate(bits) if bit])]
-
-
-__all__ = ["Method", "Request"]

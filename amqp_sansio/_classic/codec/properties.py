@@ -191,6 +191,3 @@ def encode_slowly(properties: Properties, tables: TableRules) -> bytes:
 
 def _fault(text: str, offset: int) -> CodecError:
     return CodecError(text, offset=offset, code=SYNTAX_ERROR)
-
-
-__all__ = ["Properties"]

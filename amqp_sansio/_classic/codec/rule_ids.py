@@ -42,6 +42,3 @@ def rule_id(version: Version, rule: str) -> str:
         return f"0-9-1/{rule}"
     names = IN_0_8 if version is AMQP_0_8 else IN_0_9_1
     return f"{version.label}/{names.get(rule, rule)}"
-
-
-__all__ = ["IN_0_8", "IN_0_9_1", "rule_id"]

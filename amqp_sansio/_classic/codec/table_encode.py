@@ -256,6 +256,3 @@ def _seconds(value: Any) -> int:
 
 def _refusal(text: str) -> CodecError:
     return CodecError(text, code=SYNTAX_ERROR)
-
-
-__all__ = ["check_names", "encode_table"]

@@ -292,19 +292,3 @@ def write_decimal(value: Any) -> bytes:
         f"{value} doesn't fit the table type 'D': at most 255 places and a signed 32-bit number",
         code=SYNTAX_ERROR,
     )
-
-
-__all__ = [
-    "QPID",
-    "QPID_0_8",
-    "RABBIT",
-    "RABBIT_0_8",
-    "SPEC_0_8",
-    "SPEC_0_9_1",
-    "SYNTAX_ERROR",
-    "FieldValue",
-    "TableOctets",
-    "TableRules",
-    "Timestamp",
-    "Typed",
-]

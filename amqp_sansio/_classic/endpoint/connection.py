@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from ..._core.connection import Edge
+from ..._core.connection import BaseConnection
 from ...endpoint import CloseHint, Role, Side
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import NEED_DATA, PAUSED, By, CloseReport, Handle, Signal
@@ -16,7 +16,7 @@ from ..codec.frames import HEARTBEAT_FRAME, OVERHEAD
 from ..codec.table import Table
 from ..codec.violation import NOT_ALLOWED, Violation, misuse
 from ..model.channel_state import ChannelState
-from ..model.connection import BEFORE_OPEN, Joint
+from ..model.connection import BEFORE_OPEN, ConnectionModel
 from ..model.states import Connection as State
 from . import closing, handshake, receiving
 from .channel import Channel, ChannelZero
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 
-class _EndpointJoint(Joint):
+class _EndpointModel(ConnectionModel):
     """The books of a connection whose channels are this end's Channel objects."""
 
     __slots__ = ("connection",)
@@ -57,7 +57,7 @@ class _EndpointJoint(Joint):
             )
 
 
-class Connection(Edge["Config"]):
+class Connection(BaseConnection["Config"]):
     """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
 
     The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
@@ -107,10 +107,10 @@ class Connection(Edge["Config"]):
         self.peer_properties = Table.from_wire(b"", self.dialect.tables)
         self.mechanism = ""
         self.vhost = config.vhost if role is Side.CLIENT else ""
-        joint = _EndpointJoint(self.dialect, config.limits)
+        joint = _EndpointModel(self.dialect, config.limits)
         joint.connection = self
         joint.zero = self._zero = ChannelZero(self)
-        self._joint: Joint = joint
+        self._joint: ConnectionModel = joint
         self._channels = cast("dict[int, Channel]", joint.channels)
         self._free_from = 1
         self._calls = 0

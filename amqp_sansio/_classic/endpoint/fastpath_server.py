@@ -181,6 +181,3 @@ def _check(connection: Connection, raw: bytes) -> BasicProperties:
             kept.clear()
         kept[raw] = properties
     return properties
-
-
-__all__ = ["acknowledged", "published"]

@@ -81,6 +81,3 @@ def backlog(size: int, connection: Connection) -> LimitExceeded:
         f"{size} octets would wait to be sent, Limits.backlog_hard allows {connection.config.limits.backlog_hard}; "
         "stop at SendPaused"
     )
-
-
-__all__ = ["backlog", "check_backlog", "check_frame", "encode", "locally", "send_frames", "too_large"]

@@ -1,4 +1,4 @@
-"""Joint: both ends of one 0-8 or 0-9-1 connection, stepped by what either side sends.
+"""ConnectionModel: both ends of one 0-8 or 0-9-1 connection, stepped by what either side sends.
 
 An endpoint steps it with what it sends and what it receives, an observer with what it sees; the rules are here once.
 `step`, `begin`, `header` and `body` check everything first and change the state afterwards, so a refused
@@ -35,13 +35,13 @@ from .states import (
     CONTENT,
     MODE,
     MODE_INPUTS,
-    Ch,
     Channel,
+    ChannelInput,
     Connection,
+    ConnectionInput,
     Content,
+    ContentInput,
     Mode,
-    On,
-    Piece,
 )
 from .values import check_values
 
@@ -74,7 +74,7 @@ BEFORE_OPEN: Final = frozenset(
 """States in which an error closes the socket without a word (0-9-1 section 2.2.4)."""
 
 
-class Joint:
+class ConnectionModel:
     """The state of a connection. `frame_max` and `channel_max` are the agreed values (0 before tuning: the
     defaults hold)."""
 
@@ -107,7 +107,8 @@ class Joint:
 
     def step_header(self, side: Side) -> None:
         """`side` sends a protocol header."""
-        self.state = self._next(On.C_HEADER if side is Side.CLIENT else On.S_HEADER, "protocol header")
+        given = ConnectionInput.C_HEADER if side is Side.CLIENT else ConnectionInput.S_HEADER
+        self.state = self._next(given, "protocol header")
 
     def step(
         self,
@@ -141,21 +142,21 @@ class Joint:
                 f"{method.NAME} on channel 0, which is the connection's own",
                 rule="wire/content-channel-zero" if method.HAS_CONTENT else "wire/channel-zero",
             )
-        self._next(On.C_OTHER if client else On.S_OTHER, method.NAME)
+        self._next(ConnectionInput.C_OTHER if client else ConnectionInput.S_OTHER, method.NAME)
         inputs = CHANNEL_INPUTS.get(method.NAME)
         given = inputs[0 if client else 1] if inputs else None
         if given is None:
-            given = Ch.C_OTHER if client else Ch.S_OTHER
+            given = ChannelInput.C_OTHER if client else ChannelInput.S_OTHER
         channel = self.channels.get(number)
         if channel is None:
             channel = self._unopened(number, given, method)
         after = self._channel_after(channel, given, method)
-        if given in (Ch.C_OTHER, Ch.S_OTHER) and self.discards(channel, client):
+        if given in (ChannelInput.C_OTHER, ChannelInput.S_OTHER) and self.discards(channel, client):
             return None
         content = self._step_content(channel, client, method, given)
         step = self._books(channel, client, method, token, size)
         channel.state = after
-        if given is Ch.C_OPEN:
+        if given is ChannelInput.C_OPEN:
             self.channels[number] = channel
         if content is not None and not whole:
             state = ContentState(method, step.answered, token)
@@ -163,7 +164,7 @@ class Joint:
                 channel.client_content = state
             else:
                 channel.server_content = state
-        elif given in (Ch.C_CLOSE, Ch.S_CLOSE, Ch.C_CLOSE_OK, Ch.S_CLOSE_OK):
+        elif given in (ChannelInput.C_CLOSE, ChannelInput.S_CLOSE, ChannelInput.C_CLOSE_OK, ChannelInput.S_CLOSE_OK):
             self._drop_content(channel, client)
         if after is Channel.CLOSED:
             self.drop_contents(channel)
@@ -202,7 +203,7 @@ class Joint:
             content.counted = size
         content.streaming = streaming
         content.size = size
-        content.state = CONTENT[content.state][Piece.HEADER if size else Piece.EMPTY_HEADER]
+        content.state = CONTENT[content.state][ContentInput.HEADER if size else ContentInput.EMPTY_HEADER]
         if not size:
             self._end_content(channel, client)
         return content
@@ -223,7 +224,7 @@ class Joint:
             )
         content.received = received
         if received == content.size:
-            content.state = CONTENT[content.state][Piece.LAST_BODY]
+            content.state = CONTENT[content.state][ContentInput.LAST_BODY]
             self._end_content(channel, client)
         return content
 
@@ -236,7 +237,7 @@ class Joint:
             return channel.state is (Channel.SERVER_CLOSING if client else Channel.CLIENT_CLOSING)
         return self.state is (Connection.SERVER_CLOSING if client else Connection.CLIENT_CLOSING)
 
-    def _next(self, given: On, what: str) -> Connection:
+    def _next(self, given: ConnectionInput, what: str) -> Connection:
         after = CONNECTION[self.state].get(given)
         if after is None:
             before_open = self.state in BEFORE_OPEN
@@ -255,9 +256,9 @@ class Joint:
         inputs = CONNECTION_INPUTS.get(method.NAME)
         given = inputs[0 if client else 1] if inputs else None
         if given is None:
-            given = On.C_OTHER if client else On.S_OTHER
+            given = ConnectionInput.C_OTHER if client else ConnectionInput.S_OTHER
         after = self._next(given, method.NAME)
-        if given in (On.C_OTHER, On.S_OTHER):
+        if given in (ConnectionInput.C_OTHER, ConnectionInput.S_OTHER):
             step = self._books(self.zero, client, method, token)
         else:
             check_values(self.dialect, method)
@@ -265,8 +266,8 @@ class Joint:
         self.state = after
         return step
 
-    def _unopened(self, number: int, given: Ch, method: Method) -> ChannelState:
-        if given is Ch.C_OPEN:
+    def _unopened(self, number: int, given: ChannelInput, method: Method) -> ChannelState:
+        if given is ChannelInput.C_OPEN:
             self._check_room(number)
             return self.new_channel(number)
         if self.assumed:
@@ -293,13 +294,13 @@ class Joint:
                 f"{len(self.channels)} channels are open, Limits.channels allows no more",
             )
 
-    def _channel_after(self, channel: ChannelState, given: Ch, method: Method) -> Channel:
+    def _channel_after(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
         after = CHANNEL[channel.state].get(given)
         if after is None:
             raise Violation(
                 CHANNEL_ERROR,
                 f"{method.NAME} while channel {channel.number} is {channel.state.value}",
-                rule="channel.open/already-open" if given is Ch.C_OPEN else "channel/closed-when",
+                rule="channel.open/already-open" if given is ChannelInput.C_OPEN else "channel/closed-when",
             )
         return after
 
@@ -398,13 +399,13 @@ class Joint:
         )
 
     def _step_content(
-        self, channel: ChannelState, client: bool, method: Method, given: Ch
+        self, channel: ChannelState, client: bool, method: Method, given: ChannelInput
     ) -> Content | None:
         """Check a method against the content its sender has under way; the new state when the method begins content."""
         content = channel.client_content if client else channel.server_content
-        piece = Piece.CONTENT_METHOD if method.HAS_CONTENT else Piece.METHOD
-        if given not in (Ch.C_OTHER, Ch.S_OTHER, Ch.C_OPEN, Ch.S_OPEN_OK):
-            piece = Piece.CLOSE
+        piece = ContentInput.CONTENT_METHOD if method.HAS_CONTENT else ContentInput.METHOD
+        if given not in (ChannelInput.C_OTHER, ChannelInput.S_OTHER, ChannelInput.C_OPEN, ChannelInput.S_OPEN_OK):
+            piece = ContentInput.CLOSE
         after = CONTENT[content.state if content is not None else Content.IDLE].get(piece)
         if after is None and content is not None:
             raise Violation(
@@ -421,13 +422,13 @@ class Joint:
             return None
         if number == 0:
             raise Violation(CHANNEL_ERROR, f"{what} on channel 0", rule="wire/content-channel-zero")
-        self._next(On.C_OTHER if client else On.S_OTHER, what)
+        self._next(ConnectionInput.C_OTHER if client else ConnectionInput.S_OTHER, what)
         channel = self.channels.get(number)
         if channel is None:
             raise Violation(
                 CHANNEL_ERROR, f"{what} on channel {number}, which isn't open", rule="channel/closed-when"
             )
-        if CHANNEL[channel.state].get(Ch.C_OTHER if client else Ch.S_OTHER) is None:
+        if CHANNEL[channel.state].get(ChannelInput.C_OTHER if client else ChannelInput.S_OTHER) is None:
             raise Violation(
                 CHANNEL_ERROR,
                 f"{what} while channel {number} is {channel.state.value}",

@@ -74,6 +74,3 @@ def check_tune_ok(tune: Any, tune_ok: Any) -> list[Violation]:
         text = f"frame-max {tune_ok.frame_max}, below {MIN_FRAME_MAX}"
         broken.append(Violation(SILENT, text, rule="connection.tune-ok/frame-min"))
     return broken
-
-
-__all__ = ["check_start_ok", "check_tune", "check_tune_ok", "dialect_of", "is_of_qpid"]

@@ -45,7 +45,7 @@ class Connection(TableEnum):
     END = "end"
 
 
-class On(TableEnum):
+class ConnectionInput(TableEnum):
     """Inputs of the connection table. C: the client sends, S: the server sends."""
 
     C_HEADER = "C:header"
@@ -80,7 +80,7 @@ class Channel(TableEnum):
     SERVER_CLOSE_LEFT = "server's close unanswered"
 
 
-class Ch(TableEnum):
+class ChannelInput(TableEnum):
     """Inputs of the channel table; OTHER is every method, header or body that isn't named."""
 
     C_OPEN = "C:open"
@@ -101,7 +101,7 @@ class Content(TableEnum):
     BODY = "body expected"
 
 
-class Piece(TableEnum):
+class ContentInput(TableEnum):
     """Inputs of the content table."""
 
     METHOD = "method"
@@ -134,75 +134,75 @@ class Select(TableEnum):
 
 
 # fmt: off
-CONNECTION: Final[Table[Connection, On]] = {
-    Connection.START:             {On.C_HEADER:    Connection.HEADER_SENT},
-    Connection.HEADER_SENT:       {On.S_START:     Connection.STARTED,
-                                   On.S_HEADER:    Connection.END},
-    Connection.STARTED:           {On.C_START_OK:  Connection.AUTHENTICATING},
-    Connection.AUTHENTICATING:    {On.S_SECURE:    Connection.CHALLENGED,
-                                   On.S_TUNE:      Connection.TUNING,
-                                   On.S_CLOSE:     Connection.SERVER_CLOSING},
-    Connection.CHALLENGED:        {On.C_SECURE_OK: Connection.AUTHENTICATING},
-    Connection.TUNING:            {On.C_TUNE_OK:   Connection.TUNED},
-    Connection.TUNED:             {On.C_OPEN:      Connection.OPENING,
-                                   On.S_CLOSE:     Connection.SERVER_CLOSING},
-    Connection.OPENING:           {On.S_OPEN_OK:   Connection.OPEN,
-                                   On.S_REDIRECT:  Connection.END,
-                                   On.C_OTHER:     Connection.OPENING,
-                                   On.C_CLOSE:     Connection.CLIENT_CLOSING,
-                                   On.S_CLOSE:     Connection.SERVER_CLOSING},
-    Connection.OPEN:              {On.C_OTHER:     Connection.OPEN,
-                                   On.S_OTHER:     Connection.OPEN,
-                                   On.C_CLOSE:     Connection.CLIENT_CLOSING,
-                                   On.S_CLOSE:     Connection.SERVER_CLOSING},
-    Connection.CLIENT_CLOSING:    {On.S_OTHER:     Connection.CLIENT_CLOSING,
-                                   On.S_OPEN_OK:   Connection.CLIENT_CLOSING,
-                                   On.S_CLOSE_OK:  Connection.END,
-                                   On.S_CLOSE:     Connection.BOTH_CLOSING},
-    Connection.SERVER_CLOSING:    {On.C_OTHER:     Connection.SERVER_CLOSING,
-                                   On.C_OPEN:      Connection.SERVER_CLOSING,
-                                   On.C_CLOSE_OK:  Connection.END,
-                                   On.C_CLOSE:     Connection.BOTH_CLOSING},
-    Connection.BOTH_CLOSING:      {On.C_CLOSE_OK:  Connection.CLIENT_CLOSE_LEFT,
-                                   On.S_CLOSE_OK:  Connection.SERVER_CLOSE_LEFT},
-    Connection.CLIENT_CLOSE_LEFT: {On.S_CLOSE_OK:  Connection.END},
-    Connection.SERVER_CLOSE_LEFT: {On.C_CLOSE_OK:  Connection.END},
+CONNECTION: Final[Table[Connection, ConnectionInput]] = {
+    Connection.START:             {ConnectionInput.C_HEADER:    Connection.HEADER_SENT},
+    Connection.HEADER_SENT:       {ConnectionInput.S_START:     Connection.STARTED,
+                                   ConnectionInput.S_HEADER:    Connection.END},
+    Connection.STARTED:           {ConnectionInput.C_START_OK:  Connection.AUTHENTICATING},
+    Connection.AUTHENTICATING:    {ConnectionInput.S_SECURE:    Connection.CHALLENGED,
+                                   ConnectionInput.S_TUNE:      Connection.TUNING,
+                                   ConnectionInput.S_CLOSE:     Connection.SERVER_CLOSING},
+    Connection.CHALLENGED:        {ConnectionInput.C_SECURE_OK: Connection.AUTHENTICATING},
+    Connection.TUNING:            {ConnectionInput.C_TUNE_OK:   Connection.TUNED},
+    Connection.TUNED:             {ConnectionInput.C_OPEN:      Connection.OPENING,
+                                   ConnectionInput.S_CLOSE:     Connection.SERVER_CLOSING},
+    Connection.OPENING:           {ConnectionInput.S_OPEN_OK:   Connection.OPEN,
+                                   ConnectionInput.S_REDIRECT:  Connection.END,
+                                   ConnectionInput.C_OTHER:     Connection.OPENING,
+                                   ConnectionInput.C_CLOSE:     Connection.CLIENT_CLOSING,
+                                   ConnectionInput.S_CLOSE:     Connection.SERVER_CLOSING},
+    Connection.OPEN:              {ConnectionInput.C_OTHER:     Connection.OPEN,
+                                   ConnectionInput.S_OTHER:     Connection.OPEN,
+                                   ConnectionInput.C_CLOSE:     Connection.CLIENT_CLOSING,
+                                   ConnectionInput.S_CLOSE:     Connection.SERVER_CLOSING},
+    Connection.CLIENT_CLOSING:    {ConnectionInput.S_OTHER:     Connection.CLIENT_CLOSING,
+                                   ConnectionInput.S_OPEN_OK:   Connection.CLIENT_CLOSING,
+                                   ConnectionInput.S_CLOSE_OK:  Connection.END,
+                                   ConnectionInput.S_CLOSE:     Connection.BOTH_CLOSING},
+    Connection.SERVER_CLOSING:    {ConnectionInput.C_OTHER:     Connection.SERVER_CLOSING,
+                                   ConnectionInput.C_OPEN:      Connection.SERVER_CLOSING,
+                                   ConnectionInput.C_CLOSE_OK:  Connection.END,
+                                   ConnectionInput.C_CLOSE:     Connection.BOTH_CLOSING},
+    Connection.BOTH_CLOSING:      {ConnectionInput.C_CLOSE_OK:  Connection.CLIENT_CLOSE_LEFT,
+                                   ConnectionInput.S_CLOSE_OK:  Connection.SERVER_CLOSE_LEFT},
+    Connection.CLIENT_CLOSE_LEFT: {ConnectionInput.S_CLOSE_OK:  Connection.END},
+    Connection.SERVER_CLOSE_LEFT: {ConnectionInput.C_CLOSE_OK:  Connection.END},
     Connection.END:               {},
 }
 
-CHANNEL: Final[Table[Channel, Ch]] = {
-    Channel.CLOSED:            {Ch.C_OPEN:     Channel.OPENING},
-    Channel.OPENING:           {Ch.S_OPEN_OK:  Channel.OPEN,
-                                Ch.C_OTHER:    Channel.OPENING,
-                                Ch.C_CLOSE:    Channel.CLIENT_CLOSING,
-                                Ch.S_CLOSE:    Channel.SERVER_CLOSING},
-    Channel.OPEN:              {Ch.C_OTHER:    Channel.OPEN,
-                                Ch.S_OTHER:    Channel.OPEN,
-                                Ch.C_CLOSE:    Channel.CLIENT_CLOSING,
-                                Ch.S_CLOSE:    Channel.SERVER_CLOSING},
-    Channel.CLIENT_CLOSING:    {Ch.S_OTHER:    Channel.CLIENT_CLOSING,
-                                Ch.S_OPEN_OK:  Channel.CLIENT_CLOSING,
-                                Ch.S_CLOSE_OK: Channel.CLOSED,
-                                Ch.S_CLOSE:    Channel.BOTH_CLOSING},
-    Channel.SERVER_CLOSING:    {Ch.C_OTHER:    Channel.SERVER_CLOSING,
-                                Ch.C_CLOSE_OK: Channel.CLOSED,
-                                Ch.C_CLOSE:    Channel.BOTH_CLOSING},
-    Channel.BOTH_CLOSING:      {Ch.C_CLOSE_OK: Channel.CLIENT_CLOSE_LEFT,
-                                Ch.S_CLOSE_OK: Channel.SERVER_CLOSE_LEFT},
-    Channel.CLIENT_CLOSE_LEFT: {Ch.S_CLOSE_OK: Channel.CLOSED},
-    Channel.SERVER_CLOSE_LEFT: {Ch.C_CLOSE_OK: Channel.CLOSED},
+CHANNEL: Final[Table[Channel, ChannelInput]] = {
+    Channel.CLOSED:            {ChannelInput.C_OPEN:     Channel.OPENING},
+    Channel.OPENING:           {ChannelInput.S_OPEN_OK:  Channel.OPEN,
+                                ChannelInput.C_OTHER:    Channel.OPENING,
+                                ChannelInput.C_CLOSE:    Channel.CLIENT_CLOSING,
+                                ChannelInput.S_CLOSE:    Channel.SERVER_CLOSING},
+    Channel.OPEN:              {ChannelInput.C_OTHER:    Channel.OPEN,
+                                ChannelInput.S_OTHER:    Channel.OPEN,
+                                ChannelInput.C_CLOSE:    Channel.CLIENT_CLOSING,
+                                ChannelInput.S_CLOSE:    Channel.SERVER_CLOSING},
+    Channel.CLIENT_CLOSING:    {ChannelInput.S_OTHER:    Channel.CLIENT_CLOSING,
+                                ChannelInput.S_OPEN_OK:  Channel.CLIENT_CLOSING,
+                                ChannelInput.S_CLOSE_OK: Channel.CLOSED,
+                                ChannelInput.S_CLOSE:    Channel.BOTH_CLOSING},
+    Channel.SERVER_CLOSING:    {ChannelInput.C_OTHER:    Channel.SERVER_CLOSING,
+                                ChannelInput.C_CLOSE_OK: Channel.CLOSED,
+                                ChannelInput.C_CLOSE:    Channel.BOTH_CLOSING},
+    Channel.BOTH_CLOSING:      {ChannelInput.C_CLOSE_OK: Channel.CLIENT_CLOSE_LEFT,
+                                ChannelInput.S_CLOSE_OK: Channel.SERVER_CLOSE_LEFT},
+    Channel.CLIENT_CLOSE_LEFT: {ChannelInput.S_CLOSE_OK: Channel.CLOSED},
+    Channel.SERVER_CLOSE_LEFT: {ChannelInput.C_CLOSE_OK: Channel.CLOSED},
 }
 
-CONTENT: Final[Table[Content, Piece]] = {
-    Content.IDLE:   {Piece.METHOD:         Content.IDLE,
-                     Piece.CLOSE:          Content.IDLE,
-                     Piece.CONTENT_METHOD: Content.HEADER},
-    Content.HEADER: {Piece.EMPTY_HEADER:   Content.IDLE,
-                     Piece.HEADER:         Content.BODY,
-                     Piece.CLOSE:          Content.IDLE},
-    Content.BODY:   {Piece.BODY:           Content.BODY,
-                     Piece.LAST_BODY:      Content.IDLE,
-                     Piece.CLOSE:          Content.IDLE},
+CONTENT: Final[Table[Content, ContentInput]] = {
+    Content.IDLE:   {ContentInput.METHOD:         Content.IDLE,
+                     ContentInput.CLOSE:          Content.IDLE,
+                     ContentInput.CONTENT_METHOD: Content.HEADER},
+    Content.HEADER: {ContentInput.EMPTY_HEADER:   Content.IDLE,
+                     ContentInput.HEADER:         Content.BODY,
+                     ContentInput.CLOSE:          Content.IDLE},
+    Content.BODY:   {ContentInput.BODY:           Content.BODY,
+                     ContentInput.LAST_BODY:      Content.IDLE,
+                     ContentInput.CLOSE:          Content.IDLE},
 }
 
 MODE: Final[Table[Mode, Select]] = {
@@ -218,26 +218,26 @@ MODE: Final[Table[Mode, Select]] = {
 }
 # fmt: on
 
-CONNECTION_INPUTS: Final[dict[str, tuple[On | None, On | None]]] = {
-    "connection.start": (None, On.S_START),
-    "connection.start-ok": (On.C_START_OK, None),
-    "connection.secure": (None, On.S_SECURE),
-    "connection.secure-ok": (On.C_SECURE_OK, None),
-    "connection.tune": (None, On.S_TUNE),
-    "connection.tune-ok": (On.C_TUNE_OK, None),
-    "connection.open": (On.C_OPEN, None),
-    "connection.open-ok": (None, On.S_OPEN_OK),
-    "connection.redirect": (None, On.S_REDIRECT),
-    "connection.close": (On.C_CLOSE, On.S_CLOSE),
-    "connection.close-ok": (On.C_CLOSE_OK, On.S_CLOSE_OK),
+CONNECTION_INPUTS: Final[dict[str, tuple[ConnectionInput | None, ConnectionInput | None]]] = {
+    "connection.start": (None, ConnectionInput.S_START),
+    "connection.start-ok": (ConnectionInput.C_START_OK, None),
+    "connection.secure": (None, ConnectionInput.S_SECURE),
+    "connection.secure-ok": (ConnectionInput.C_SECURE_OK, None),
+    "connection.tune": (None, ConnectionInput.S_TUNE),
+    "connection.tune-ok": (ConnectionInput.C_TUNE_OK, None),
+    "connection.open": (ConnectionInput.C_OPEN, None),
+    "connection.open-ok": (None, ConnectionInput.S_OPEN_OK),
+    "connection.redirect": (None, ConnectionInput.S_REDIRECT),
+    "connection.close": (ConnectionInput.C_CLOSE, ConnectionInput.S_CLOSE),
+    "connection.close-ok": (ConnectionInput.C_CLOSE_OK, ConnectionInput.S_CLOSE_OK),
 }
 """The input that a connection method is, sent by the client and by the server; others are OTHER."""
 
-CHANNEL_INPUTS: Final[dict[str, tuple[Ch | None, Ch | None]]] = {
-    "channel.open": (Ch.C_OPEN, None),
-    "channel.open-ok": (None, Ch.S_OPEN_OK),
-    "channel.close": (Ch.C_CLOSE, Ch.S_CLOSE),
-    "channel.close-ok": (Ch.C_CLOSE_OK, Ch.S_CLOSE_OK),
+CHANNEL_INPUTS: Final[dict[str, tuple[ChannelInput | None, ChannelInput | None]]] = {
+    "channel.open": (ChannelInput.C_OPEN, None),
+    "channel.open-ok": (None, ChannelInput.S_OPEN_OK),
+    "channel.close": (ChannelInput.C_CLOSE, ChannelInput.S_CLOSE),
+    "channel.close-ok": (ChannelInput.C_CLOSE_OK, ChannelInput.S_CLOSE_OK),
 }
 """The input that a channel method is, sent by the client and by the server; others are OTHER."""
 

@@ -1,4 +1,4 @@
-"""ClassicMachine: observes 0-8 and 0-9-1, both directions of one connection, stepping the joint of both ends.
+"""ClassicObserver: observes 0-8 and 0-9-1, both directions of one connection, stepping the joint of both ends.
 
 A frame becomes a unit, or a part of one; a broken rule becomes a violation and the observation goes on. Damage within a
 direction ends what was under way in it, and the next proven frame begins anew (0-9-1 sections 4.2.2, 4.2.3, 4.2.6).
@@ -41,7 +41,7 @@ from .content import Content, Fault, begin_content, end_content, receive_body, r
 from .damage import AT_START, Direction, cut_body, damage, end_octets, look
 from .dialect import ObservedDialect, observed_dialect
 from .fastpath import fast_observed
-from .observed_model import ObservingJoint
+from .observed_model import ObservedModel
 from .resync import Reader
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _ASKED_BY: Final = {
 _ASK: Final = frozenset(_ASKED_BY.values())
 
 
-class ClassicMachine:
+class ClassicObserver:
     """The machine for 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is."""
 
     __slots__ = (
@@ -88,7 +88,7 @@ class ClassicMachine:
         self.dialect: ObservedDialect = observed_dialect(default_dialect(setting.version).name)
         self.tables = self.dialect.tables
         self.properties: Any = self.dialect.properties[60]
-        self.joint = ObservingJoint(self.dialect, setting.limits)
+        self.joint = ObservedModel(self.dialect, setting.limits)
         if setting.from_start:
             modes = (AT_START, AT_HEADER)
         else:
@@ -486,6 +486,3 @@ class ClassicMachine:
                 number,
             )
         )
-
-
-__all__ = ["ClassicMachine"]

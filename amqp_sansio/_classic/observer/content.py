@@ -13,7 +13,7 @@ from ..codec.frames import CONTENT_HEADER, OVERHEAD
 from ..codec.violation import FRAME_ERROR, Violation
 
 if TYPE_CHECKING:
-    from .connection import ClassicMachine
+    from .connection import ClassicObserver
     from .damage import Direction
 
 Fault = tuple[str, str, int]
@@ -51,7 +51,7 @@ class Content:
 
 
 def begin_content(
-    machine: ClassicMachine,
+    machine: ClassicObserver,
     direction: Direction,
     number: int,
     content: Content,
@@ -73,7 +73,7 @@ def begin_content(
 
 
 def receive_header(
-    machine: ClassicMachine,
+    machine: ClassicObserver,
     direction: Direction,
     number: int,
     payload: bytes,
@@ -108,7 +108,7 @@ def receive_header(
 
 
 def receive_body(
-    machine: ClassicMachine,
+    machine: ClassicObserver,
     direction: Direction,
     number: int,
     payload: bytes,
@@ -144,7 +144,7 @@ def receive_body(
 
 
 def end_content(
-    machine: ClassicMachine, direction: Direction, number: int, content: Content
+    machine: ClassicObserver, direction: Direction, number: int, content: Content
 ) -> None:
     """The message is whole, or nothing more of it comes: make the unit of it."""
     del direction.contents[number]
@@ -179,7 +179,7 @@ def end_content(
     machine.faults = faults
 
 
-def _count(machine: ClassicMachine, content: Content, length: int, at_ns: int) -> None:
+def _count(machine: ClassicObserver, content: Content, length: int, at_ns: int) -> None:
     content.size += length + OVERHEAD
     content.at_ns = at_ns
     if machine.faults:
@@ -188,7 +188,7 @@ def _count(machine: ClassicMachine, content: Content, length: int, at_ns: int) -
 
 
 def _distrust(
-    machine: ClassicMachine,
+    machine: ClassicObserver,
     direction: Direction,
     number: int,
     content: Content,
@@ -202,7 +202,7 @@ def _distrust(
 
 
 def _stray(
-    machine: ClassicMachine,
+    machine: ClassicObserver,
     direction: Direction,
     number: int,
     event: str,
@@ -235,7 +235,7 @@ def _stray(
 
 
 def _provoke(
-    machine: ClassicMachine, direction: Direction, number: int, event: str, payload: bytes
+    machine: ClassicObserver, direction: Direction, number: int, event: str, payload: bytes
 ) -> Violation:
     """What the joint says of a content frame that is out of place."""
     joint = machine.joint
@@ -248,6 +248,3 @@ def _provoke(
         return broken
     text = f"content header with {len(payload)} octets, 14 are the least"
     return Violation(FRAME_ERROR, text, rule="wire/content-incomplete")
-
-
-__all__ = ["Content", "Fault", "begin_content", "end_content", "receive_body", "receive_header"]

@@ -14,7 +14,7 @@ from .resync import LIKELY_MAX, Reader
 
 if TYPE_CHECKING:
     from ..codec.dialect import Dialect
-    from .connection import ClassicMachine
+    from .connection import ClassicObserver
     from .content import Content
 
 AT_START: Final = 3
@@ -44,7 +44,7 @@ class Direction(SharedDirection):
 
 
 def damage(
-    machine: ClassicMachine, direction: Direction, rule: str, text: str, size: int = 0
+    machine: ClassicObserver, direction: Direction, rule: str, text: str, size: int = 0
 ) -> None:
     """A frame can't be read: say so, and look for the next. `size` is what it takes, where that may be believed."""
     offset = direction.buffer.offset
@@ -55,14 +55,14 @@ def damage(
     direction.search(offset, offset + 1, offset + size if size else 0)
 
 
-def look(machine: ClassicMachine, direction: Direction, last: bool) -> bool:
+def look(machine: ClassicObserver, direction: Direction, last: bool) -> bool:
     """Look for the next frame that can be proven; False when octets are missing."""
     if not direction.may_say_more(last):
         return False
     return direction.look(_reader(machine, direction.side), last, machine.events)
 
 
-def _reader(machine: ClassicMachine, side: Side) -> Reader:
+def _reader(machine: ClassicObserver, side: Side) -> Reader:
     dialects: tuple[Dialect, ...] = (machine.dialect,)
     if machine.undecided:
         dialects = (get_dialect("0-9-1-rabbit"), get_dialect("0-8-rabbit"))
@@ -72,7 +72,7 @@ def _reader(machine: ClassicMachine, side: Side) -> Reader:
     )
 
 
-def end_octets(machine: ClassicMachine, direction: Direction, at_ns: int) -> None:
+def end_octets(machine: ClassicObserver, direction: Direction, at_ns: int) -> None:
     """Nothing follows the octets that are held: judge them, and end what is under way."""
     while machine.unit(direction, True):
         pass
@@ -88,7 +88,7 @@ def end_octets(machine: ClassicMachine, direction: Direction, at_ns: int) -> Non
     direction.skip_from = direction.end
 
 
-def cut_body(machine: ClassicMachine, direction: Direction, octets: int) -> None:
+def cut_body(machine: ClassicObserver, direction: Direction, octets: int) -> None:
     """`octets` octets are missing next: when the rest of a body frame is among them, its message goes on all the same.
 
     So it is where a snap length cuts packets: how long the body is, its headers tell.
@@ -116,19 +116,8 @@ def cut_body(machine: ClassicMachine, direction: Direction, octets: int) -> None
     receive_body(machine, direction, number, payload, size, offset, direction.when(direction.end))
 
 
-def abandon(machine: ClassicMachine, direction: Direction) -> None:
+def abandon(machine: ClassicObserver, direction: Direction) -> None:
     """No message that is under way can be trusted to go on."""
     for number, content in list(direction.contents.items()):
         end_content(machine, direction, number, content)
         direction.stray[number] = True
-
-
-__all__ = [
-    "AT_START",
-    "Direction",
-    "abandon",
-    "cut_body",
-    "damage",
-    "end_octets",
-    "look",
-]

@@ -26,6 +26,3 @@ class Scout(SharedScout[Reader]):
                 if all([each == (side,) for each in senders]):
                     self.side = side
         return size + OVERHEAD
-
-
-__all__ = ["Scout"]

@@ -57,5 +57,3 @@ def observed_dialect(name: str) -> ObservedDialect:
 
 
 _OBSERVED: Final = {name: ObservedDialect(get_dialect(name)) for name in DIALECTS}
-
-__all__ = ["ObservedDialect", "observed_dialect"]

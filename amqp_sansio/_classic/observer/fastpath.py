@@ -19,7 +19,7 @@ from ..model.states import Connection as State
 from ..model.states import Mode
 
 if TYPE_CHECKING:
-    from .connection import ClassicMachine
+    from .connection import ClassicObserver
     from .damage import Direction
 
 _METHOD: Final = Struct(">BHII").unpack_from
@@ -34,7 +34,7 @@ _ACK_ID: Final = 60 << 16 | 80
 _OPEN: Final = ChannelStates.OPEN
 
 
-def fast_observed(machine: ClassicMachine, direction: Direction) -> Observed | None:
+def fast_observed(machine: ClassicObserver, direction: Direction) -> Observed | None:
     """The unit at the begin of a direction's octets, if it's the common case, else None."""
     buffer = direction.buffer
     data = buffer.data
@@ -179,7 +179,7 @@ def fast_observed(machine: ClassicMachine, direction: Direction) -> Observed | N
 
 
 def _ack(
-    machine: ClassicMachine,
+    machine: ClassicObserver,
     direction: Direction,
     channel: Any,
     number: int,
@@ -223,6 +223,3 @@ def _ack(
         21,
         direction.at_ns if begin + 21 <= direction.mark_end else direction.when(begin + 21),
     )
-
-
-__all__ = ["fast_observed"]

@@ -17,7 +17,7 @@ from ..codec.table_rules import RABBIT
 from ..model import hints
 from ..model.states import Connection as State
 from .history_messages import MESSAGE_HANDLERS, Messages
-from .history_state import ChannelBooks, Transaction, flush, forget_return, open_messages
+from .history_state import ChannelHistory, Transaction, flush, forget_return, open_messages
 
 if TYPE_CHECKING:
     from ...lifecycle import MessageRecord
@@ -47,7 +47,7 @@ class ClassicHistory:
         self.version = version
         self.limits = limits
         self.facts: dict[str, Any] = {"hint": ""}
-        self.channels: dict[int, ChannelBooks] = {}
+        self.channels: dict[int, ChannelHistory] = {}
         self.phase = State.START
 
     def observe(self, event: Observed) -> Messages:
@@ -87,11 +87,11 @@ class ClassicHistory:
             self.facts["hint"] = hints.of_state(self.phase)
         return done
 
-    def channel(self, number: int) -> ChannelBooks:
+    def channel(self, number: int) -> ChannelHistory:
         """The channel, assumed to be open when its begin wasn't seen."""
         channel = self.channels.get(number)
         if channel is None:
-            channel = self.channels[number] = ChannelBooks(False)
+            channel = self.channels[number] = ChannelHistory(False)
         return channel
 
 
@@ -182,7 +182,7 @@ def _redirect(history: ClassicHistory, event: Observed, method: Any) -> Messages
 
 def _channel_open(history: ClassicHistory, event: Observed, method: Any) -> Messages:
     before = history.channels.get(event.channel)
-    history.channels[event.channel] = ChannelBooks(True)
+    history.channels[event.channel] = ChannelHistory(True)
     return flush(before) if before is not None else _NONE
 
 
@@ -224,5 +224,3 @@ _HANDLERS: Final[dict[str, Callable[[ClassicHistory, Observed, Any], Messages]]]
     **MESSAGE_HANDLERS,
 }
 """What a unit means to messages and connection, by its name."""
-
-__all__ = ["ClassicHistory"]

@@ -16,7 +16,7 @@ from .history_state import (
     CONFIRM,
     TRANSACTED,
     UNKNOWN,
-    ChannelBooks,
+    ChannelHistory,
     Transaction,
     forget_return,
     return_key,
@@ -246,7 +246,7 @@ def _get_empty(history: ClassicHistory, event: Observed, method: Any) -> Message
 
 
 def _given(
-    history: ClassicHistory, channel: ChannelBooks, message: MessageRecord, no_ack: bool
+    history: ClassicHistory, channel: ChannelHistory, message: MessageRecord, no_ack: bool
 ) -> Messages:
     """The client has got a message, and settles it later unless it said that it won't."""
     if no_ack:
@@ -379,7 +379,7 @@ def _file_deliver(history: ClassicHistory, event: Observed, method: Any) -> Mess
 
 
 def _take_staged(
-    channel: ChannelBooks, message: MessageRecord, client: bool, identifier: str
+    channel: ChannelHistory, message: MessageRecord, client: bool, identifier: str
 ) -> None:
     staged = channel.staged.pop((client, identifier), None)
     if staged is not None:
@@ -430,5 +430,3 @@ MESSAGE_HANDLERS: Final[dict[str, Callable[[ClassicHistory, Observed, Any], Mess
     "file.reject": _reject,
 }
 """What a unit means to messages, by its name."""
-
-__all__ = ["MESSAGE_HANDLERS", "Messages"]

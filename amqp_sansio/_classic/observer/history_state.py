@@ -25,7 +25,7 @@ class Transaction:
         self.settled: list[tuple[MessageRecord, str, Any]] = []
 
 
-class ChannelBooks:
+class ChannelHistory:
     """The open messages of one channel. `sure` says that publishes can be counted, as confirms number them.
 
     `ordered` says that the tags in `deliveries` grow, `dead` that the server has closed the channel.
@@ -62,7 +62,7 @@ def open_messages(transaction: Transaction) -> list[MessageRecord]:
     return [message for message in (*transaction.publishes, *settled) if message.outcome is None]
 
 
-def flush(channel: ChannelBooks) -> list[MessageRecord]:
+def flush(channel: ChannelHistory) -> list[MessageRecord]:
     """Nothing settles the channel's messages any more."""
     for message in channel.held.values():
         if channel.mode != CONFIRM:
@@ -90,7 +90,7 @@ def return_key(message: MessageRecord) -> tuple[object, ...]:
     return message.exchange, message.routing_key, message.body_size, message.body_sha256
 
 
-def forget_return(channel: ChannelBooks, message: MessageRecord) -> None:
+def forget_return(channel: ChannelHistory, message: MessageRecord) -> None:
     """A publish is settled: nothing returns it any more."""
     if message.mandatory:
         key = return_key(message)
@@ -102,17 +102,3 @@ def forget_return(channel: ChannelBooks, message: MessageRecord) -> None:
                 waiting.remove(message)
             if not waiting:
                 del channel.returnable[key]
-
-
-__all__ = [
-    "CONFIRM",
-    "NORMAL",
-    "TRANSACTED",
-    "UNKNOWN",
-    "ChannelBooks",
-    "Transaction",
-    "flush",
-    "forget_return",
-    "open_messages",
-    "return_key",
-]

@@ -1,4 +1,4 @@
-"""ObservingJoint: the joint of an endpoint, for somebody who sees both ends and must not stop at a broken rule.
+"""ObservedModel: the joint of an endpoint, for somebody who sees both ends and must not stop at a broken rule.
 
 It never discards (what one side ignores was sent all the same), and where something may be missing (after a gap, a late
 start, or a violation that was reported) it takes what comes as told. Sections of 0-9-1: 2.2.4, 2.3.7, 4.2.6.
@@ -12,8 +12,8 @@ from ...endpoint import Side
 from ...limits import Limits
 from ..codec.violation import Violation
 from ..model.channel_state import Pending
-from ..model.connection import CHANNEL_MAX, Joint
-from ..model.states import CHANNEL, CONNECTION, Ch, Channel, Connection, On
+from ..model.connection import CHANNEL_MAX, ConnectionModel
+from ..model.states import CHANNEL, CONNECTION, Channel, ChannelInput, Connection, ConnectionInput
 
 if TYPE_CHECKING:
     from ..codec.dialect import Dialect
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
 
 _UNBOUNDED: Final = 1 << 62
 
-_CONNECTION_AFTER: Final[dict[On, Connection]] = {
-    On.C_HEADER: Connection.HEADER_SENT,
-    On.S_HEADER: Connection.END,
-    On.S_START: Connection.STARTED,
-    On.C_START_OK: Connection.AUTHENTICATING,
-    On.S_SECURE: Connection.CHALLENGED,
-    On.C_SECURE_OK: Connection.AUTHENTICATING,
-    On.S_TUNE: Connection.TUNING,
-    On.C_TUNE_OK: Connection.TUNED,
-    On.C_OPEN: Connection.OPENING,
-    On.S_OPEN_OK: Connection.OPEN,
-    On.S_REDIRECT: Connection.END,
-    On.C_OTHER: Connection.OPEN,
-    On.S_OTHER: Connection.OPEN,
-    On.C_CLOSE: Connection.CLIENT_CLOSING,
-    On.S_CLOSE: Connection.SERVER_CLOSING,
-    On.C_CLOSE_OK: Connection.END,
-    On.S_CLOSE_OK: Connection.END,
+_CONNECTION_AFTER: Final[dict[ConnectionInput, Connection]] = {
+    ConnectionInput.C_HEADER: Connection.HEADER_SENT,
+    ConnectionInput.S_HEADER: Connection.END,
+    ConnectionInput.S_START: Connection.STARTED,
+    ConnectionInput.C_START_OK: Connection.AUTHENTICATING,
+    ConnectionInput.S_SECURE: Connection.CHALLENGED,
+    ConnectionInput.C_SECURE_OK: Connection.AUTHENTICATING,
+    ConnectionInput.S_TUNE: Connection.TUNING,
+    ConnectionInput.C_TUNE_OK: Connection.TUNED,
+    ConnectionInput.C_OPEN: Connection.OPENING,
+    ConnectionInput.S_OPEN_OK: Connection.OPEN,
+    ConnectionInput.S_REDIRECT: Connection.END,
+    ConnectionInput.C_OTHER: Connection.OPEN,
+    ConnectionInput.S_OTHER: Connection.OPEN,
+    ConnectionInput.C_CLOSE: Connection.CLIENT_CLOSING,
+    ConnectionInput.S_CLOSE: Connection.SERVER_CLOSING,
+    ConnectionInput.C_CLOSE_OK: Connection.END,
+    ConnectionInput.S_CLOSE_OK: Connection.END,
 }
 """Where a connection must be after an input, whatever was missed before."""
-_CHANNEL_AFTER: Final[dict[Ch, Channel]] = {
-    Ch.C_OPEN: Channel.OPENING,
-    Ch.S_OPEN_OK: Channel.OPEN,
-    Ch.C_OTHER: Channel.OPEN,
-    Ch.S_OTHER: Channel.OPEN,
-    Ch.C_CLOSE: Channel.CLIENT_CLOSING,
-    Ch.S_CLOSE: Channel.SERVER_CLOSING,
-    Ch.C_CLOSE_OK: Channel.CLOSED,
-    Ch.S_CLOSE_OK: Channel.CLOSED,
+_CHANNEL_AFTER: Final[dict[ChannelInput, Channel]] = {
+    ChannelInput.C_OPEN: Channel.OPENING,
+    ChannelInput.S_OPEN_OK: Channel.OPEN,
+    ChannelInput.C_OTHER: Channel.OPEN,
+    ChannelInput.S_OTHER: Channel.OPEN,
+    ChannelInput.C_CLOSE: Channel.CLIENT_CLOSING,
+    ChannelInput.S_CLOSE: Channel.SERVER_CLOSING,
+    ChannelInput.C_CLOSE_OK: Channel.CLOSED,
+    ChannelInput.S_CLOSE_OK: Channel.CLOSED,
 }
 """Where a channel must be after an input, whatever was missed before."""
 
 
-class ObservingJoint(Joint):
+class ObservedModel(ConnectionModel):
     """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure."""
 
     __slots__ = ("bounds", "doubtful")
@@ -157,12 +157,12 @@ class ObservingJoint(Joint):
             and method.delivery_tag <= self.doubtful.get(number, 0)
         )
 
-    def _next(self, given: On, what: str) -> Connection:
+    def _next(self, given: ConnectionInput, what: str) -> Connection:
         if self.assumed:
             return CONNECTION[self.state].get(given) or _CONNECTION_AFTER[given]
         return super()._next(given, what)
 
-    def _channel_after(self, channel: ChannelState, given: Ch, method: Method) -> Channel:
+    def _channel_after(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
         if channel.assumed:
             return CHANNEL[channel.state].get(given) or _CHANNEL_AFTER[given]
         return super()._channel_after(channel, given, method)
@@ -194,6 +194,3 @@ def _settles_all(side: Side, method: Any) -> bool:
     if method.NAME in ("basic.ack", "basic.nack"):
         return bool(method.multiple and not method.delivery_tag)
     return method.NAME in ("basic.recover", "basic.recover-async")
-
-
-__all__ = ["ObservingJoint"]

@@ -77,6 +77,3 @@ class Assembly:
 def begins(flags: int) -> bool:
     """Whether a frame with these flags is the first one of an assembly."""
     return flags & BEGINS == BEGINS
-
-
-__all__ = ["Assembly", "begins"]

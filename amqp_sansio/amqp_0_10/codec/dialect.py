@@ -133,6 +133,3 @@ def _in_form(xid: Xid, form: type[Xid]) -> Xid:
     # From the packing flags on both forms have the same octets.
     found.wire = xid.wire
     return found
-
-
-__all__ = ["Dialect", "PlainXid", "adapt", "missing", "understood"]

@@ -88,31 +88,3 @@ def reserved(flags: int, spare: int, track: int, tail: int) -> str:
     if flags & 0x30 or spare or track & 0xF0 or tail:
         return "reserved bits of a frame's header that aren't zero"
     return ""
-
-
-__all__ = [
-    "BEGINS",
-    "BODY",
-    "COMMAND",
-    "COMMAND_TRACK",
-    "CONTROL",
-    "CONTROL_TRACK",
-    "ENDS",
-    "FIRST_FRAME",
-    "FIRST_SEGMENT",
-    "FRAME",
-    "FRAME_HEADER_SIZE",
-    "HEADER",
-    "HEADER_BEGIN",
-    "LARGEST_FRAME",
-    "LAST_FRAME",
-    "LAST_SEGMENT",
-    "MIN_MAX_FRAME_SIZE",
-    "PROTOCOL_HEADER",
-    "PROTOCOL_HEADER_SIZE",
-    "SEGMENTS",
-    "WHOLE",
-    "encode_assembly",
-    "misplaced",
-    "reserved",
-]

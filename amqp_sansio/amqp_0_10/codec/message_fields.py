@@ -137,6 +137,3 @@ def check_maps(record: Struct) -> None:
         value = getattr(record, name)
         if isinstance(value, Map):
             len(value)
-
-
-__all__ = ["Headers", "ObservedCommand", "check_maps"]

@@ -72,6 +72,3 @@ def decode_plain(raw: bytes) -> dict[str, Any] | None:
     except (StructError, IndexError, UnicodeDecodeError):
         return None
     return found if pos == len(raw) and len(found) == count else None
-
-
-__all__ = ["decode_plain", "encode_plain"]

@@ -322,14 +322,3 @@ _KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "vbin32": (bytes, bytearray),
     **dict.fromkeys(["uint8", "uint16", "uint32", "uint64", "sequence-no", "datetime"], int),
 }
-
-__all__ = [
-    "Command",
-    "Control",
-    "Struct",
-    "decode_command",
-    "decode_control",
-    "decode_headers",
-    "decode_struct",
-    "encode_headers",
-]

@@ -239,6 +239,3 @@ def _around(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
             lower = add(lower, _FURTHEST + 1)
         found.append((lower, upper))
     return found
-
-
-__all__ = ["ByteRanges", "SequenceSet"]

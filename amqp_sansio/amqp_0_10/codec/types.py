@@ -453,13 +453,3 @@ def decode_array(data: bytes, pos: int, end: int) -> list[Any]:
 def fault(description: str, offset: int) -> CodecError:
     """Octets that can't be read (framing-error, 501)."""
     return CodecError(description, offset=offset, code=501)
-
-
-__all__ = [
-    "decode_array",
-    "decode_entries",
-    "decode_value",
-    "encode_array",
-    "encode_entries",
-    "encode_value",
-]

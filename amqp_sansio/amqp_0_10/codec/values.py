@@ -201,5 +201,3 @@ CODES: Final[dict[str, int]] = {
 """The code of every type that has one."""
 
 NAMES: Final[dict[int, str]] = {code: name for name, code in CODES.items()}
-
-__all__ = ["CODES", "NAMES", "Datetime", "Map", "Struct32", "Typed"]

@@ -70,18 +70,3 @@ def framing_error(text: str, rule: str | None = None) -> Violation:
 def misuse(text: str, rule: str | None = None) -> LocalProtocolError:
     """What a caller gets whose command would break a rule."""
     return LocalProtocolError(text, rule=f"0-10/{rule}" if rule else None)
-
-
-__all__ = [
-    "CLOSE_CODES",
-    "CONNECTION_FORCED",
-    "FRAMING_ERROR",
-    "INVALID_PATH",
-    "NORMAL",
-    "SILENT",
-    "DetachCode",
-    "Violation",
-    "exception",
-    "framing_error",
-    "misuse",
-]

@@ -20,7 +20,7 @@ from ..codec.violation import (
 )
 from ..model import hints
 from ..model.states import Connection as State
-from ..model.states import On
+from ..model.states import ConnectionInput
 from . import session_end
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def send_close(connection: Connection, report: CloseReport) -> None:
     """Queue connection.close; what the peer still sends is dropped until it answers."""
     text = report.text.encode("utf-8", "backslashreplace")[:_LONGEST_TEXT].decode("utf-8", "ignore")
     connection._send_control(0, ConnectionClose(report.code or NORMAL, text or None))
-    connection._step(On.C_CLOSE if connection.role is Side.CLIENT else On.S_CLOSE)
+    connection._step(ConnectionInput.C_CLOSE if connection.role is Side.CLIENT else ConnectionInput.S_CLOSE)
     connection._waiting_for = connection._requested = None
     # The peer's answer is a control of its own, whatever it was in the middle of.
     connection._partials.clear()
@@ -64,8 +64,8 @@ def receive_close(connection: Connection, close: ConnectionClose) -> None:
     code = close.reply_code or NORMAL
     text = close.reply_text or ""
     report = CloseReport(By.REMOTE, code, text, hint=hints.for_close(code))
-    connection._step(On.S_CLOSE if connection.role is Side.CLIENT else On.C_CLOSE)
-    connection._step(On.C_CLOSE_OK if connection.role is Side.CLIENT else On.S_CLOSE_OK)
+    connection._step(ConnectionInput.S_CLOSE if connection.role is Side.CLIENT else ConnectionInput.C_CLOSE)
+    connection._step(ConnectionInput.C_CLOSE_OK if connection.role is Side.CLIENT else ConnectionInput.S_CLOSE_OK)
     connection._send_control(0, ConnectionCloseOk())
     if own is not None and (own.code not in (0, NORMAL) or code == NORMAL):
         report = own
@@ -80,7 +80,7 @@ def receive_close_ok(connection: Connection) -> None:
     """The peer has answered this end's close."""
     report = connection._report_later
     assert report is not None
-    connection._step(On.S_CLOSE_OK if connection.role is Side.CLIENT else On.C_CLOSE_OK)
+    connection._step(ConnectionInput.S_CLOSE_OK if connection.role is Side.CLIENT else ConnectionInput.C_CLOSE_OK)
     end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
 
 

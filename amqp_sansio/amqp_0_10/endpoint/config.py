@@ -140,13 +140,3 @@ def _check_server(config: Config) -> None:
     least, longest = config.heartbeat_min, config.heartbeat_max
     if longest is not None and (least is None or longest < least):
         raise ValueError("Config.heartbeat_max needs a heartbeat_min that isn't above it")
-
-
-__all__ = [
-    "DEFAULT_LOCALE",
-    "NO_PROPERTIES",
-    "Config",
-    "check_config",
-    "client_mechanisms",
-    "own_channel_max",
-]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.connection import Edge
+from ..._core.connection import BaseConnection
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import NEED_DATA, PAUSED, By, CloseReport, Signal
@@ -14,7 +14,7 @@ from ...versions import AMQP_0_10, Version
 from ..codec.frames import CONTROL, MIN_MAX_FRAME_SIZE, PROTOCOL_HEADER, encode_assembly
 from ..codec.records import ConnectionClose, ConnectionCloseOk, ConnectionHeartbeat
 from ..codec.violation import INVALID_PATH, NORMAL, DetachCode, Violation, framing_error
-from ..model.states import CONNECTION, On
+from ..model.states import CONNECTION, ConnectionInput
 from ..model.states import Connection as State
 from . import closing, opening, session_controls
 from .config import Config, check_config, own_channel_max
@@ -37,7 +37,7 @@ _SESSION_CLASS: Final = 2
 _HEADERS: Final = (State.START, State.HEADER_SENT)
 
 
-class Connection(Edge["Config"]):
+class Connection(BaseConnection["Config"]):
     """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
 
     The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
@@ -106,7 +106,7 @@ class Connection(Edge["Config"]):
         validates = config.validate_content
         self._validates = role is Side.SERVER if validates is None else validates
         if role is Side.CLIENT:
-            self._step(On.C_HEADER)
+            self._step(ConnectionInput.C_HEADER)
             self._out.append(PROTOCOL_HEADER)
 
     @classmethod
@@ -345,7 +345,7 @@ class Connection(Edge["Config"]):
             self._step(given)
             opening.receive(self, control)
 
-    def _step(self, given: On) -> None:
+    def _step(self, given: ConnectionInput) -> None:
         self._state = CONNECTION[self._state][given]
 
     def _send_control(self, channel: int, control: Control) -> None:
@@ -411,7 +411,5 @@ class Connection(Edge["Config"]):
 
 _BEATING: Final = (State.TUNED, State.OPENING, State.OPEN)
 _INPUTS: Final = {
-    (Side.CLIENT if each.value[0] == "C" else Side.SERVER, each.value[2:]): each for each in On
+    (Side.CLIENT if each.value[0] == "C" else Side.SERVER, each.value[2:]): each for each in ConnectionInput
 }
-
-__all__ = ["Connection"]

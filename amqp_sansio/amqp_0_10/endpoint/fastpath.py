@@ -130,6 +130,3 @@ def fast_event(connection: Connection) -> MessageReceived | None:
     state.executing[number] = event
     state.weight += len(octets)
     return event
-
-
-__all__ = ["WHOLE_COMMAND", "fast_event", "route_of"]

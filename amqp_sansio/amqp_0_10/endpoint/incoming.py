@@ -54,7 +54,7 @@ from ..model.execution import (
     UNAUTHORIZED_ACCESS,
 )
 from ..model.session_state import TELL_EVERY
-from ..model.states import Attachment, Move
+from ..model.states import Attachment, TransferInput
 from ..model.states import Connection as ConnectionState
 from . import outgoing, session_controls
 from . import session_end as ending
@@ -74,10 +74,10 @@ _OPEN: Final = ConnectionState.OPEN
 _ACCEPTED: Final = Accepted()
 _NO_IDS: Final = [-1, -1]
 """A range that no id is next to: both ends of none."""
-_SETTLING: Final[Mapping[type[Any], tuple[Move, str]]] = {
-    MessageAccept: (Move.R_ACCEPT, "message.accept/acquisition"),
-    MessageReject: (Move.R_REJECT, "message.reject/acquisition"),
-    MessageRelease: (Move.R_RELEASE, "message.release/states"),
+_SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
+    MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
+    MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
+    MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
 }
 
 
@@ -270,7 +270,7 @@ def _concerned(state: SessionState, command: Any) -> tuple[Handle[Any], ...]:
             raise exception(
                 INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred"
             )
-    move, rule = _SETTLING.get(kind, (Move.R_ACQUIRE, ""))
+    move, rule = _SETTLING.get(kind, (TransferInput.R_ACQUIRE, ""))
     numbers = books.check(command.NAME, ids, move, rule)
     if kind is MessageReject:
         # That of a message that isn't acquired is ignored (rule message.reject.acquisition).
@@ -283,7 +283,7 @@ def _let_go(session: Session, command: MessageAccept) -> None:
     """What is accepted and isn't acquired was only looked at: nobody has taken it."""
     books = session._state.outgoing
     seen = [each for each in books.named(command.transfers) if not books.is_acquired(each)]
-    _settled(session, books.move(seen, Move.R_RELEASE), Released(False))
+    _settled(session, books.move(seen, TransferInput.R_RELEASE), Released(False))
 
 
 def _put_aside(state: SessionState, number: int, command: Any) -> None:
@@ -525,7 +525,7 @@ def _apply(session: Session, command_id: int, command: Any, result: Any = None) 
             entries = books.commit(command_id)
         _settled(session, entries, outcome)
     elif kind is MessageAcquire:
-        books.move(books.named(result.transfers), Move.R_ACQUIRE)
+        books.move(books.named(result.transfers), TransferInput.R_ACQUIRE)
     elif kind is MessageFlush:
         balance = _balance(state, command.destination)
         balance.zero(command_id, state.under_way(command.destination or ""))
@@ -576,18 +576,3 @@ def on_channel(event: Event, channel: int) -> Event:
     return CommandReceived(
         channel, event.command_id, event.command, event.sync, event.headers, event.body, event.handles
     )
-
-
-__all__ = [
-    "begin_message",
-    "command_of",
-    "complete",
-    "complete_transfers",
-    "decide",
-    "end_message",
-    "execute",
-    "on_channel",
-    "retire",
-    "tell_at",
-    "unspend",
-]

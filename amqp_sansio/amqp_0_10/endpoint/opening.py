@@ -36,7 +36,7 @@ from ..codec.values import Map, Typed
 from ..codec.violation import INVALID_PATH, SILENT, Violation
 from ..model import hints
 from ..model.events import Redirected
-from ..model.states import On
+from ..model.states import ConnectionInput
 from . import closing
 from .config import DEFAULT_LOCALE, client_mechanisms, own_channel_max
 
@@ -66,12 +66,12 @@ def receive_header(connection: Connection) -> bool:
         return True
     buffer.pos += PROTOCOL_HEADER_SIZE
     if connection.role is Side.SERVER:
-        connection._step(On.C_HEADER)
+        connection._step(ConnectionInput.C_HEADER)
         connection._out.append(PROTOCOL_HEADER)
-        connection._step(On.S_HEADER)
+        connection._step(ConnectionInput.S_HEADER)
         _start_client(connection)
     else:
-        connection._step(On.S_HEADER)
+        connection._step(ConnectionInput.S_HEADER)
     return True
 
 
@@ -123,7 +123,7 @@ def _strings(names: Iterable[str]) -> list[Any]:
     return [Typed("str16", name) for name in names]
 
 
-def _send(connection: Connection, control: Control, step: On) -> None:
+def _send(connection: Connection, control: Control, step: ConnectionInput) -> None:
     connection._send_control(0, control)
     connection._step(step)
 
@@ -148,7 +148,7 @@ def _start(connection: Connection, start: ConnectionStart) -> None:
     start_ok = ConnectionStartOk(
         peer_properties(connection), mechanism.name, response or b"", connection.locale
     )
-    _send(connection, start_ok, On.C_START_OK)
+    _send(connection, start_ok, ConnectionInput.C_START_OK)
 
 
 def _login_failed(connection: Connection, text: str) -> None:
@@ -168,7 +168,7 @@ def _secure(connection: Connection, secure: ConnectionSecure) -> None:
         _login_failed(connection, str(error))
         return
     connection._sasl = (mechanism, state, rounds + 1)
-    _send(connection, ConnectionSecureOk(response), On.C_SECURE_OK)
+    _send(connection, ConnectionSecureOk(response), ConnectionInput.C_SECURE_OK)
 
 
 def _tune(connection: Connection, tune: ConnectionTune) -> None:
@@ -193,10 +193,10 @@ def _tune(connection: Connection, tune: ConnectionTune) -> None:
         channels = min(channels, tune.channel_max or channels)
     frame = min(config.max_frame_size, size or LARGEST_FRAME)
     beat = _heartbeat(config.heartbeat, tune.heartbeat_min, tune.heartbeat_max)
-    _send(connection, ConnectionTuneOk(channels, frame, beat), On.C_TUNE_OK)
+    _send(connection, ConnectionTuneOk(channels, frame, beat), ConnectionInput.C_TUNE_OK)
     agree(connection, channels, frame, beat)
     capabilities = _strings(config.capabilities) or None
-    _send(connection, ConnectionOpen(config.vhost, capabilities, config.insist), On.C_OPEN)
+    _send(connection, ConnectionOpen(config.vhost, capabilities, config.insist), ConnectionInput.C_OPEN)
 
 
 def _heartbeat(wanted: int, least: int | None, most: int | None) -> int | None:
@@ -240,7 +240,7 @@ def _start_client(connection: Connection) -> None:
     start = ConnectionStart(
         peer_properties(connection), _strings(config.mechanisms), _strings(config.locales)
     )
-    _send(connection, start, On.S_START)
+    _send(connection, start, ConnectionInput.S_START)
 
 
 def _start_ok(connection: Connection, start_ok: ConnectionStartOk) -> None:
@@ -272,7 +272,7 @@ def _secure_ok(connection: Connection, secure_ok: ConnectionSecureOk) -> None:
 def _server_step(connection: Connection, mechanism: Any, state: Any, step: sasl.ServerStep) -> None:
     connection._sasl = (mechanism, state)
     if isinstance(step, sasl.Challenge):
-        _send(connection, ConnectionSecure(step.data), On.S_SECURE)
+        _send(connection, ConnectionSecure(step.data), ConnectionInput.S_SECURE)
     elif isinstance(step, sasl.NeedScramKeys):
         connection._waiting_for = SCRAM_KEYS
         connection._events.append(ScramKeysRequested(connection.mechanism, step.user))
@@ -307,7 +307,7 @@ def accept_authentication(connection: Connection) -> None:
     tune = ConnectionTune(
         own_channel_max(config), config.max_frame_size, config.heartbeat_min, config.heartbeat_max
     )
-    _send(connection, tune, On.S_TUNE)
+    _send(connection, tune, ConnectionInput.S_TUNE)
     connection._waiting_for = connection._sasl = None
 
 
@@ -382,7 +382,7 @@ def accept_open(connection: Connection) -> None:
     """Let the client into the virtual host."""
     check_decision(connection, VHOST)
     hosts = _strings(connection.config.known_hosts)
-    _send(connection, ConnectionOpenOk(hosts), On.S_OPEN_OK)
+    _send(connection, ConnectionOpenOk(hosts), ConnectionInput.S_OPEN_OK)
     connection._waiting_for = None
     connection._timers.clear("handshake")
     connection._events.append(Opened(Scope.CONNECTION))
@@ -401,7 +401,7 @@ def redirect(connection: Connection, host: str, known_hosts: tuple[str, ...]) ->
         raise LocalProtocolError(
             "the client insists on this server: refuse it instead", rule="0-10/connection.open/insist"
         )
-    _send(connection, ConnectionRedirect(host, _strings(known_hosts)), On.S_REDIRECT)
+    _send(connection, ConnectionRedirect(host, _strings(known_hosts)), ConnectionInput.S_REDIRECT)
     connection._waiting_for = None
     report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
     closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
@@ -418,16 +418,3 @@ _STEPS: Final[Mapping[type[Control], Callable[[Connection, Any], None]]] = {
     ConnectionOpenOk: _open_ok,
     ConnectionRedirect: _redirect,
 }
-
-
-__all__ = [
-    "VHOST",
-    "accept_authentication",
-    "accept_open",
-    "provide_scram_keys",
-    "receive",
-    "receive_header",
-    "redirect",
-    "refuse_authentication",
-    "refuse_open",
-]

@@ -43,9 +43,9 @@ from ..model.events import Completed, CreditChanged
 from ..model.execution import ILLEGAL_STATE, NOT_ALLOWED
 from ..model.open_ids import covered
 from ..model.session_state import Call
-from ..model.states import Attachment, Move
+from ..model.states import Attachment, TransferInput
 from ..model.states import Connection as ConnectionState
-from ..model.transfers import TransferBooks
+from ..model.transfers import Transfers
 from . import incoming, session_controls
 from .fastpath import WHOLE_COMMAND
 from .session import Transferred
@@ -68,11 +68,11 @@ _BODY_FRAME: Final = 0x0703
 _TRACK: Final = 0x10000
 _OPEN: Final = ConnectionState.OPEN
 _ATTACHED: Final = Attachment.ATTACHED
-_OUTCOMES: Final[Mapping[type[Any], tuple[Move, str]]] = {
-    MessageAccept: (Move.R_ACCEPT, "message.accept/acquisition"),
-    MessageReject: (Move.R_REJECT, "message.reject/acquisition"),
-    MessageRelease: (Move.R_RELEASE, "message/states"),
-    MessageAcquire: (Move.R_ACQUIRE, "message.acquire/one-to-one"),
+_OUTCOMES: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
+    MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
+    MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
+    MessageRelease: (TransferInput.R_RELEASE, "message/states"),
+    MessageAcquire: (TransferInput.R_ACQUIRE, "message.acquire/one-to-one"),
 }
 """What an end says of messages that it has received."""
 
@@ -352,7 +352,7 @@ def _check_handler(session: Session, command: Any) -> None:
         raise LocalProtocolError(f"{command.NAME} isn't for a {session._connection.role.other.value}")
 
 
-def _to_settle(books: TransferBooks, command: Any, move: Move, rule: str) -> list[int]:
+def _to_settle(books: Transfers, command: Any, move: TransferInput, rule: str) -> list[int]:
     """The transfers that a command names. Raises Violation when one doesn't wait for it."""
     ids: SequenceSet = command.transfers
     numbers = books.check(command.NAME, ids, move, rule)
@@ -537,7 +537,7 @@ def result(session: Session, command: ExecutionResult) -> bool:
     if name is not None and name != found.result:
         return False
     if isinstance(found.command, MessageAcquire) and command.value is not None:
-        state.incoming.move(state.incoming.named(command.value.transfers), Move.R_ACQUIRE)
+        state.incoming.move(state.incoming.named(command.value.transfers), TransferInput.R_ACQUIRE)
     state.own_rules.answered(found.command, command.value)
     found.result = ""
     found.value = command.value
@@ -547,17 +547,3 @@ def result(session: Session, command: ExecutionResult) -> bool:
             found.handle._complete(found.value)
             session._connection._events.append(Replied(found.handle))
     return True
-
-
-__all__ = [
-    "NoCredit",
-    "call",
-    "completed",
-    "give_up",
-    "issue",
-    "issue_last",
-    "result",
-    "settle",
-    "transfer",
-    "write",
-]

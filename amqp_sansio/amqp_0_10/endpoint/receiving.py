@@ -358,6 +358,3 @@ def _whole(session: Session, arriving: Arriving) -> None:
         session_end.fail(session, violation, number, command)
     except CodecError as error:
         session_end.fail(session, exception(COMMAND_INVALID, str(error), _rule(error)), number, command)
-
-
-__all__ = ["Arriving", "Partial", "control_name", "receive_frame"]

@@ -32,7 +32,7 @@ from ..codec.violation import DetachCode, Violation, exception, framing_error, m
 from ..model.events import BodyAborted, Resumed, SessionRequested
 from ..model.execution import ILLEGAL_STATE, NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED
 from ..model.session_state import SessionState
-from ..model.states import ATTACHMENT, At, Attachment
+from ..model.states import ATTACHMENT, Attachment, AttachmentInput
 from . import incoming, outgoing, session_end
 from .session import Session
 
@@ -51,14 +51,14 @@ _MOST_RANGES: Final = 0xFFFF // 8
 """More ranges don't fit into a sequence-set: eight octets each, and a size of two."""
 
 _INPUTS: Final = {
-    (True, "attach"): At.I_ATTACH,
-    (False, "attached"): At.A_ATTACHED,
-    (True, "detach"): At.I_DETACH,
-    (False, "detach"): At.A_DETACH,
-    (True, "detached"): At.I_DETACHED,
-    (False, "detached"): At.A_DETACHED,
-    (True, "other"): At.I_OTHER,
-    (False, "other"): At.A_OTHER,
+    (True, "attach"): AttachmentInput.I_ATTACH,
+    (False, "attached"): AttachmentInput.A_ATTACHED,
+    (True, "detach"): AttachmentInput.I_DETACH,
+    (False, "detach"): AttachmentInput.A_DETACH,
+    (True, "detached"): AttachmentInput.I_DETACHED,
+    (False, "detached"): AttachmentInput.A_DETACHED,
+    (True, "other"): AttachmentInput.I_OTHER,
+    (False, "other"): AttachmentInput.A_OTHER,
 }
 
 
@@ -572,20 +572,3 @@ _RECEIVE: Final[Mapping[type[Control], Callable[[Session, Any], None]]] = {
     SessionFlush: _flush,
     SessionGap: _gap,
 }
-
-
-__all__ = [
-    "abort_arriving",
-    "accept",
-    "open_session",
-    "receive",
-    "refuse",
-    "request_timeout",
-    "resume_session",
-    "send",
-    "send_on",
-    "step_own",
-    "tell_completed",
-    "unattached_command",
-    "unknown_ids",
-]

@@ -259,15 +259,3 @@ def detached_state(session: Session) -> SessionState:
     if session._closing or session._attachment is not Attachment.DETACHED:
         raise EndpointClosed(f"session {session.name!r} is over: {session._report}", session._report)
     return session._state
-
-
-__all__ = [
-    "connection_ended",
-    "detached_state",
-    "end",
-    "fail",
-    "fail_here",
-    "failed_by_peer",
-    "leave",
-    "let_go",
-]

@@ -304,6 +304,3 @@ class ReceiveState:
         if self.point is not None:
             assert self.next_id is not None
             assert distance(self.point, self.next_id) >= 0
-
-
-__all__ = ["ReceiveState", "Runs", "SendState"]

@@ -214,6 +214,3 @@ _RULES: Final[Mapping[type[Any], Callable[[CommandRules, Any], None]]] = {
     MessageFlush: CommandRules._of_destination,
     MessageSetFlowMode: CommandRules._of_destination,
 }
-
-
-__all__ = ["MODE", "NONE", "CommandRules", "Mode", "Select"]

@@ -168,15 +168,3 @@ def _least(one: int | None, other: int | None) -> int | None:
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
-
-
-__all__ = [
-    "BYTE",
-    "CREDIT",
-    "INFINITE",
-    "MESSAGE",
-    "WINDOW",
-    "Balance",
-    "check_flow_mode",
-    "check_unit",
-]

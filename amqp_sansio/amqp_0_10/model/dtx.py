@@ -558,6 +558,3 @@ def _xid_of(command: DtxStart | DtxEnd | _Coordination) -> Xid:
 
 def _error(code: int, text: str, rule: str) -> ExecutionError:
     return ExecutionError(code, text, rule=f"0-10/dtx.{rule}")
-
-
-__all__ = ["Branches", "Decision", "Outcome"]

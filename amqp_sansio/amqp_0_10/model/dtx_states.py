@@ -176,21 +176,3 @@ STATUSES: Final[Mapping[Branch, int]] = {
     Branch.HEURISTIC_HAZARD: XA_HEURHAZ,
 }
 """The status (domain dtx.xa-status) that the commands about a branch in such a state end with; elsewhere it's xa-ok."""
-
-__all__ = [
-    "ASSOCIATION",
-    "BRANCH",
-    "STATUSES",
-    "XA_HEURCOM",
-    "XA_HEURHAZ",
-    "XA_HEURMIX",
-    "XA_HEURRB",
-    "XA_OK",
-    "XA_RBROLLBACK",
-    "XA_RBTIMEOUT",
-    "XA_RDONLY",
-    "Association",
-    "AssociationInput",
-    "Branch",
-    "BranchInput",
-]

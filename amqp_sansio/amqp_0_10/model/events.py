@@ -220,22 +220,3 @@ class Released:
     """An outcome: the message was given back; `set_redelivered`: it is to be marked as such when it is sent again."""
 
     set_redelivered: bool = False
-
-
-
-
-__all__ = [
-    "BodyAborted",
-    "BodyReceived",
-    "CommandReceived",
-    "Completed",
-    "CreditChanged",
-    "MessageBegun",
-    "MessageReceived",
-    "Redirected",
-    "Rejected",
-    "Released",
-    "Resumed",
-    "SessionClosed",
-    "SessionRequested",
-]

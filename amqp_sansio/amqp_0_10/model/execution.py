@@ -64,6 +64,3 @@ class ExecutionError(AmqpError):
 
 def _rebuild(code: int, text: str, rule: str | None) -> ExecutionError:
     return ExecutionError(code, text, rule=rule)
-
-
-__all__ = ["ERROR_CODES", "ExecutionError"]

@@ -217,6 +217,3 @@ _RULES: Final[Mapping[type[Any], Callable[[FileRules, str, Any, int], None]]] = 
     FileOpenOk: FileRules._open_ok,
     FileStage: FileRules._stage,
 }
-
-
-__all__ = ["FileRules"]

@@ -68,6 +68,3 @@ def of_state(state: State) -> str:
     if state in (State.TUNED, State.OPENING):
         return "the server hung up before open-ok: the virtual host is missing, or the tuning was refused"
     return ""
-
-
-__all__ = ["LOOKED_AT", "OTHER_VERSION", "for_close", "for_lost", "for_octets", "of_first_octets"]

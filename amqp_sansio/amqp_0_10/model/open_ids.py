@@ -40,6 +40,3 @@ def covered(pending: Mapping[int, Any], commands: SequenceSet) -> list[int]:
         if places[at][0] <= place:
             covering.append(number)
     return covering
-
-
-__all__ = ["covered"]

@@ -17,7 +17,7 @@ from .command_rules import CommandRules, Mode
 from .credit import Balance
 from .events import MessageBegun, MessageReceived
 from .file_rules import FileRules
-from .transfers import TransferBooks
+from .transfers import Transfers
 
 if TYPE_CHECKING:
     from ...events import CloseReport, Event, Handle
@@ -91,8 +91,8 @@ class SessionState:
         self.own_rules = CommandRules(side, limits.consumers)
         self.peer_rules = CommandRules(side.other, limits.consumers)
         self.files = FileRules(limits.consumers)
-        self.outgoing = TransferBooks(limits.unsettled)
-        self.incoming = TransferBooks(limits.unsettled)
+        self.outgoing = Transfers(limits.unsettled)
+        self.incoming = Transfers(limits.unsettled)
         self.balances: dict[str, Balance] = {}
         self.granted: dict[str, Balance] = {}
 
@@ -170,6 +170,3 @@ class SessionState:
             f"<SessionState {self.name!r}, {len(self.sending.replay)} commands to be confirmed, "
             f"{len(self.executing)} being executed>"
         )
-
-
-__all__ = ["TELL_EVERY", "Call", "Segments", "SessionState"]

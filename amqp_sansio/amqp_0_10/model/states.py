@@ -35,7 +35,7 @@ class Connection(TableEnum):
     END = "end"
 
 
-class On(TableEnum):
+class ConnectionInput(TableEnum):
     """Inputs of the connection's table. C: the client sends, S: the server sends."""
 
     C_HEADER = "C:header"
@@ -61,57 +61,57 @@ class On(TableEnum):
 
 _C = Connection
 
-CONNECTION: Final[Table[Connection, On]] = {
-    _C.START: {On.C_HEADER: _C.HEADER_SENT},
-    _C.HEADER_SENT: {On.S_HEADER: _C.HEADERS},
-    _C.HEADERS: {On.S_START: _C.STARTED, On.S_CLOSE: _C.SERVER_CLOSING},
+CONNECTION: Final[Table[Connection, ConnectionInput]] = {
+    _C.START: {ConnectionInput.C_HEADER: _C.HEADER_SENT},
+    _C.HEADER_SENT: {ConnectionInput.S_HEADER: _C.HEADERS},
+    _C.HEADERS: {ConnectionInput.S_START: _C.STARTED, ConnectionInput.S_CLOSE: _C.SERVER_CLOSING},
     _C.STARTED: {
-        On.C_START_OK: _C.AUTHENTICATING,
-        On.C_CLOSE: _C.CLIENT_CLOSING,
-        On.S_CLOSE: _C.SERVER_CLOSING,
+        ConnectionInput.C_START_OK: _C.AUTHENTICATING,
+        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
+        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
     },
     _C.AUTHENTICATING: {
-        On.S_SECURE: _C.CHALLENGED,
-        On.S_TUNE: _C.TUNING,
-        On.C_CLOSE: _C.CLIENT_CLOSING,
-        On.S_CLOSE: _C.SERVER_CLOSING,
+        ConnectionInput.S_SECURE: _C.CHALLENGED,
+        ConnectionInput.S_TUNE: _C.TUNING,
+        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
+        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
     },
     _C.CHALLENGED: {
-        On.C_SECURE_OK: _C.AUTHENTICATING,
-        On.C_CLOSE: _C.CLIENT_CLOSING,
-        On.S_CLOSE: _C.SERVER_CLOSING,
+        ConnectionInput.C_SECURE_OK: _C.AUTHENTICATING,
+        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
+        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
     },
     _C.TUNING: {
-        On.C_TUNE_OK: _C.TUNED,
-        On.C_CLOSE: _C.CLIENT_CLOSING,
-        On.S_CLOSE: _C.SERVER_CLOSING,
+        ConnectionInput.C_TUNE_OK: _C.TUNED,
+        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
+        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
     },
     _C.TUNED: {
-        On.C_OPEN: _C.OPENING,
-        On.C_HEARTBEAT: _C.TUNED,
-        On.S_HEARTBEAT: _C.TUNED,
-        On.C_CLOSE: _C.CLIENT_CLOSING,
-        On.S_CLOSE: _C.SERVER_CLOSING,
+        ConnectionInput.C_OPEN: _C.OPENING,
+        ConnectionInput.C_HEARTBEAT: _C.TUNED,
+        ConnectionInput.S_HEARTBEAT: _C.TUNED,
+        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
+        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
     },
     _C.OPENING: {
-        On.S_OPEN_OK: _C.OPEN,
-        On.S_REDIRECT: _C.END,
-        On.C_HEARTBEAT: _C.OPENING,
-        On.S_HEARTBEAT: _C.OPENING,
-        On.C_CLOSE: _C.CLIENT_CLOSING,
-        On.S_CLOSE: _C.SERVER_CLOSING,
+        ConnectionInput.S_OPEN_OK: _C.OPEN,
+        ConnectionInput.S_REDIRECT: _C.END,
+        ConnectionInput.C_HEARTBEAT: _C.OPENING,
+        ConnectionInput.S_HEARTBEAT: _C.OPENING,
+        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
+        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
     },
     _C.OPEN: {
-        On.C_OTHER: _C.OPEN,
-        On.S_OTHER: _C.OPEN,
-        On.C_HEARTBEAT: _C.OPEN,
-        On.S_HEARTBEAT: _C.OPEN,
-        On.C_CLOSE: _C.CLIENT_CLOSING,
-        On.S_CLOSE: _C.SERVER_CLOSING,
+        ConnectionInput.C_OTHER: _C.OPEN,
+        ConnectionInput.S_OTHER: _C.OPEN,
+        ConnectionInput.C_HEARTBEAT: _C.OPEN,
+        ConnectionInput.S_HEARTBEAT: _C.OPEN,
+        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
+        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
     },
-    _C.CLIENT_CLOSING: {On.S_CLOSE_OK: _C.END, On.S_CLOSE: _C.BOTH_CLOSING},
-    _C.SERVER_CLOSING: {On.C_CLOSE_OK: _C.END, On.C_CLOSE: _C.BOTH_CLOSING},
-    _C.BOTH_CLOSING: {On.C_CLOSE_OK: _C.END, On.S_CLOSE_OK: _C.END},
+    _C.CLIENT_CLOSING: {ConnectionInput.S_CLOSE_OK: _C.END, ConnectionInput.S_CLOSE: _C.BOTH_CLOSING},
+    _C.SERVER_CLOSING: {ConnectionInput.C_CLOSE_OK: _C.END, ConnectionInput.C_CLOSE: _C.BOTH_CLOSING},
+    _C.BOTH_CLOSING: {ConnectionInput.C_CLOSE_OK: _C.END, ConnectionInput.S_CLOSE_OK: _C.END},
     _C.END: {},
 }
 """Either end may close from the start on: peers tell a refused login so, though the grammar has no close there."""
@@ -128,7 +128,7 @@ class Attachment(TableEnum):
     ACCEPTOR_DETACHING = "acceptor detaching"
 
 
-class At(TableEnum):
+class AttachmentInput(TableEnum):
     """Inputs of the attachment's table. I: the initiator sends, A: the acceptor sends."""
 
     I_ATTACH = "I:attach"
@@ -143,41 +143,41 @@ class At(TableEnum):
 
 _A = Attachment
 
-ATTACHMENT: Final[Table[Attachment, At]] = {
+ATTACHMENT: Final[Table[Attachment, AttachmentInput]] = {
     _A.DETACHED: {
-        At.I_ATTACH: _A.ATTACHING,
-        At.I_DETACHED: _A.DETACHED,
-        At.A_DETACHED: _A.DETACHED,
+        AttachmentInput.I_ATTACH: _A.ATTACHING,
+        AttachmentInput.I_DETACHED: _A.DETACHED,
+        AttachmentInput.A_DETACHED: _A.DETACHED,
     },
     _A.ATTACHING: {
         # Controls may follow attach at once: qpid-python sends its command-point so.
-        At.I_OTHER: _A.ATTACHING,
-        At.A_ATTACHED: _A.ATTACHED,
-        At.A_DETACHED: _A.DETACHED,
-        At.I_DETACH: _A.LEAVING,
+        AttachmentInput.I_OTHER: _A.ATTACHING,
+        AttachmentInput.A_ATTACHED: _A.ATTACHED,
+        AttachmentInput.A_DETACHED: _A.DETACHED,
+        AttachmentInput.I_DETACH: _A.LEAVING,
     },
-    _A.LEAVING: {At.A_ATTACHED: _A.INITIATOR_DETACHING, At.A_DETACHED: _A.DETACHED},
+    _A.LEAVING: {AttachmentInput.A_ATTACHED: _A.INITIATOR_DETACHING, AttachmentInput.A_DETACHED: _A.DETACHED},
     _A.ATTACHED: {
         # Attaching again to where one is attached succeeds (rule idempotence).
-        At.I_ATTACH: _A.ATTACHED,
-        At.A_ATTACHED: _A.ATTACHED,
-        At.I_OTHER: _A.ATTACHED,
-        At.A_OTHER: _A.ATTACHED,
-        At.I_DETACH: _A.INITIATOR_DETACHING,
-        At.A_DETACH: _A.ACCEPTOR_DETACHING,
-        At.I_DETACHED: _A.DETACHED,
-        At.A_DETACHED: _A.DETACHED,
+        AttachmentInput.I_ATTACH: _A.ATTACHED,
+        AttachmentInput.A_ATTACHED: _A.ATTACHED,
+        AttachmentInput.I_OTHER: _A.ATTACHED,
+        AttachmentInput.A_OTHER: _A.ATTACHED,
+        AttachmentInput.I_DETACH: _A.INITIATOR_DETACHING,
+        AttachmentInput.A_DETACH: _A.ACCEPTOR_DETACHING,
+        AttachmentInput.I_DETACHED: _A.DETACHED,
+        AttachmentInput.A_DETACHED: _A.DETACHED,
     },
     _A.INITIATOR_DETACHING: {
-        At.A_OTHER: _A.INITIATOR_DETACHING,
-        At.A_DETACHED: _A.DETACHED,
+        AttachmentInput.A_OTHER: _A.INITIATOR_DETACHING,
+        AttachmentInput.A_DETACHED: _A.DETACHED,
         # Both at once: neither need wait for the other any more.
-        At.A_DETACH: _A.DETACHED,
+        AttachmentInput.A_DETACH: _A.DETACHED,
     },
     _A.ACCEPTOR_DETACHING: {
-        At.I_OTHER: _A.ACCEPTOR_DETACHING,
-        At.I_DETACHED: _A.DETACHED,
-        At.I_DETACH: _A.DETACHED,
+        AttachmentInput.I_OTHER: _A.ACCEPTOR_DETACHING,
+        AttachmentInput.I_DETACHED: _A.DETACHED,
+        AttachmentInput.I_DETACH: _A.DETACHED,
     },
 }
 
@@ -191,7 +191,7 @@ class Transfer(TableEnum):
     END = "end"
 
 
-class Move(TableEnum):
+class TransferInput(TableEnum):
     """Inputs of the transfer's table. S: the sender of the message, R: its recipient."""
 
     S_TRANSFER_NONE = "S:transfer, accept-mode none"
@@ -206,38 +206,25 @@ class Move(TableEnum):
 
 _T = Transfer
 
-TRANSFER: Final[Table[Transfer, Move]] = {
+TRANSFER: Final[Table[Transfer, TransferInput]] = {
     _T.START: {
-        Move.S_TRANSFER_NONE: _T.END,
-        Move.S_TRANSFER_PRE_ACQUIRED: _T.ACQUIRED,
-        Move.S_TRANSFER_NOT_ACQUIRED: _T.NOT_ACQUIRED,
+        TransferInput.S_TRANSFER_NONE: _T.END,
+        TransferInput.S_TRANSFER_PRE_ACQUIRED: _T.ACQUIRED,
+        TransferInput.S_TRANSFER_NOT_ACQUIRED: _T.NOT_ACQUIRED,
     },
     _T.NOT_ACQUIRED: {
-        Move.R_ACQUIRE: _T.ACQUIRED,
-        Move.R_ACQUIRE_IN_VAIN: _T.NOT_ACQUIRED,
-        Move.R_RELEASE: _T.END,
+        TransferInput.R_ACQUIRE: _T.ACQUIRED,
+        TransferInput.R_ACQUIRE_IN_VAIN: _T.NOT_ACQUIRED,
+        TransferInput.R_RELEASE: _T.END,
         # A reject of what isn't acquired is ignored (rule message.reject.acquisition).
-        Move.R_REJECT: _T.NOT_ACQUIRED,
+        TransferInput.R_REJECT: _T.NOT_ACQUIRED,
     },
     _T.ACQUIRED: {
-        Move.R_ACQUIRE: _T.ACQUIRED,
-        Move.R_ACQUIRE_IN_VAIN: _T.ACQUIRED,
-        Move.R_ACCEPT: _T.END,
-        Move.R_REJECT: _T.END,
-        Move.R_RELEASE: _T.END,
+        TransferInput.R_ACQUIRE: _T.ACQUIRED,
+        TransferInput.R_ACQUIRE_IN_VAIN: _T.ACQUIRED,
+        TransferInput.R_ACCEPT: _T.END,
+        TransferInput.R_REJECT: _T.END,
+        TransferInput.R_RELEASE: _T.END,
     },
     _T.END: {},
 }
-
-
-__all__ = [
-    "ATTACHMENT",
-    "CONNECTION",
-    "TRANSFER",
-    "At",
-    "Attachment",
-    "Connection",
-    "Move",
-    "On",
-    "Transfer",
-]

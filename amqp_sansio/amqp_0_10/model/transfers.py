@@ -1,4 +1,4 @@
-"""TransferBooks: the messages of one direction of a session that aren't settled yet (class 4, transfer states).
+"""Transfers: the messages of one direction of a session that aren't settled yet (class 4, transfer states).
 
 The sender of the messages keeps them with the handles of their outcomes, their recipient without; both step the same
 table. What a transaction has accepted is put aside until it ends: a rollback brings it back (class 5, tx.rollback).
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import exception
 from .execution import INVALID_ARGUMENT, RESOURCE_LIMIT_EXCEEDED
-from .states import TRANSFER, Move, Transfer
+from .states import TRANSFER, Transfer, TransferInput
 
 if TYPE_CHECKING:
     from ...events import Handle
@@ -28,7 +28,7 @@ class Entry:
         self.handle = handle
 
 
-class TransferBooks:
+class Transfers:
     """`unsettled` are the transfers by their command ids, `aside` those that wait for the end of a transaction, or of
     the command that settles them; `put` is how many those are.
     """
@@ -53,9 +53,9 @@ class TransferBooks:
         self, number: int, accept_mode: int | None, acquire_mode: int | None, handle: Handle[Any] | None
     ) -> None:
         """A message is transferred; with accept-mode none there's nothing more to come of it."""
-        move = Move.S_TRANSFER_NOT_ACQUIRED if acquire_mode else Move.S_TRANSFER_PRE_ACQUIRED
+        move = TransferInput.S_TRANSFER_NOT_ACQUIRED if acquire_mode else TransferInput.S_TRANSFER_PRE_ACQUIRED
         if accept_mode and not acquire_mode:
-            move = Move.S_TRANSFER_NONE
+            move = TransferInput.S_TRANSFER_NONE
         state = TRANSFER[Transfer.START][move]
         if state is not Transfer.END:
             self.unsettled[number] = Entry(state, handle)
@@ -64,7 +64,7 @@ class TransferBooks:
         """The ids of a set that are unsettled."""
         return ids.among(self.unsettled) if ids else []
 
-    def check(self, name: str, ids: SequenceSet | None, move: Move, rule: str) -> list[int]:
+    def check(self, name: str, ids: SequenceSet | None, move: TransferInput, rule: str) -> list[int]:
         """The unsettled ones of a set, when `move` is legal for each. Raises Violation."""
         numbers = self.named(ids)
         for number in numbers:
@@ -76,7 +76,7 @@ class TransferBooks:
                 )
         return numbers
 
-    def move(self, numbers: Iterable[int], move: Move) -> list[Entry]:
+    def move(self, numbers: Iterable[int], move: TransferInput) -> list[Entry]:
         """Step transfers; those that are at their end are returned, and gone."""
         ended: list[Entry] = []
         for number in numbers:
@@ -92,7 +92,7 @@ class TransferBooks:
         """Whether the recipient has acquired an unsettled transfer."""
         return self.unsettled[number].state is Transfer.ACQUIRED
 
-    def ends_with(self, number: int, move: Move) -> bool:
+    def ends_with(self, number: int, move: TransferInput) -> bool:
         """Whether `move` is the last one of an unsettled transfer."""
         return TRANSFER[self.unsettled[number].state][move] is Transfer.END
 
@@ -135,6 +135,3 @@ class TransferBooks:
         for aside in self.aside.values():
             entries += aside.values()
         return [entry.handle for entry in entries if entry.handle is not None]
-
-
-__all__ = ["Entry", "TransferBooks"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from .observed_model import ObservingJoint
-    from .session_state import Books
+    from .observed_model import ObservedModel
+    from .session_state import ObservedSide
     from .transfers import Judge, Sizes
 
 
-def _consume(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _consume(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     name: str = command.NAME
     key = (name.partition(".")[0], command.consumer_tag or "")
     if not command.queue:
@@ -23,21 +23,21 @@ def _consume(joint: ObservingJoint, books: Books, command: Any, number: int, siz
         books.consumers.add(key)
 
 
-def _cancel(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _cancel(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     books.consumers.discard((command.NAME.partition(".")[0], command.consumer_tag or ""))
 
 
 # Staging.
 
 
-def _open(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _open(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     if books.opens is not None:
         books.opens.append(command.content_size)
         if len(books.opens) + len(books.ready) > books.most:
             books.opens = None
 
 
-def _open_ok(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _open_ok(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """What is staged already isn't sent again."""
     peer = books.peer
     if peer is None or not peer.opens:
@@ -46,7 +46,7 @@ def _open_ok(joint: ObservingJoint, books: Books, command: Any, number: int, siz
     peer.ready.append(None if size is None or size < staged else size - staged)
 
 
-def _stage(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _stage(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     if books.opens is None or not books.ready:
         return
     size = books.ready.popleft()
@@ -59,7 +59,7 @@ def _stage(joint: ObservingJoint, books: Books, command: Any, number: int, sizes
 # Deliveries.
 
 
-def _deliver(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _deliver(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     tag = command.delivery_tag
     if tag == 0:
         joint.blame("file.deliver/non-zero", "file.deliver with the delivery tag 0")
@@ -67,7 +67,7 @@ def _deliver(joint: ObservingJoint, books: Books, command: Any, number: int, siz
         books.tags.add(tag)
 
 
-def _settle(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _settle(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """file.ack and file.reject: of what came on this session. 0 is all that came."""
     tag = command.delivery_tag
     peer = books.peer
@@ -89,5 +89,3 @@ CLASS_JUDGES: Final[dict[str, Judge]] = {
     "stream.cancel": _cancel,
 }
 """Who judges a command, by its name."""
-
-__all__ = ["CLASS_JUDGES"]

@@ -1,4 +1,4 @@
-"""ZeroTenMachine: observes 0-10, both directions of one connection, stepping the joint of both ends.
+"""ZeroTenObserver: observes 0-10, both directions of one connection, stepping the joint of both ends.
 
 Each control and each command with its message becomes a unit; a broken rule becomes a violation and the observation
 goes on. Damage within a direction ends what was under way in it, and the next proven frame begins anew (0-10 part 1
@@ -34,7 +34,7 @@ from ..codec.frames import (
 from ..codec.message_fields import ObservedCommand
 from .content import Content, add_frame, drop_content, end_content
 from .damage import Direction, cut_body, damage, doubt, end_octets, look
-from .observed_model import ObservingJoint
+from .observed_model import ObservedModel
 
 if TYPE_CHECKING:
     from ...observer import ObserverEvent, Setting
@@ -48,7 +48,7 @@ _RESERVED: Final = "wire/frame-reserved-zero"
 _HEARTBEAT: Final = "connection.heartbeat"
 
 
-class ZeroTenMachine:
+class ZeroTenObserver:
     """The machine for 0-10. `faults` are the broken rules of the unit at hand, `bodies` the octets of assemblies."""
 
     __slots__ = (
@@ -59,7 +59,7 @@ class ZeroTenMachine:
         self.setting = setting
         self.limits = setting.limits
         self.body = setting.body
-        self.joint = ObservingJoint(setting.limits, setting.from_start)
+        self.joint = ObservedModel(setting.limits, setting.from_start)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         self.directions = (Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         self.current: Direction | None = None
@@ -388,6 +388,3 @@ class ZeroTenMachine:
         self.events.append(
             Reported(direction.side, f"0-10/{rule}", severity, text, offset, at_ns, seq, channel)
         )
-
-
-__all__ = ["ZeroTenMachine"]

@@ -14,7 +14,7 @@ from ..codec.records import COMMANDS, CONTROLS
 
 if TYPE_CHECKING:
     from ..codec.record import Struct
-    from .connection import Fault, ZeroTenMachine
+    from .connection import Fault, ZeroTenObserver
     from .damage import Direction
 
 _FIELDS: Final = "wire/struct-size-includes"
@@ -56,7 +56,7 @@ class Content:
 
 
 def add_frame(
-    machine: ZeroTenMachine, content: Content, kind: int, payload: bytes, lost: int
+    machine: ZeroTenObserver, content: Content, kind: int, payload: bytes, lost: int
 ) -> None:
     """Take a frame whose flags the assembly has taken. `lost` octets of its payload were not captured."""
     if kind == BODY:
@@ -74,7 +74,7 @@ def add_frame(
         _add_first(machine, content, payload)
 
 
-def _add_first(machine: ZeroTenMachine, content: Content, payload: bytes) -> None:
+def _add_first(machine: ZeroTenObserver, content: Content, payload: bytes) -> None:
     first = content.first
     if first is not None:
         if len(first) + len(payload) > machine.limits.header:
@@ -127,12 +127,12 @@ def _blame(content: Content, error: CodecError, rule: str, text: str) -> None:
     content.faults.append((broken, f"{text}: {error}", content.offset, "error"))
 
 
-def _hold(machine: ZeroTenMachine, content: Content, octets: int) -> None:
+def _hold(machine: ZeroTenObserver, content: Content, octets: int) -> None:
     content.held += octets
     machine.bodies += octets
 
 
-def _add_body(machine: ZeroTenMachine, content: Content, payload: bytes, lost: int) -> None:
+def _add_body(machine: ZeroTenObserver, content: Content, payload: bytes, lost: int) -> None:
     """More of the body; it's kept as long as all of it is there and within the limits."""
     octets = len(payload)
     limits = machine.limits
@@ -152,7 +152,7 @@ def _add_body(machine: ZeroTenMachine, content: Content, payload: bytes, lost: i
 
 
 def end_content(
-    machine: ZeroTenMachine, content: Content
+    machine: ZeroTenObserver, content: Content
 ) -> tuple[Headers | None, bytes | None, int, str | None]:
     """The assembly has ended: the properties of its message, the body, its size and its digest."""
     machine.bodies -= content.held
@@ -184,7 +184,7 @@ def _announced(content: Content, properties: Headers | None) -> int | None:
     return None if length is None or length < content.octets else length
 
 
-def drop_content(machine: ZeroTenMachine, direction: Direction, key: tuple[int, int]) -> None:
+def drop_content(machine: ZeroTenObserver, direction: Direction, key: tuple[int, int]) -> None:
     """Nothing more of an assembly comes, or what comes can't be trusted to belong to it: it's a partial unit."""
     content = direction.contents.pop(key)
     if content.command is None:
@@ -203,17 +203,7 @@ def drop_content(machine: ZeroTenMachine, direction: Direction, key: tuple[int, 
     )  # fmt: skip
 
 
-def abandon(machine: ZeroTenMachine, direction: Direction) -> None:
+def abandon(machine: ZeroTenObserver, direction: Direction) -> None:
     """No assembly that is under way can be trusted to go on."""
     for key in list(direction.contents):
         drop_content(machine, direction, key)
-
-
-__all__ = [
-    "Content",
-    "abandon",
-    "add_frame",
-    "decode_first",
-    "drop_content",
-    "end_content",
-]

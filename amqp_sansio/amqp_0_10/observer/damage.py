@@ -12,7 +12,7 @@ from .content import abandon
 from .resync import Reader
 
 if TYPE_CHECKING:
-    from .connection import ZeroTenMachine
+    from .connection import ZeroTenObserver
     from .content import Content
 
 
@@ -45,7 +45,7 @@ class Direction(SharedDirection):
 
 
 def damage(
-    machine: ZeroTenMachine, direction: Direction, rule: str, text: str, size: int = 0
+    machine: ZeroTenObserver, direction: Direction, rule: str, text: str, size: int = 0
 ) -> None:
     """A frame can't be read: say so, and look for the next. `size` is what it takes, where that may be believed."""
     offset = direction.buffer.offset
@@ -55,7 +55,7 @@ def damage(
     direction.search(offset, offset + 1, offset + size if size else 0)
 
 
-def doubt(machine: ZeroTenMachine, direction: Direction) -> None:
+def doubt(machine: ZeroTenObserver, direction: Direction) -> None:
     """What is under way in a direction ends, and hardly anything is sure from now on."""
     abandon(machine, direction)
     machine.joint.missed(direction.number)
@@ -63,14 +63,14 @@ def doubt(machine: ZeroTenMachine, direction: Direction) -> None:
     direction.begun.clear()
 
 
-def look(machine: ZeroTenMachine, direction: Direction, last: bool) -> bool:
+def look(machine: ZeroTenObserver, direction: Direction, last: bool) -> bool:
     """Look for the next frame that can be proven; False when octets are missing."""
     if not direction.may_say_more(last):
         return False
     return direction.look(Reader(direction.side), last, machine.events)
 
 
-def end_octets(machine: ZeroTenMachine, direction: Direction) -> None:
+def end_octets(machine: ZeroTenObserver, direction: Direction) -> None:
     """Nothing follows the octets that are held: judge them, and end what is under way."""
     while machine.unit(direction, True):
         pass
@@ -86,7 +86,7 @@ def end_octets(machine: ZeroTenMachine, direction: Direction) -> None:
     direction.skip_from = direction.end
 
 
-def cut_body(machine: ZeroTenMachine, direction: Direction, octets: int) -> bool:
+def cut_body(machine: ZeroTenObserver, direction: Direction, octets: int) -> bool:
     """`octets` octets are missing next: when the rest of a body frame is among them, its message goes on all the same.
 
     So it is where a snap length cuts packets. Returns whether the hole is just the rest of the frame, so that nothing
@@ -124,13 +124,3 @@ def cut_body(machine: ZeroTenMachine, direction: Direction, octets: int) -> bool
         lost,
     )
     return lost == octets
-
-
-__all__ = [
-    "Direction",
-    "cut_body",
-    "damage",
-    "doubt",
-    "end_octets",
-    "look",
-]

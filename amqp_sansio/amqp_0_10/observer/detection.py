@@ -35,6 +35,3 @@ class Scout(SharedScout[Reader]):
             if found is not None:
                 self.side = SENDERS.get(found.NAME)
         return int(size)
-
-
-__all__ = ["Scout"]

@@ -15,7 +15,7 @@ from ...errors import CodecError
 from ..codec.frames import PROTOCOL_HEADER
 from .history_classes import CLASS_HANDLERS
 from .history_messages import MESSAGE_HANDLERS
-from .history_state import NONE, SessionBooks, Xid
+from .history_state import NONE, SessionHistory, Xid
 from .history_transactions import TRANSACTION_HANDLERS, drop_branch
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ class ZeroTenHistory:
         self.version = version
         self.limits = limits
         self.facts: dict[str, Any] = {"hint": ""}
-        self.sessions: dict[int, SessionBooks] = {}
+        self.sessions: dict[int, SessionHistory] = {}
         self.phase = _NOTHING
         self.dropped: list[MessageRecord] = []
-        self.branches: dict[Xid, list[SessionBooks]] = {}
+        self.branches: dict[Xid, list[SessionHistory]] = {}
         self.branched = 0
         self.resolving: dict[int, tuple[str, Xid]] = {}
 
@@ -124,14 +124,14 @@ class ZeroTenHistory:
         self.branched = 0
         return done
 
-    def session(self, channel: int) -> SessionBooks:
+    def session(self, channel: int) -> SessionHistory:
         """The session on a channel, assumed to be attached when that wasn't seen."""
         books = self.sessions.get(channel)
         if books is None:
-            books = self.keep(channel, SessionBooks(None))
+            books = self.keep(channel, SessionHistory(None))
         return books
 
-    def keep(self, channel: int, books: SessionBooks) -> SessionBooks:
+    def keep(self, channel: int, books: SessionHistory) -> SessionHistory:
         """A session begins on a channel."""
         self.sessions[channel] = books
         if len(self.sessions) > self.limits.channels:
@@ -225,7 +225,7 @@ def _attach(history: ZeroTenHistory, event: Observed, control: Any) -> Messages:
     before = history.sessions.get(event.channel)
     if before is not None and before.name == control.name:
         return NONE
-    history.keep(event.channel, SessionBooks(control.name))
+    history.keep(event.channel, SessionHistory(control.name))
     return before.flush() if before is not None else NONE
 
 
@@ -253,5 +253,3 @@ _HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Messages]]]
     **TRANSACTION_HANDLERS,
 }
 """What a unit means to messages and connection, by its name."""
-
-__all__ = ["ZeroTenHistory"]

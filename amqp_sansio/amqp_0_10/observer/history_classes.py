@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...endpoint import Side
 from ...lifecycle import MessageRecord
 from .history_messages import hold_publish
-from .history_state import NONE, SessionBooks, put
+from .history_state import NONE, SessionHistory, put
 from .history_transactions import bound_branches
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _stage(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
 
 def _take_staged(
     history: ZeroTenHistory,
-    books: SessionBooks,
+    books: SessionHistory,
     message: MessageRecord,
     command: Any,
     number: int | None,
@@ -113,7 +113,7 @@ def _stream_publish(history: ZeroTenHistory, event: Observed, command: Any) -> M
 
 
 def _published(
-    history: ZeroTenHistory, event: Observed, command: Any, books: SessionBooks
+    history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory
 ) -> MessageRecord:
     return MessageRecord(
         event,
@@ -134,7 +134,7 @@ def _return_key(message: MessageRecord, staged: bool) -> tuple[object, ...]:
 
 
 def _may_return(
-    history: ZeroTenHistory, books: SessionBooks, message: MessageRecord, staged: bool
+    history: ZeroTenHistory, books: SessionHistory, message: MessageRecord, staged: bool
 ) -> None:
     """Remember a publish that asks to be returned, for as long as it's open."""
     if not message.mandatory or message.tag is None:
@@ -147,7 +147,7 @@ def _may_return(
     _bound(books.returnable, history.limits.calls)
 
 
-def _take_returned(books: SessionBooks, key: tuple[object, ...]) -> MessageRecord | None:
+def _take_returned(books: SessionHistory, key: tuple[object, ...]) -> MessageRecord | None:
     """The oldest open publish that fits a return."""
     numbers = books.returnable.get(key, deque())
     places = books.published()
@@ -225,7 +225,7 @@ def _stream_deliver(history: ZeroTenHistory, event: Observed, command: Any) -> M
 
 
 def _delivered(
-    history: ZeroTenHistory, event: Observed, command: Any, books: SessionBooks, queue: str | None
+    history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory, queue: str | None
 ) -> MessageRecord:
     return MessageRecord(
         event,
@@ -242,7 +242,7 @@ def _delivered(
 
 
 def _give(
-    history: ZeroTenHistory, books: SessionBooks, message: MessageRecord, number: int | None
+    history: ZeroTenHistory, books: SessionHistory, message: MessageRecord, number: int | None
 ) -> Messages:
     """A delivery that waits for nothing but its completion."""
     if number is None:
@@ -258,7 +258,7 @@ def _give(
 # Settlement.
 
 
-def _take(books: SessionBooks, tag: int | None, multiple: bool) -> list[MessageRecord]:
+def _take(books: SessionHistory, tag: int | None, multiple: bool) -> list[MessageRecord]:
     """The open files that a tag names, with `multiple` all up to it; 0 is all (class 9, file.ack)."""
     files = books.files
     if not multiple:
@@ -320,5 +320,3 @@ CLASS_HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Messag
     "stream.return": _return,
 }
 """What a unit means to messages of these classes, by its name."""
-
-__all__ = ["CLASS_HANDLERS"]

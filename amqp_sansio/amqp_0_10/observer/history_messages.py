@@ -12,7 +12,7 @@ from ...endpoint import Side
 from ...errors import CodecError
 from ...lifecycle import MessageRecord
 from ..model.open_ids import covered
-from .history_state import NONE, SessionBooks, put
+from .history_state import NONE, SessionHistory, put
 from .history_transactions import bound_branches, end_transaction
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _transfer(history: ZeroTenHistory, event: Observed, command: Any) -> Message
 
 
 def _publish(
-    history: ZeroTenHistory, event: Observed, command: Any, books: SessionBooks
+    history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory
 ) -> Messages:
     delivery = _delivery_properties(event)
     number: int | None = getattr(event, "command_id", None)
@@ -51,7 +51,7 @@ def _publish(
 
 
 def hold_publish(
-    history: ZeroTenHistory, books: SessionBooks, message: MessageRecord, *, always: bool = False
+    history: ZeroTenHistory, books: SessionHistory, message: MessageRecord, *, always: bool = False
 ) -> Messages:
     """A message of the client waits for its completion, or, unless `always`, for the end of its transaction."""
     number = message.tag
@@ -67,7 +67,7 @@ def hold_publish(
 
 
 def _deliver(
-    history: ZeroTenHistory, event: Observed, command: Any, books: SessionBooks
+    history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory
 ) -> Messages:
     delivery = _delivery_properties(event)
     number: int | None = getattr(event, "command_id", None)
@@ -221,5 +221,3 @@ MESSAGE_HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], Mess
     "session.completed": _completed,
 }
 """What a unit means to messages, by its name."""
-
-__all__ = ["MESSAGE_HANDLERS", "hold_publish"]

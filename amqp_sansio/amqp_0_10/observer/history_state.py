@@ -57,7 +57,7 @@ class Staging:
         self.wanted: dict[tuple[bool, str], int] = {}
 
 
-class SessionBooks:
+class SessionHistory:
     """The open messages of one session, all but `files` by their command ids.
 
     `publishes` are the client's that aren't completed and in no transaction, `deliveries` the server's that wait for a
@@ -167,6 +167,3 @@ def put(
 
 def _order(message: MessageRecord) -> int:
     return message.seq
-
-
-__all__ = ["NONE", "SessionBooks", "Staging", "Transaction", "Xid", "put"]

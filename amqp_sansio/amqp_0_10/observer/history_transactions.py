@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ...endpoint import Side
-from .history_state import NONE, SessionBooks, Transaction, Xid
+from .history_state import NONE, SessionHistory, Transaction, Xid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ _ROLLED_BACK: Final = (1, 2, 5)
 
 
 def end_transaction(
-    books: SessionBooks, transaction: Transaction, committed: bool, event: Observed
+    books: SessionHistory, transaction: Transaction, committed: bool, event: Observed
 ) -> list[MessageRecord]:
     """A standard transaction is over; after a rollback its deliveries are open again (class 5, tx.rollback)."""
     done = list(transaction.published.values())
@@ -204,5 +204,3 @@ TRANSACTION_HANDLERS: Final[dict[str, Callable[[ZeroTenHistory, Observed, Any], 
     "execution.result": _result,
 }
 """What a unit means to transactions, by its name."""
-
-__all__ = ["TRANSACTION_HANDLERS", "bound_branches", "drop_branch", "end_transaction", "xid_of"]

@@ -1,4 +1,4 @@
-"""ObservingJoint: what both sides of an observed connection have said, and which rules that breaks (0-10 part 1).
+"""ObservedModel: what both sides of an observed connection have said, and which rules that breaks (0-10 part 1).
 
 It judges by what the sender itself did, or by what it must have known: never by what is still under way to it. What
 wasn't seen is unknown, and nothing is held against it.
@@ -14,7 +14,7 @@ from ..codec.frames import LARGEST_FRAME, MIN_MAX_FRAME_SIZE
 from ..codec.records import COMMANDS, CONTROLS
 from ..model.open_ids import covered
 from .classes import CLASS_JUDGES
-from .session_state import Books
+from .session_state import ObservedSide
 from .transactions import TRANSACTION_JUDGES
 from .transfers import MESSAGE_JUDGES, Sizes, completes, never_sent
 
@@ -74,7 +74,7 @@ class Half:
         self.asked: dict[str, deque[int]] = {}
         self.subscribed: set[str] = set()
         self.told = False
-        self.books: Books | None = None
+        self.books: ObservedSide | None = None
         self.reset(known)
 
     def reset(self, known: bool) -> None:
@@ -105,7 +105,7 @@ class Half:
         self.name = name
 
 
-class ObservingJoint:
+class ObservedModel:
     """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity).
 
     `names` are those of the sessions that were attached: under one of them a session may go on that isn't new.
@@ -298,13 +298,13 @@ class ObservingJoint:
             if not half.attached or half.name != control.name:
                 half.attach(control.name)
                 if self._is_new(control):
-                    half.books = Books(side == CLIENT, self.limits.calls)
+                    half.books = ObservedSide(side == CLIENT, self.limits.calls)
         elif name == "session.attached":
             if not half.attached or half.name != control.name:
                 half.attach(control.name)
                 asked = other.books if other.name == control.name else None
                 if asked is not None:
-                    half.books = Books(side == CLIENT, self.limits.calls)
+                    half.books = ObservedSide(side == CLIENT, self.limits.calls)
                     half.books.peer, asked.peer = asked, half.books
         elif name in _ATTACHING:
             half.attached = False
@@ -433,7 +433,7 @@ class ObservingJoint:
             asked.append(seq)
         return answers
 
-    def _judge(self, half: Half, books: Books, name: str, command: Any, sizes: Sizes) -> None:
+    def _judge(self, half: Half, books: ObservedSide, name: str, command: Any, sizes: Sizes) -> None:
         """What a command does on a session that is known from its begin."""
         number = half.next_id
         if number is None or command.__class__ is bytes:
@@ -466,6 +466,3 @@ class ObservingJoint:
             self.blame("message.subscribe/unique-destination", text)
         if len(half.subscribed) < self.limits.consumers:
             half.subscribed.add(destination)
-
-
-__all__ = ["CLIENT", "SERVER", "ObservingJoint"]

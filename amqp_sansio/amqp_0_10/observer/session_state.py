@@ -131,7 +131,7 @@ class Tags:
         return not self.sure or self.first <= tag <= self.last or tag in self.others
 
 
-class Books:
+class ObservedSide:
     """What one side, the client or the server, has begun on a session. `peer` are the other side's (None: not known).
 
     `next_id` is that of the next command. `open` are the messages it transferred that nobody has settled, by their
@@ -154,7 +154,7 @@ class Books:
     def __init__(self, client: bool, most: int) -> None:
         self.client = client
         self.most = most
-        self.peer: Books | None = None
+        self.peer: ObservedSide | None = None
         self.next_id = 0
         self.open: dict[int, bool] = {}
         self.floor = 0
@@ -211,6 +211,3 @@ class Books:
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
-
-
-__all__ = ["INFINITE", "Books", "Credit", "Destination", "Tags", "Xid"]

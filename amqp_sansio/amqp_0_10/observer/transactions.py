@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from .observed_model import ObservingJoint
-    from .session_state import Books, Xid
+    from .observed_model import ObservedModel
+    from .session_state import ObservedSide, Xid
     from .transfers import Judge, Sizes
 
 _OK: Final = 0
@@ -15,7 +15,7 @@ _OK: Final = 0
 # Standard transactions.
 
 
-def _select(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _select(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     if books.transacted:
         joint.blame("tx.select/exactly-once", "tx.select on a session that has it already")
     elif books.distributed:
@@ -28,7 +28,7 @@ def _select(joint: ObservingJoint, books: Books, command: Any, number: int, size
     books.transacted = True
 
 
-def _end(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _end(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     if not books.transacted:
         joint.blame(f"{command.NAME}/select-required", f"{command.NAME} without tx.select")
         books.transacted = True
@@ -41,19 +41,19 @@ def _end(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: 
 
 
 def _select_dtx(
-    joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes
+    joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes
 ) -> None:
     """At least once: doing so again means nothing."""
     books.distributed = True
 
 
-def _need_select(joint: ObservingJoint, books: Books, command: Any) -> None:
+def _need_select(joint: ObservedModel, books: ObservedSide, command: Any) -> None:
     if not books.distributed:
         joint.blame("dtx.select/required", f"{command.NAME} without dtx.select")
         books.distributed = True
 
 
-def _start(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _start(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     _need_select(joint, books, command)
     again = command.join or command.resume
     xid = _xid(command)
@@ -82,7 +82,7 @@ def _start(joint: ObservingJoint, books: Books, command: Any, number: int, sizes
         books.branches = None
 
 
-def _stop(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _stop(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """dtx.end."""
     _need_select(joint, books, command)
     xid = _xid(command)
@@ -100,7 +100,7 @@ def _stop(joint: ObservingJoint, books: Books, command: Any, number: int, sizes:
         books.branch = None
 
 
-def _outcome(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _outcome(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """dtx.prepare, commit, rollback and forget."""
     xid = _xid(command)
     if xid is None:
@@ -119,7 +119,7 @@ def _outcome(joint: ObservingJoint, books: Books, command: Any, number: int, siz
     books.prepared.pop(xid, None)
 
 
-def _result(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _result(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """A dtx.start that didn't go well may leave the session without a branch; to end it is right all the same."""
     peer = books.peer
     if peer is None or command.command_id is None:
@@ -151,5 +151,3 @@ TRANSACTION_JUDGES: Final[dict[str, Judge]] = {
     "execution.result": _result,
 }
 """Who judges a command, by its name."""
-
-__all__ = ["TRANSACTION_JUDGES"]

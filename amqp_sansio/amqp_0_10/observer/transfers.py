@@ -15,12 +15,12 @@ from .session_state import INFINITE, Destination
 
 if TYPE_CHECKING:
     from ..codec.sequence_set import SequenceSet
-    from .observed_model import ObservingJoint
-    from .session_state import Books
+    from .observed_model import ObservedModel
+    from .session_state import ObservedSide
 
 Sizes = tuple[int, int]
 """The octets of a message's header and body, as far as they are known."""
-Judge = Callable[["ObservingJoint", "Books", Any, int, Sizes], None]
+Judge = Callable[["ObservedModel", "ObservedSide", Any, int, Sizes], None]
 """Takes the joint, the books of the sender, the command, its id and the sizes of its message."""
 
 NONE: Final = 1
@@ -34,7 +34,7 @@ _WINDOW: Final = 1
 # Transfers and what settles them.
 
 
-def _transfer(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _transfer(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     books.transferred(number, command.acquire_mode != NONE)
     client = books.peer
     if books.client or client is None or client.destinations is None:
@@ -54,7 +54,7 @@ def _transfer(joint: ObservingJoint, books: Books, command: Any, number: int, si
         _blame_credit(joint, name, destination, octets)
 
 
-def _blame_credit(joint: ObservingJoint, name: str, destination: Destination, octets: int) -> None:
+def _blame_credit(joint: ObservedModel, name: str, destination: Destination, octets: int) -> None:
     text = f"message.transfer for {name!r}"
     last = destination.credits[-1]
     if not any([credit.granted for credit in destination.credits]):
@@ -71,13 +71,13 @@ def _blame_credit(joint: ObservingJoint, name: str, destination: Destination, oc
         joint.blame("message.set-flow-mode/byte-accounting", text)
 
 
-def _restore(client: Books, name: str, octets: int) -> None:
+def _restore(client: ObservedSide, name: str, octets: int) -> None:
     destination = None if client.destinations is None else client.destinations.get(name)
     if destination is not None:
         destination.restore(octets)
 
 
-def _settle(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _settle(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """message.accept, reject or release: of messages that the other side has transferred, and once."""
     peer = books.peer
     transfers: SequenceSet | None = command.transfers
@@ -102,7 +102,7 @@ def _settle(joint: ObservingJoint, books: Books, command: Any, number: int, size
             books.accepted = None
 
 
-def _acquire(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _acquire(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """The result says what was acquired; until then it may be all."""
     peer = books.peer
     if peer is not None and command.transfers:
@@ -114,7 +114,7 @@ def _acquire(joint: ObservingJoint, books: Books, command: Any, number: int, siz
 
 
 def _subscribe(
-    joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes
+    joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes
 ) -> None:
     explicit = command.accept_mode != NONE
     if books.transacted and not explicit:
@@ -138,7 +138,7 @@ def _subscribe(
         books.zeroing = {}
 
 
-def _of_destination(joint: ObservingJoint, books: Books, command: Any) -> Destination | None:
+def _of_destination(joint: ObservedModel, books: ObservedSide, command: Any) -> Destination | None:
     """The subscription that a command of the client names; None where it has none, or not all are known."""
     if not books.client or books.destinations is None:
         # What a server names is an exchange, and a session's whole publishing.
@@ -152,7 +152,7 @@ def _of_destination(joint: ObservingJoint, books: Books, command: Any) -> Destin
     return destination
 
 
-def _zero(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _zero(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     """message.stop, flush and cancel: the credit is gone when the server has executed them."""
     destination = _of_destination(joint, books, command)
     if destination is None:
@@ -166,7 +166,7 @@ def _zero(joint: ObservingJoint, books: Books, command: Any, number: int, sizes:
         del books.zeroing[next(iter(books.zeroing))]
 
 
-def _flow(joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes) -> None:
+def _flow(joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes) -> None:
     destination = _of_destination(joint, books, command)
     if destination is None:
         return
@@ -177,7 +177,7 @@ def _flow(joint: ObservingJoint, books: Books, command: Any, number: int, sizes:
 
 
 def _set_flow_mode(
-    joint: ObservingJoint, books: Books, command: Any, number: int, sizes: Sizes
+    joint: ObservedModel, books: ObservedSide, command: Any, number: int, sizes: Sizes
 ) -> None:
     destination = _of_destination(joint, books, command)
     if destination is None:
@@ -195,7 +195,7 @@ def _set_flow_mode(
 # Completion.
 
 
-def completes(books: Books, commands: SequenceSet) -> None:
+def completes(books: ObservedSide, commands: SequenceSet) -> None:
     """A side has executed commands of the other one."""
     peer = books.peer
     if peer is None:
@@ -212,7 +212,7 @@ def completes(books: Books, commands: SequenceSet) -> None:
             del peer.destinations[name]
 
 
-def never_sent(books: Books, commands: SequenceSet) -> int | None:
+def never_sent(books: ObservedSide, commands: SequenceSet) -> int | None:
     """The last of some ids that the other side has sent no command with; None when there's none."""
     peer = books.peer
     if peer is None:
@@ -237,5 +237,3 @@ MESSAGE_JUDGES: Final[dict[str, Judge]] = {
     "message.set-flow-mode": _set_flow_mode,
 }
 """Who judges a command, by its name."""
-
-__all__ = ["MESSAGE_JUDGES", "NONE", "Judge", "Sizes", "completes", "never_sent"]

@@ -131,6 +131,3 @@ def check_encoding(name: str, body: Body | None) -> None:
     if name == "identity":
         rule = "properties.content-encoding/identity"
         raise fault("the content-encoding identity is never named", None, rule, INVALID)
-
-
-__all__ = ["AmqpSequence", "AmqpValue", "Body", "BodyKind", "Data", "check_encoding"]

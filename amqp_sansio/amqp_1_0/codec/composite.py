@@ -311,23 +311,3 @@ def decode_frame_body(
     if not issubclass(kind, (Performative, SaslFrame)):
         raise fault(f"{kind.NAME} is no frame's body", pos, "transport/frame/performative")
     return kind.read(data, at, end, nesting - 1, entries, pos)
-
-
-__all__ = [
-    "FAST",
-    "MISSING",
-    "Composite",
-    "DeliveryState",
-    "Performative",
-    "SaslFrame",
-    "decode_frame_body",
-    "mandatory_rule",
-    "raising",
-    "read_descriptor",
-    "read_uuid",
-    "require",
-    "to_symbol",
-    "to_symbols",
-    "to_timestamp",
-    "write_slowly",
-]

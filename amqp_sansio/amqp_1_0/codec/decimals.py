@@ -143,6 +143,3 @@ class Decimal128(_Decimal):
 
     __slots__ = ()
     SIZE, DIGITS, EXPONENT_BITS, BIAS = 16, 34, 14, 6176
-
-
-__all__ = ["Decimal32", "Decimal64", "Decimal128"]

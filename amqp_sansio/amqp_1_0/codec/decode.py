@@ -646,21 +646,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in cast("list[object]", value)]
     return value
-
-
-__all__ = [
-    "COMPOSITES",
-    "ENTRIES",
-    "NESTING",
-    "Map",
-    "decode",
-    "encode_pairs",
-    "read_code",
-    "read_counted",
-    "read_data",
-    "read_list",
-    "read_pairs",
-    "read_value",
-    "skip",
-    "skip_data",
-]

@@ -342,20 +342,3 @@ def _widened(octets: bytes, code: int) -> bytes:
     if have < 0xC0:
         return lead + _pack_u32(0, octets[1])[1:] + octets[2:]
     return _pack_sizes(code, octets[1] + 3, octets[2]) + octets[3:]
-
-
-__all__ = [
-    "encode",
-    "encode_array",
-    "encode_binary",
-    "encode_items",
-    "encode_sized",
-    "encode_string",
-    "encode_symbol",
-    "encode_timestamp",
-    "encode_ubyte",
-    "encode_uint",
-    "encode_ulong",
-    "encode_ushort",
-    "encode_value",
-]

@@ -232,13 +232,3 @@ def write_properties(values: Mapping[str, Any]) -> bytes:
             raise ValueError
     octets = JOIN(parts)
     return bytes((0xC1, len(octets) + 1, 2 * len(values))) + octets
-
-
-__all__ = [
-    "locate",
-    "pass_annotations",
-    "read_properties",
-    "read_start",
-    "read_symbols",
-    "write_properties",
-]

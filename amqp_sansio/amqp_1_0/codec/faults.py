@@ -26,6 +26,3 @@ WRITE_FAULTS: Final = (
 def fault(text: str, offset: int | None, rule: str, condition: str = DECODE) -> CodecError:
     """A CodecError whose rule is named without the version in front."""
     return CodecError(text, offset=offset, rule="1.0/" + rule, condition=condition)
-
-
-__all__ = ["DECODE", "INVALID", "READ_FAULTS", "WRITE_FAULTS", "fault"]

@@ -293,6 +293,3 @@ def _check_written(owner: str, name: str, base: str, value: Any) -> None:
             raise TypeError
     elif base == "txn-id" and not isinstance(value, (bytes, Described)):
         raise TypeError
-
-
-__all__ = ["check_choice", "check_field", "check_keys", "is_described", "write_field"]

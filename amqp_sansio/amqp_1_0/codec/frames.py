@@ -102,21 +102,3 @@ def amqp_frame(channel: int, body: bytes, payload: bytes = b"") -> bytes:
 def sasl_frame(body: bytes) -> bytes:
     """A SASL frame around an encoded SASL frame body (1.0 part 5 section 5.3.1)."""
     return FRAME.pack(HEADER_SIZE + len(body), 2, SASL, 0) + body
-
-
-__all__ = [
-    "AMQP",
-    "AMQP_HEADER",
-    "EMPTY_FRAME",
-    "FRAME",
-    "HEADER_SIZE",
-    "MIN_MAX_FRAME_SIZE",
-    "OVERSIZE",
-    "SASL",
-    "SASL_HEADER",
-    "TLS_HEADER",
-    "Frame",
-    "amqp_frame",
-    "next_frame",
-    "sasl_frame",
-]

@@ -55,36 +55,3 @@ VALUES: Final = {0x0053_7700 | code: code & 0x10 == 0 for code in _SIZED}
 """Whether an amqp-value's size has one octet, by its section's first four."""
 
 ACCEPTED_OCTETS: Final = b"\x00\x53\x24\x45"
-
-__all__ = [
-    "ACCEPTED_OCTETS",
-    "BINARY",
-    "BOOLEANS",
-    "INT",
-    "JOIN",
-    "LONGS",
-    "MODES",
-    "NEW",
-    "NULL",
-    "PACK_F64",
-    "PACK_I64",
-    "PACK_U32",
-    "PACK_U64",
-    "READ_F64",
-    "READ_I64",
-    "READ_TWO_U32",
-    "READ_U16",
-    "READ_U16_TWO_U8",
-    "READ_U16_U8",
-    "READ_U16_U8_I64",
-    "READ_U32",
-    "READ_U64",
-    "STR",
-    "STRING",
-    "SYMBOL",
-    "SYMBOLS",
-    "TAG",
-    "UBYTES",
-    "UINTS",
-    "VALUES",
-]

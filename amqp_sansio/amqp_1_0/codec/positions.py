@@ -54,6 +54,3 @@ def position_octets(payload: bytes, section_number: int, section_offset: int) ->
             INVALID,
         )
     return pos + section_offset
-
-
-__all__ = ["position_octets", "section_position"]

@@ -168,25 +168,3 @@ def encode_properties(values: Mapping[str, Any]) -> bytes:
     octets = encode(values)
     check_map(octets, 0, len(octets), APPLICATION_PROPERTIES)
     return octets
-
-
-__all__ = [
-    "AMQP_SEQUENCE",
-    "AMQP_VALUE",
-    "APPLICATION_PROPERTIES",
-    "DATA",
-    "DELIVERY_ANNOTATIONS",
-    "FOOTER",
-    "HEADER",
-    "MESSAGE_ANNOTATIONS",
-    "MORE",
-    "NAMES",
-    "PROPERTIES",
-    "Section",
-    "check_map",
-    "encode_annotations",
-    "encode_properties",
-    "listed",
-    "locate",
-    "next_section",
-]

@@ -413,23 +413,3 @@ def token(value: Any) -> Any:
 
 def _first(run: tuple[Any, int]) -> Any:
     return run[0]
-
-
-__all__ = [
-    "Array",
-    "Byte",
-    "Char",
-    "Described",
-    "Float",
-    "Int",
-    "Opaque",
-    "Same",
-    "Short",
-    "Symbol",
-    "Timestamp",
-    "UByte",
-    "UInt",
-    "ULong",
-    "UShort",
-    "token",
-]

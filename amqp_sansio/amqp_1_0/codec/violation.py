@@ -8,7 +8,7 @@ from ...errors import LocalProtocolError, RemoteProtocolError, Scope
 from ...printing import printable
 
 if TYPE_CHECKING:
-    from ..model.link_state import LinkBook, SessionBook
+    from ..model.link_state import LinkModel, SessionModel
 
 
 class Violation(Exception):
@@ -26,8 +26,8 @@ class Violation(Exception):
         rule: str,
         scope: Scope = Scope.CONNECTION,
         channel: int = 0,
-        session: SessionBook | None = None,
-        link: LinkBook | None = None,
+        session: SessionModel | None = None,
+        link: LinkModel | None = None,
     ) -> None:
         super().__init__(printable(text))
         self.condition = condition
@@ -55,7 +55,7 @@ def misuse(violation: Violation) -> LocalProtocolError:
 
 
 def session_error(
-    condition: str, text: str, rule: str, channel: int, session: SessionBook
+    condition: str, text: str, rule: str, channel: int, session: SessionModel
 ) -> Violation:
     """What ends a session."""
     return Violation(
@@ -63,7 +63,7 @@ def session_error(
     )
 
 
-def link_error(condition: str, text: str, rule: str, channel: int, link: LinkBook) -> Violation:
+def link_error(condition: str, text: str, rule: str, channel: int, link: LinkModel) -> Violation:
     """What detaches a link."""
     return Violation(
         condition,
@@ -74,6 +74,3 @@ def link_error(condition: str, text: str, rule: str, channel: int, link: LinkBoo
         session=link.session,
         link=link,
     )
-
-
-__all__ = ["Violation", "link_error", "misuse", "session_error"]

@@ -230,16 +230,3 @@ def finish(connection: Connection, kind: str, text: str) -> None:
     # Who ended its stream may read on; who is silent or gone doesn't.
     hint = CloseHint.CLOSE_WHEN_SENT if kind == "eof" else CloseHint.CLOSE_NOW
     end_connection(connection, report, hint)
-
-
-__all__ = [
-    "close_connection",
-    "end_connection",
-    "fail",
-    "fail_for",
-    "finish",
-    "misplaced",
-    "peer_closes",
-    "receive",
-    "send_close",
-]

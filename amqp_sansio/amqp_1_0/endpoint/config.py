@@ -136,14 +136,3 @@ def check_config(config: Config, role: Side) -> None:
                 sasl.server_mechanism(mechanism, nonce=config.nonce, success_data=True)
         except AmqpError as error:
             raise ValueError(f"Config: {error}") from error
-
-
-__all__ = [
-    "NO_PROPERTIES",
-    "Config",
-    "check_config",
-    "client_mechanisms",
-    "offered_mechanisms",
-    "own_channel_max",
-    "own_max_frame_size",
-]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.connection import Edge
+from ..._core.connection import BaseConnection
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
 from ...events import NEED_DATA, PAUSED, By, CloseReport, Signal
@@ -41,7 +41,7 @@ _END: Final = 0x17
 """The performatives of sessions, all but open and close."""
 
 
-class Connection(Edge["Config"]):
+class Connection(BaseConnection["Config"]):
     """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
 
     The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
@@ -85,7 +85,7 @@ class Connection(Edge["Config"]):
         self.peer_open: Open | None = None
         self.peer_close: Close | None = None
         self._side = number_of(role)
-        self._joint = dispatch.EndpointJoint(self, config.limits)
+        self._joint = dispatch.EndpointModel(self, config.limits)
         self._half: Half = self._joint.halves[self._side]
         self._sessions: dict[int, Session] = {}
         self._stage = Stage.FIRST
@@ -455,6 +455,3 @@ class Connection(Edge["Config"]):
 
     def __repr__(self) -> str:
         return f"<AMQP 1.0 {self.role.value} connection, {self.state}>"
-
-
-__all__ = ["Connection"]

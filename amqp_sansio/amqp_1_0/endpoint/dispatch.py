@@ -12,8 +12,8 @@ from ..codec import conditions
 from ..codec.performatives import Attach, Begin, Detach, Disposition, End, Flow, Transfer
 from ..codec.violation import Violation, session_error
 from ..model import states
-from ..model.connection import Joint
-from ..model.link_state import LinkBook, SessionBook
+from ..model.connection import ConnectionModel
+from ..model.link_state import LinkModel, SessionModel
 from . import settlement
 from .endings import abandon, close_link, end_session, remote_error, report_of
 from .events import (
@@ -42,7 +42,7 @@ _UNMAPPED: Final = states.Session.UNMAPPED
 _ATTACHED: Final = states.Link.ATTACHED
 
 
-class EndpointJoint(Joint):
+class EndpointModel(ConnectionModel):
     """The books of a connection whose sessions and links are this end's objects.
 
     `beginning` is the session that this end is just beginning.
@@ -51,11 +51,11 @@ class EndpointJoint(Joint):
     __slots__ = ("beginning", "connection")
 
     def __init__(self, connection: Connection, limits: Limits) -> None:
-        Joint.__init__(self, limits)
+        ConnectionModel.__init__(self, limits)
         self.connection = connection
         self.beginning: Session | None = None
 
-    def new_session(self, initiator: int | None) -> SessionBook:
+    def new_session(self, initiator: int | None) -> SessionModel:
         if self.beginning is not None:
             return self.beginning
         return Session(self.connection, self.connection._side, initiator)
@@ -374,7 +374,7 @@ def _flow(connection: Connection, channel: int, frame: Flow) -> None:
         session._send_flow()
 
 
-def _window_came(session: Session, before: int, named: LinkBook | None) -> None:
+def _window_came(session: Session, before: int, named: LinkModel | None) -> None:
     """The session's window was `before`: send what waits for it, and tell the links but the one the flow names."""
     stalled, session.stalled = session.stalled, []
     for sender in stalled:
@@ -434,6 +434,3 @@ _RECEIVE: Final[dict[type[Any], Callable[[Connection, int, Any], None]]] = {
     Detach: _detach,
     End: _end,
 }
-
-
-__all__ = ["EndpointJoint", "find", "open_session", "receive"]

@@ -185,17 +185,3 @@ def _short(text: str) -> str:
     octets = text.encode("utf-8", "backslashreplace")
     short = octets if len(octets) <= 255 else octets[:252] + b"..."
     return short.decode("utf-8", "ignore")
-
-
-__all__ = [
-    "abandon",
-    "announce_end",
-    "close_books",
-    "close_link",
-    "connection_ended",
-    "end_session",
-    "fail",
-    "links_of",
-    "remote_error",
-    "report_of",
-]

@@ -247,22 +247,3 @@ class Resumed(Event):
     forgotten: tuple[bytes, ...]
     lost: tuple[bytes, ...]
     incomplete: bool
-
-
-__all__ = [
-    "AvailableChanged",
-    "CreditChanged",
-    "Delivery",
-    "DeliveryAborted",
-    "DeliveryUpdated",
-    "Drained",
-    "LinkClosed",
-    "LinkFailed",
-    "LinkOpened",
-    "LinkRequested",
-    "Resumed",
-    "SessionRequested",
-    "TlsStarted",
-    "TransactionRequested",
-    "Updated",
-]

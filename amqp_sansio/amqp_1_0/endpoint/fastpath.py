@@ -319,6 +319,3 @@ def _can_settle(delivery: Any, peer: int) -> bool:
         and not delivery.handle.done
         and link.unsettled.get(delivery.delivery_tag) is delivery
     )
-
-
-__all__ = ["fast_event"]

@@ -228,6 +228,3 @@ def _assess(link: Link) -> tuple[int, ...]:
     receiver = link.halves[1 - link.sender].attach
     most = receiver.max_message_size if receiver is not None else None
     return link.snd_settle_mode or 0, most or _UNLIMITED
-
-
-__all__ = ["accept", "assess", "send"]

@@ -79,6 +79,3 @@ def watch(connection: Connection, now: float) -> None:
     rule = "transport/connection/idle-close"
     closing.fail(connection, Violation(RESOURCE_LIMIT_EXCEEDED, text, rule=rule), _HINT)
     connection._timers.set("close", now + threshold)
-
-
-__all__ = ["arm", "keep_alive", "send_deadline", "silence_deadline", "watch"]

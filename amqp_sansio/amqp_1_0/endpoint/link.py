@@ -11,7 +11,7 @@ from ...events import Handle
 from ..codec.conditions import SenderSettleMode
 from ..codec.performatives import Attach, Detach, Source, Target
 from ..model import states
-from ..model.link_state import LinkBook
+from ..model.link_state import LinkModel
 from ..model.resume import LinkState, check_rounds
 from .events import LinkOpened
 from .session import make_error, symbols
@@ -34,7 +34,7 @@ More = tuple["Mapping[Any, Any] | None", "Iterable[str]", "Iterable[str]"]
 """Properties, offered and desired capabilities."""
 
 
-class Link(LinkBook):
+class Link(LinkModel):
     """One end of a link: a `Sender` or a `Receiver`.
 
     Commands raise LocalProtocolError for misuse, EndpointClosed when the link, its session or the connection is gone.
@@ -58,7 +58,7 @@ class Link(LinkBook):
     session: Session
 
     def __init__(self, session: Session, name: str, sender: int) -> None:
-        LinkBook.__init__(self, session, name, sender)
+        LinkModel.__init__(self, session, name, sender)
         self.session = session
         self.number = 0
         self.opening: Handle[None] | None = None
@@ -426,6 +426,3 @@ class Link(LinkBook):
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"ended: {self.report}" if self.report else "not open"
         return f"<{type(self).__name__} {self.name!r} to {self.address!r}, {state}>"
-
-
-__all__ = ["Link"]

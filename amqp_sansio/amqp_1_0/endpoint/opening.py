@@ -317,20 +317,3 @@ def refuse_open(connection: Connection, error: Error) -> None:
         CloseReport(By.LOCAL, 0, error.description or "", condition=str(error.condition)),
         error,
     )
-
-
-__all__ = [
-    "DEFAULT_LOCALE",
-    "OPEN",
-    "accept_open",
-    "begin_layer",
-    "check_decision",
-    "chosen_locale",
-    "make_open",
-    "offered_header",
-    "receive_header",
-    "receive_open",
-    "refuse_open",
-    "send_open",
-    "start",
-]

@@ -10,7 +10,7 @@ from ...errors import CodecError
 from ...events import Handle, Settled
 from ..codec.message import position_octets
 from ..codec.performatives import Received, Transfer
-from ..model.link_state import DeliveryBook, is_outcome
+from ..model.link_state import DeliveryModel, is_outcome
 from ..model.resume import Resend
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UNSETTLED: Final = 0
 
 
-class OutgoingDelivery(DeliveryBook):
+class OutgoingDelivery(DeliveryModel):
     """A delivery of a sender: its handle, and the whole `message` as long as it may have to be sent again.
 
     `payload` are the octets that are being sent, `rest` where those begin that aren't sent yet (both None when none
@@ -34,7 +34,7 @@ class OutgoingDelivery(DeliveryBook):
     link: Sender
 
     def __init__(self, link: Sender, delivery_id: int, delivery_tag: bytes) -> None:
-        DeliveryBook.__init__(self, link, delivery_id, delivery_tag)
+        DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
         self.handle: Handle[Any] = Handle((link.name, "out", delivery_tag))
         self.message: bytes | None = None
         self.payload: bytes | None = None
@@ -130,6 +130,3 @@ def told(saved: SavedDelivery) -> State | None:
     if is_outcome(local) and (is_outcome(saved.remote) or saved.payload is None):
         return local
     return local if isinstance(local, Received) else None
-
-
-__all__ = ["OutgoingDelivery", "Resending", "decided", "told"]

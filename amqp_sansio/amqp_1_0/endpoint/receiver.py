@@ -26,7 +26,7 @@ from ..codec.performatives import (
 )
 from ..codec.violation import Violation, link_error, misuse
 from ..model import states
-from ..model.link_state import DeliveryBook, is_outcome
+from ..model.link_state import DeliveryModel, is_outcome
 from ..model.resume import SavedDelivery
 from ..model.settlement import check_told
 from . import fastpath_commands
@@ -46,7 +46,7 @@ _ACCEPTED: Final = Accepted()
 _RELEASED: Final = Released()
 
 
-class IncomingDelivery(DeliveryBook):
+class IncomingDelivery(DeliveryModel):
     """A delivery of a receiver: the octets so far while it comes, and the handle of what was said of it.
 
     `skip` octets of what comes are known from an earlier attachment of the link; `ignored`: nobody wants it.
@@ -57,7 +57,7 @@ class IncomingDelivery(DeliveryBook):
     link: Receiver
 
     def __init__(self, link: Receiver, delivery_id: int, delivery_tag: bytes) -> None:
-        DeliveryBook.__init__(self, link, delivery_id, delivery_tag)
+        DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
         self.parts: list[bytes] = []
         self.handle: Handle[Any] | None = None
         self.skip = 0
@@ -522,6 +522,3 @@ def _dies_of_draining(peer: Open | None) -> bool:
     """RabbitMQ 3's sessions end with amqp:internal-error when a drain leaves credit over."""
     told = (peer and peer.properties) or {}
     return told.get("product") == "RabbitMQ" and str(told.get("version", "")).startswith("3.")
-
-
-__all__ = ["IncomingDelivery", "Receiver"]

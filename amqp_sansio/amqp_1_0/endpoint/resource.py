@@ -247,6 +247,3 @@ class Resource:
 def _key(txn_id: object) -> bytes:
     """A txn-id as the books have it; those of other types are nobody's."""
     return txn_id if isinstance(txn_id, bytes) else b""
-
-
-__all__ = ["Resource", "Transaction"]

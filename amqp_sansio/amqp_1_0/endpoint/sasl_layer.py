@@ -283,11 +283,3 @@ _STEPS: Final[Mapping[type[SaslFrame], Callable[[Connection, Any], None]]] = {
     SaslResponse: _response,
     SaslOutcome: _outcome,
 }
-
-__all__ = [
-    "accept_authentication",
-    "offer",
-    "provide_scram_keys",
-    "receive_frame",
-    "refuse_authentication",
-]

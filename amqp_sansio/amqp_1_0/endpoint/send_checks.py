@@ -112,6 +112,3 @@ def settledness(sender: Sender, settled: bool | None) -> bool:
             rule="1.0/transport/transfer/settled-mode-settled",
         )
     return settled
-
-
-__all__ = ["NoCredit", "check_mode", "check_sendable", "delivery_tag_of", "settledness"]

@@ -12,7 +12,7 @@ from ...events import Handle, Opened
 from ..codec.performatives import Begin, Coordinator, Disposition, End, Error, Flow, Source, Target
 from ..codec.values import Symbol
 from ..model import states
-from ..model.link_state import LinkBook, SessionBook, SessionHalf
+from ..model.link_state import LinkModel, SessionHalf, SessionModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ _SMALL: Final = 256
 """Octets that a begin or flow without properties surely has room in."""
 
 
-class Session(SessionBook):
+class Session(SessionModel):
     """One session of an endpoint. Commands either happen as a whole or raise and change nothing.
 
     They raise LocalProtocolError for misuse, LimitExceeded at a bound, EndpointClosed when the session or its
@@ -55,7 +55,7 @@ class Session(SessionBook):
     )
 
     def __init__(self, connection: Connection, side: int, initiator: int | None) -> None:
-        SessionBook.__init__(self, initiator)
+        SessionModel.__init__(self, initiator)
         self.connection = connection
         self.side = side
         self.opening: Handle[None] | None = None
@@ -68,7 +68,7 @@ class Session(SessionBook):
         self.stalled: list[Sender] = []
         self._number = 0
 
-    def new_link(self, name: str, sender: int) -> LinkBook:
+    def new_link(self, name: str, sender: int) -> LinkModel:
         """Which kind of link it is follows from who sends."""
         if sender == self.side:
             from .sender import Sender
@@ -311,7 +311,7 @@ class Session(SessionBook):
         if self.requested is None:
             raise LocalProtocolError(f"session {self.channel} isn't waiting for an answer")
 
-    def _new_link(self, name: str | None, sender: int, state: LinkState | None) -> LinkBook:
+    def _new_link(self, name: str | None, sender: int, state: LinkState | None) -> LinkModel:
         self._check()
         if state is not None:
             if name is not None and name != state.name:
@@ -340,7 +340,7 @@ class Session(SessionBook):
 
     def _attach(
         self,
-        link: LinkBook,
+        link: LinkModel,
         source: Any,
         target: Any,
         modes: tuple[int, int, int],
@@ -384,7 +384,7 @@ class Session(SessionBook):
 
     def _send_flow(
         self,
-        link: LinkBook | None = None,
+        link: LinkModel | None = None,
         *,
         credit: int = 0,
         drain: bool = False,
@@ -490,14 +490,14 @@ def _target(target: str | Target | Coordinator | None) -> Target | Coordinator |
     return Target(address=target) if isinstance(target, str) else target
 
 
-def _name_is_free(link: LinkBook, side: int) -> bool:
+def _name_is_free(link: LinkModel, side: int) -> bool:
     """Whether this end closed the link and the peer has detached too, if only without closing, as RabbitMQ answers."""
     own, peer = link.halves[side], link.halves[1 - side]
     closed = own.state is states.Link.CLOSED and peer.state is not states.Link.ATTACHED
     return closed and own.attaches == peer.attaches
 
 
-def _knows_count(link: LinkBook, side: int) -> bool:
+def _knows_count(link: LinkModel, side: int) -> bool:
     """Whether the sender's delivery-count is known to this side (part 2 section 2.7.4)."""
     return link.sender == side or link.halves[link.sender].attach is not None
 
@@ -506,6 +506,3 @@ def check_credit(credit: int) -> None:
     """Raise for a credit beyond what serial numbers can tell (part 2 section 2.6.7)."""
     if not 0 <= credit <= 0x7FFF_FFFF:
         raise LocalProtocolError(f"credit {credit} is outside 0 to 2147483647")
-
-
-__all__ = ["Session", "check_credit", "make_error", "symbols"]

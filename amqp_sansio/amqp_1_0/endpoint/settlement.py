@@ -96,6 +96,3 @@ def _complete(connection: Connection, ended: list[tuple[Handle[Any], State | Non
             groups.append((final, [handle]))
     for final, handles in groups:
         connection._events.append(Settled(tuple(handles), final))
-
-
-__all__ = ["receiver_said", "sender_said"]

@@ -15,6 +15,3 @@ class Stage(TableEnum):
     FRAMES = "frames"
     CLOSING = "the peer's close"
     ENDED = "nothing"
-
-
-__all__ = ["Stage"]

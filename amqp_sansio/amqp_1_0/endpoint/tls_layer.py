@@ -58,6 +58,3 @@ def established(connection: Connection) -> None:
 def _check(connection: Connection) -> None:
     if connection._waiting_for != TLS or connection._lost:
         raise LocalProtocolError("no TLS layer is waiting to be established; TlsStarted says when one is")
-
-
-__all__ = ["TLS", "begin", "established", "is_wanted", "take_octets"]

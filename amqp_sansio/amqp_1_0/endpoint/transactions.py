@@ -79,6 +79,3 @@ def request_of(payload: bytes) -> Declare | Discharge:
         rule="1.0/transactions/declare/body",
         condition=conditions.NOT_IMPLEMENTED,
     )
-
-
-__all__ = ["Controller", "request_of"]

@@ -1,4 +1,4 @@
-"""Joint: both halves of a connection and of its sessions, and the rules for what either side sends.
+"""ConnectionModel: both halves of a connection and of its sessions, and the rules for what either side sends.
 
 Endpoints step it for what they receive and send, observers for both sides. Each call judges one frame by what its
 sender may have known when it sent it: what the other side has said meanwhile can't have been heard yet.
@@ -32,7 +32,15 @@ from ..codec.performatives import (
 from ..codec.violation import Violation
 from . import states
 from .link_rules import attach, detach, link_flow, transfer
-from .link_state import CLIENT, SERVER, DeliveryBook, LinkBook, SessionBook, SessionHalf, number_of
+from .link_state import (
+    CLIENT,
+    SERVER,
+    DeliveryModel,
+    LinkModel,
+    SessionHalf,
+    SessionModel,
+    number_of,
+)
 from .settlement import disposition
 
 if TYPE_CHECKING:
@@ -59,10 +67,10 @@ class Stepped:
 
     def __init__(
         self,
-        session: SessionBook | None = None,
-        link: LinkBook | None = None,
-        delivery: DeliveryBook | None = None,
-        deliveries: list[DeliveryBook] | None = None,
+        session: SessionModel | None = None,
+        link: LinkModel | None = None,
+        delivery: DeliveryModel | None = None,
+        deliveries: list[DeliveryModel] | None = None,
         answers: bool = False,
     ) -> None:
         self.session = session
@@ -83,11 +91,11 @@ class Half:
     def __init__(self) -> None:
         self.state = states.Connection.START
         self.open: Open | None = None
-        self.channels: dict[int, SessionBook] = {}
+        self.channels: dict[int, SessionModel] = {}
         self.assumed = False
 
 
-class Joint:
+class ConnectionModel:
     """The books of one connection; see the module's docstring."""
 
     __slots__ = ("halves", "limits", "sasl")
@@ -97,9 +105,9 @@ class Joint:
         self.halves = (Half(), Half())
         self.sasl = states.Sasl.START
 
-    def new_session(self, initiator: int | None) -> SessionBook:
+    def new_session(self, initiator: int | None) -> SessionModel:
         """A book for a session; endpoints have their own kind."""
-        return SessionBook(initiator)
+        return SessionModel(initiator)
 
     def tolerate(self, violation: Violation) -> None:
         """A rule is broken that real peers break, and that does no harm. Endpoints and observers take it."""
@@ -208,7 +216,7 @@ class Joint:
 
     # Sessions.
 
-    def session(self, side: int, channel: int, what: str) -> SessionBook:
+    def session(self, side: int, channel: int, what: str) -> SessionModel:
         """The session on which `side` sends on `channel`."""
         half = self.halves[side]
         if half.state is not states.Connection.OPEN:
@@ -226,7 +234,7 @@ class Joint:
             channel=channel,
         )
 
-    def _assume_session(self, side: int, channel: int) -> SessionBook:
+    def _assume_session(self, side: int, channel: int) -> SessionModel:
         """A session whose begin wasn't seen, and whose other half may already be known on the same channel."""
         other = self.halves[1 - side]
         session = other.channels.get(channel) if other.assumed else None
@@ -240,7 +248,7 @@ class Joint:
         self.halves[side].channels[channel] = session
         return session
 
-    def begin(self, side: int, channel: int, frame: Begin) -> tuple[SessionBook, bool]:
+    def begin(self, side: int, channel: int, frame: Begin) -> tuple[SessionModel, bool]:
         """A session begins, or its begin is answered (part 2 section 2.5.1)."""
         half = self.halves[side]
         if half.state is not states.Connection.OPEN:
@@ -289,7 +297,7 @@ class Joint:
         half.channels[channel] = session
         return session, answers
 
-    def _answered(self, side: int, channel: int, remote_channel: int) -> SessionBook:
+    def _answered(self, side: int, channel: int, remote_channel: int) -> SessionModel:
         other = self.halves[1 - side]
         session = other.channels.get(remote_channel)
         if session is None and self.halves[side].assumed:
@@ -303,7 +311,7 @@ class Joint:
             )
         return session
 
-    def end(self, side: int, channel: int) -> tuple[SessionBook, bool]:
+    def end(self, side: int, channel: int) -> tuple[SessionModel, bool]:
         """A side leaves a session (part 2 section 2.5.2); whether the other one already had."""
         session = self.session(side, channel, "end")
         half = session.halves[side]
@@ -320,7 +328,7 @@ class Joint:
             del channels[other.channel]
         return session, True
 
-    def flow(self, side: int, channel: int, frame: Flow) -> tuple[SessionBook, LinkBook | None]:
+    def flow(self, side: int, channel: int, frame: Flow) -> tuple[SessionModel, LinkModel | None]:
         """The state of a session, and of one link when a handle is named (part 2 sections 2.5.6 and 2.7.4)."""
         session = self.session(side, channel, "flow")
         own, other = session.halves[side], session.halves[1 - side]
@@ -348,7 +356,7 @@ class Joint:
             return session, None
         return session, link_flow(self, side, channel, session, frame)
 
-    def _wrong_flow(self, text: str, rule: str, channel: int, session: SessionBook) -> Violation:
+    def _wrong_flow(self, text: str, rule: str, channel: int, session: SessionModel) -> Violation:
         return Violation(
             conditions.INVALID_FIELD,
             f"flow on channel {channel}: {text}",
@@ -360,15 +368,15 @@ class Joint:
 
     # Links and deliveries; the rules are in link_rules.
 
-    def attach(self, side: int, channel: int, frame: Attach) -> tuple[LinkBook, bool]:
+    def attach(self, side: int, channel: int, frame: Attach) -> tuple[LinkModel, bool]:
         """A side attaches a link; whether the other one already had."""
         return attach(self, side, channel, self.session(side, channel, "attach"), frame)
 
-    def detach(self, side: int, channel: int, frame: Detach) -> tuple[LinkBook, bool]:
+    def detach(self, side: int, channel: int, frame: Detach) -> tuple[LinkModel, bool]:
         """A side detaches a link; whether the other one already had."""
         return detach(self, side, channel, self.session(side, channel, "detach"), frame)
 
-    def transfer(self, side: int, channel: int, frame: Transfer, size: int) -> DeliveryBook | None:
+    def transfer(self, side: int, channel: int, frame: Transfer, size: int) -> DeliveryModel | None:
         """A side sends (more of) a delivery with `size` octets of payload; None when its link isn't known."""
         half = self.halves[side]
         session = half.channels.get(channel)
@@ -382,7 +390,7 @@ class Joint:
 
     def disposition(
         self, side: int, channel: int, frame: Disposition
-    ) -> tuple[SessionBook, list[DeliveryBook]]:
+    ) -> tuple[SessionModel, list[DeliveryModel]]:
         """A side tells the state of deliveries; those of them that weren't settled."""
         session = self.session(side, channel, "disposition")
         return session, disposition(side, channel, session, frame)
@@ -409,41 +417,41 @@ def _open_window(half: SessionHalf, frame: Flow) -> None:
     half.window_known = limit if half.window_known is None else later(half.window_known, limit)
 
 
-def _step_open(joint: Joint, side: int, channel: int, frame: Open, _: bytes) -> Stepped:
+def _step_open(joint: ConnectionModel, side: int, channel: int, frame: Open, _: bytes) -> Stepped:
     joint.open(side, channel, frame)
     return Stepped()
 
 
-def _step_close(joint: Joint, side: int, channel: int, _: Close, __: bytes) -> Stepped:
+def _step_close(joint: ConnectionModel, side: int, channel: int, _: Close, __: bytes) -> Stepped:
     return Stepped(answers=joint.close(side, channel))
 
 
-def _step_begin(joint: Joint, side: int, channel: int, frame: Begin, _: bytes) -> Stepped:
+def _step_begin(joint: ConnectionModel, side: int, channel: int, frame: Begin, _: bytes) -> Stepped:
     session, answers = joint.begin(side, channel, frame)
     return Stepped(session, answers=answers)
 
 
-def _step_end(joint: Joint, side: int, channel: int, _: End, __: bytes) -> Stepped:
+def _step_end(joint: ConnectionModel, side: int, channel: int, _: End, __: bytes) -> Stepped:
     session, answers = joint.end(side, channel)
     return Stepped(session, answers=answers)
 
 
-def _step_attach(joint: Joint, side: int, channel: int, frame: Attach, _: bytes) -> Stepped:
+def _step_attach(joint: ConnectionModel, side: int, channel: int, frame: Attach, _: bytes) -> Stepped:
     link, answers = joint.attach(side, channel, frame)
     return Stepped(link.session, link, answers=answers)
 
 
-def _step_detach(joint: Joint, side: int, channel: int, frame: Detach, _: bytes) -> Stepped:
+def _step_detach(joint: ConnectionModel, side: int, channel: int, frame: Detach, _: bytes) -> Stepped:
     link, answers = joint.detach(side, channel, frame)
     return Stepped(link.session, link, answers=answers)
 
 
-def _step_flow(joint: Joint, side: int, channel: int, frame: Flow, _: bytes) -> Stepped:
+def _step_flow(joint: ConnectionModel, side: int, channel: int, frame: Flow, _: bytes) -> Stepped:
     return Stepped(*joint.flow(side, channel, frame))
 
 
 def _step_transfer(
-    joint: Joint, side: int, channel: int, frame: Transfer, payload: bytes
+    joint: ConnectionModel, side: int, channel: int, frame: Transfer, payload: bytes
 ) -> Stepped:
     delivery = joint.transfer(side, channel, frame, len(payload))
     if delivery is None:
@@ -452,13 +460,13 @@ def _step_transfer(
 
 
 def _step_disposition(
-    joint: Joint, side: int, channel: int, frame: Disposition, _: bytes
+    joint: ConnectionModel, side: int, channel: int, frame: Disposition, _: bytes
 ) -> Stepped:
     session, deliveries = joint.disposition(side, channel, frame)
     return Stepped(session, deliveries=deliveries)
 
 
-_STEPS: Final[dict[type[Any], Callable[[Joint, int, int, Any, bytes], Stepped]]] = {
+_STEPS: Final[dict[type[Any], Callable[[ConnectionModel, int, int, Any, bytes], Stepped]]] = {
     Open: _step_open,
     Begin: _step_begin,
     Attach: _step_attach,
@@ -476,5 +484,3 @@ _SASL: Final[dict[type[Any], tuple[int, states.SaslInput]]] = {
     SaslResponse: (CLIENT, states.SaslInput.RESPONSE),
     SaslOutcome: (SERVER, states.SaslInput.OUTCOME),
 }
-
-__all__ = ["MIN_MAX_FRAME_SIZE", "Half", "Joint", "Stepped"]

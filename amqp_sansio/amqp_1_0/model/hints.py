@@ -102,14 +102,3 @@ def of_stage(stage: str, mechanism: str) -> str:
         after = " after the login" if mechanism else "; it may want SASL"
         return f"the server hung up before its open{after}: the virtual host is missing or forbidden"
     return ""
-
-
-__all__ = [
-    "for_close",
-    "for_lost",
-    "for_octets",
-    "for_server_header",
-    "of_first_octets",
-    "of_stage",
-    "speaks",
-]

@@ -1,6 +1,6 @@
 """The rules of links: attach, flow, transfer and detach, for either side.
 
-Part 2 sections 2.6 and 2.7. Called by `Joint`; each raises `Violation`.
+Part 2 sections 2.6 and 2.7. Called by `ConnectionModel`; each raises `Violation`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ..codec import conditions
 from ..codec.performatives import TransactionalState
 from ..codec.violation import Violation, link_error, session_error
 from . import states
-from .link_state import DeliveryBook, LinkBook, SessionBook, SessionHalf
+from .link_state import DeliveryModel, LinkModel, SessionHalf, SessionModel
 from .settlement import forget, tell
 
 if TYPE_CHECKING:
     from ..codec.performatives import Attach, Detach, Flow, Transfer
-    from .connection import Joint
+    from .connection import ConnectionModel
 
 _UNSETTLED: Final = 0
 _SETTLED: Final = 1
@@ -38,8 +38,8 @@ _CROSSED_KEPT: Final = 64
 
 
 def attach(
-    joint: Joint, side: int, channel: int, session: SessionBook, frame: Attach
-) -> tuple[LinkBook, bool]:
+    joint: ConnectionModel, side: int, channel: int, session: SessionModel, frame: Attach
+) -> tuple[LinkModel, bool]:
     """A side attaches its end of a link (part 2 section 2.6.3); whether the other end was attached."""
     own, other = session.halves[side], session.halves[1 - side]
     handle_max = 0xFFFF_FFFF if other.begin is None else other.begin.handle_max
@@ -122,7 +122,7 @@ def attach(
     return link, answers
 
 
-def _forget_before(half: SessionHalf, link: LinkBook) -> None:
+def _forget_before(half: SessionHalf, link: LinkModel) -> None:
     """What was unsettled when a link was detached is resumed under new delivery-ids, or was settled meanwhile."""
     old = [
         number
@@ -133,7 +133,7 @@ def _forget_before(half: SessionHalf, link: LinkBook) -> None:
         del half.deliveries[number]
 
 
-def _check_unsettled(channel: int, session: SessionBook, frame: Attach) -> None:
+def _check_unsettled(channel: int, session: SessionModel, frame: Attach) -> None:
     if not frame.unsettled:
         return
     for tag in frame.unsettled:
@@ -148,8 +148,8 @@ def _check_unsettled(channel: int, session: SessionBook, frame: Attach) -> None:
 
 
 def detach(
-    joint: Joint, side: int, channel: int, session: SessionBook, frame: Detach
-) -> tuple[LinkBook, bool]:
+    joint: ConnectionModel, side: int, channel: int, session: SessionModel, frame: Detach
+) -> tuple[LinkModel, bool]:
     """A side detaches its end (part 2 sections 2.6.4 to 2.6.6); whether the other end was detached."""
     own = session.halves[side]
     link = own.handles.get(frame.handle)
@@ -189,7 +189,7 @@ def detach(
     return link, True
 
 
-def _keep_crossed(session: SessionBook, key: tuple[str, int], link: LinkBook) -> None:
+def _keep_crossed(session: SessionModel, key: tuple[str, int], link: LinkModel) -> None:
     """Wait for the attach that will close the link at its other end too; it may never come, as from RabbitMQ 3."""
     session.crossed.pop(key, None)
     session.crossed[key] = link
@@ -200,7 +200,7 @@ def _keep_crossed(session: SessionBook, key: tuple[str, int], link: LinkBook) ->
             del session.names[oldest]
 
 
-def _drop_current(link: LinkBook, side: int) -> None:
+def _drop_current(link: LinkModel, side: int) -> None:
     """A delivery under way ends with its sender's end of the link."""
     delivery = link.current
     if delivery is not None and link.sender == side:
@@ -208,8 +208,8 @@ def _drop_current(link: LinkBook, side: int) -> None:
 
 
 def link_flow(
-    joint: Joint, side: int, channel: int, session: SessionBook, frame: Flow
-) -> LinkBook | None:
+    joint: ConnectionModel, side: int, channel: int, session: SessionModel, frame: Flow
+) -> LinkModel | None:
     """The flow state of a link (part 2 section 2.6.7)."""
     handle = frame.handle
     link = session.halves[side].handles.get(handle)  # type: ignore[arg-type]
@@ -259,8 +259,8 @@ def link_flow(
 
 
 def transfer(
-    joint: Joint, side: int, channel: int, session: SessionBook, frame: Transfer, size: int
-) -> DeliveryBook | None:
+    joint: ConnectionModel, side: int, channel: int, session: SessionModel, frame: Transfer, size: int
+) -> DeliveryModel | None:
     """A transfer frame (part 2 section 2.7.5). It counts in the session even when its link is in error."""
     own = session.halves[side]
     link = own.handles.get(frame.handle)
@@ -319,9 +319,9 @@ def transfer(
 
 def _progress(
     channel: int,
-    link: LinkBook,
-    delivery: DeliveryBook,
-    deliveries: dict[int, DeliveryBook],
+    link: LinkModel,
+    delivery: DeliveryModel,
+    deliveries: dict[int, DeliveryModel],
     frame: Transfer,
 ) -> None:
     """Step the delivery's table; what ended is kept until it's settled."""
@@ -352,8 +352,8 @@ def _progress(
 
 
 def _begin_delivery(
-    joint: Joint, side: int, channel: int, link: LinkBook, frame: Transfer
-) -> DeliveryBook:
+    joint: ConnectionModel, side: int, channel: int, link: LinkModel, frame: Transfer
+) -> DeliveryModel:
     """The first transfer of a delivery."""
     delivery_id, tag = frame.delivery_id, frame.delivery_tag
     if delivery_id is None or tag is None:
@@ -457,7 +457,7 @@ def _begin_delivery(
     return delivery
 
 
-def _check_resumed(channel: int, link: LinkBook, tag: bytes) -> None:
+def _check_resumed(channel: int, link: LinkModel, tag: bytes) -> None:
     """Only what the sender's own map has may be resumed (part 2 section 2.7.5).
 
     An incomplete one has more than it says: the sender resumes or settles whatever the receiver's map names (part 2
@@ -476,13 +476,13 @@ def _check_resumed(channel: int, link: LinkBook, tag: bytes) -> None:
         )
 
 
-def _incomplete(link: LinkBook) -> bool:
+def _incomplete(link: LinkModel) -> bool:
     attached = link.halves[1 - link.sender].attach
     return attached is not None and attached.incomplete_unsettled
 
 
 def _check_continuation(
-    channel: int, link: LinkBook, delivery: DeliveryBook, frame: Transfer
+    channel: int, link: LinkModel, delivery: DeliveryModel, frame: Transfer
 ) -> None:
     """A further transfer may repeat what the first one said, but not change it."""
     if frame.delivery_id is not None and frame.delivery_id != delivery.delivery_id:
@@ -524,14 +524,14 @@ def _check_continuation(
         )
 
 
-def _max_message_size(link: LinkBook) -> int:
+def _max_message_size(link: LinkModel) -> int:
     attached = link.halves[1 - link.sender].attach
     return 0 if attached is None else attached.max_message_size or 0
 
 
 def _unknown(
-    joint: Joint, side: int, channel: int, session: SessionBook, handle: int, what: str, sender: int
-) -> LinkBook:
+    joint: ConnectionModel, side: int, channel: int, session: SessionModel, handle: int, what: str, sender: int
+) -> LinkModel:
     """A link whose attach wasn't seen, where that is no wonder."""
     if not joint.halves[side].assumed:
         raise _unattached(channel, session, handle, what)
@@ -543,7 +543,7 @@ def _unknown(
     return link
 
 
-def _unattached(channel: int, session: SessionBook, handle: int | None, what: str) -> Violation:
+def _unattached(channel: int, session: SessionModel, handle: int | None, what: str) -> Violation:
     return session_error(
         conditions.UNATTACHED_HANDLE,
         f"{what} on channel {channel} with handle {handle}, which no link has",
@@ -551,6 +551,3 @@ def _unattached(channel: int, session: SessionBook, handle: int | None, what: st
         channel,
         session,
     )
-
-
-__all__ = ["attach", "detach", "link_flow", "transfer"]

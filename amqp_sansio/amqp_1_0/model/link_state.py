@@ -69,8 +69,8 @@ class SessionHalf:
         self.counted = 0
         self.window_limit: int | None = 0
         self.window_known: int | None = 0
-        self.deliveries: dict[int, DeliveryBook] = {}
-        self.handles: dict[int, LinkBook] = {}
+        self.deliveries: dict[int, DeliveryModel] = {}
+        self.handles: dict[int, LinkModel] = {}
 
     def renumber(self, next_outgoing_id: int) -> None:
         """The side says which id its next transfer has; what it skips is no transfer."""
@@ -78,7 +78,7 @@ class SessionHalf:
         self.next_outgoing_id = next_outgoing_id
 
 
-class SessionBook:
+class SessionModel:
     """One session: its two halves, and its links by name and sending side (`names`), attached or not.
 
     `initiator` is the side that began it, None when that wasn't seen. `failed` are the links that ended in an error
@@ -91,13 +91,13 @@ class SessionBook:
     def __init__(self, initiator: int | None) -> None:
         self.initiator = initiator
         self.halves = (SessionHalf(), SessionHalf())
-        self.names: dict[tuple[str, int], LinkBook] = {}
+        self.names: dict[tuple[str, int], LinkModel] = {}
         self.failed: dict[tuple[str, int], int] = {}
-        self.crossed: dict[tuple[str, int], LinkBook] = {}
+        self.crossed: dict[tuple[str, int], LinkModel] = {}
 
-    def new_link(self, name: str, sender: int) -> LinkBook:
+    def new_link(self, name: str, sender: int) -> LinkModel:
         """A book for a link of this session; endpoints have their own kind."""
-        return LinkBook(self, name, sender)
+        return LinkModel(self, name, sender)
 
 
 class LinkHalf:
@@ -112,7 +112,7 @@ class LinkHalf:
         self.attach: Attach | None = None
 
 
-class LinkBook:
+class LinkModel:
     """One link: its two halves and the state of its flow.
 
     `sender` is the side that sends. `delivery_count` is the sender's; `credit_limit` the count at which its credit
@@ -139,7 +139,7 @@ class LinkBook:
         "unsettled",
     )
 
-    def __init__(self, session: SessionBook, name: str, sender: int) -> None:
+    def __init__(self, session: SessionModel, name: str, sender: int) -> None:
         self.session = session
         self.name = name
         self.sender = sender
@@ -151,8 +151,8 @@ class LinkBook:
         self.drain_wanted = False
         self.granted = 0
         self.available = 0
-        self.current: DeliveryBook | None = None
-        self.unsettled: dict[bytes, DeliveryBook] = {}
+        self.current: DeliveryModel | None = None
+        self.unsettled: dict[bytes, DeliveryModel] = {}
         self.quick: tuple[int, ...] | None = None
 
     @property
@@ -186,9 +186,9 @@ class LinkBook:
         one, other = self.halves
         return one.state is attached and other.state is attached
 
-    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> DeliveryBook:
+    def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> DeliveryModel:
         """A book for a delivery of this link; endpoints have their own kind."""
-        return DeliveryBook(self, delivery_id, delivery_tag)
+        return DeliveryModel(self, delivery_id, delivery_tag)
 
     def __getstate__(self) -> object:
         # What the shortcut knows is found again; commands that raise leave everything else as it was.
@@ -196,7 +196,7 @@ class LinkBook:
         return None, {**values, "quick": None}
 
 
-class DeliveryBook:
+class DeliveryModel:
     """One delivery. `states` and `settled` are what each side said of it; `size` the payload so far, in octets."""
 
     __slots__ = (
@@ -212,7 +212,7 @@ class DeliveryBook:
         "states",
     )
 
-    def __init__(self, link: LinkBook, delivery_id: int, delivery_tag: bytes) -> None:
+    def __init__(self, link: LinkModel, delivery_id: int, delivery_tag: bytes) -> None:
         self.link = link
         self.delivery_id = delivery_id
         self.delivery_tag = delivery_tag
@@ -223,16 +223,3 @@ class DeliveryBook:
         self.size = 0
         self.settled = False
         self.states: list[State | None] = [None, None]
-
-
-__all__ = [
-    "CLIENT",
-    "SERVER",
-    "DeliveryBook",
-    "LinkBook",
-    "LinkHalf",
-    "SessionBook",
-    "SessionHalf",
-    "is_outcome",
-    "number_of",
-]

@@ -135,6 +135,3 @@ def check_rounds(state: LinkState) -> None:
         f"{f' and {more} more' if more > 0 else ''}; find out what became of them, then attach without `state`",
         rule="1.0/transport/resume/incomplete",
     )
-
-
-__all__ = ["ROUNDS", "LinkState", "Resend", "ResumeAction", "SavedDelivery", "check_rounds", "resume_action"]

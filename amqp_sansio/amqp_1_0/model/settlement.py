@@ -12,7 +12,7 @@ from ..codec import conditions
 from ..codec.performatives import Received
 from ..codec.violation import link_error, session_error
 from . import states
-from .link_state import DeliveryBook, LinkBook, SessionBook, SessionHalf, is_outcome
+from .link_state import DeliveryModel, LinkModel, SessionHalf, SessionModel, is_outcome
 
 if TYPE_CHECKING:
     from ..codec.performatives import Disposition
@@ -28,8 +28,8 @@ EACH: Final = 8
 
 
 def disposition(
-    side: int, channel: int, session: SessionBook, frame: Disposition
-) -> list[DeliveryBook]:
+    side: int, channel: int, session: SessionModel, frame: Disposition
+) -> list[DeliveryModel]:
     """A disposition (part 2 section 2.7.6): the deliveries it is about that weren't settled before.
 
     A delivery that it settles is paid for by its transfer. Looking at the others costs the allowance of their side, or
@@ -86,7 +86,7 @@ def disposition(
 
 
 def _check_allowance(
-    channel: int, session: SessionBook, half: SessionHalf, steps: int, settled: bool
+    channel: int, session: SessionModel, half: SessionHalf, steps: int, settled: bool
 ) -> None:
     """Raise Violation when nothing is left that pays for looking at deliveries.
 
@@ -110,8 +110,8 @@ def _check_allowance(
 
 def tell(
     channel: int,
-    link: LinkBook,
-    delivery: DeliveryBook,
+    link: LinkModel,
+    delivery: DeliveryModel,
     side: int,
     state: State,
     *,
@@ -124,8 +124,8 @@ def tell(
 
 def check_told(
     channel: int,
-    link: LinkBook,
-    delivery: DeliveryBook,
+    link: LinkModel,
+    delivery: DeliveryModel,
     side: int,
     state: State,
     *,
@@ -151,7 +151,7 @@ def check_told(
         )
 
 
-def _check_second(channel: int, link: LinkBook, delivery: DeliveryBook, sender: int) -> None:
+def _check_second(channel: int, link: LinkModel, delivery: DeliveryModel, sender: int) -> None:
     """In mode second the sender settles first (part 2 section 2.7.5, rcv-settle-mode)."""
     mode = delivery.rcv_settle_mode
     if mode is None:
@@ -167,12 +167,9 @@ def _check_second(channel: int, link: LinkBook, delivery: DeliveryBook, sender: 
         )
 
 
-def forget(delivery: DeliveryBook, deliveries: dict[int, DeliveryBook]) -> None:
+def forget(delivery: DeliveryModel, deliveries: dict[int, DeliveryModel]) -> None:
     """A settled delivery isn't kept."""
     deliveries.pop(delivery.delivery_id, None)
     unsettled = delivery.link.unsettled
     if unsettled.get(delivery.delivery_tag) is delivery:
         del unsettled[delivery.delivery_tag]
-
-
-__all__ = ["check_told", "disposition", "forget", "tell"]

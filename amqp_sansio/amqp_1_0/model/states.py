@@ -193,23 +193,3 @@ def connection_state(own: Connection, peer: Connection) -> str:
     if name is not None:
         return name
     return "HDR_RCVD" if own is Connection.START else "OPEN_RCVD"
-
-
-__all__ = [
-    "CONNECTION",
-    "DELIVERY",
-    "LINK",
-    "SASL",
-    "SESSION",
-    "Connection",
-    "ConnectionInput",
-    "Delivery",
-    "DeliveryInput",
-    "Link",
-    "LinkInput",
-    "Sasl",
-    "SaslInput",
-    "Session",
-    "SessionInput",
-    "connection_state",
-]

@@ -1,4 +1,4 @@
-"""OneZeroMachine: observes 1.0, both directions of one connection, stepping the joint of both ends.
+"""OneZeroObserver: observes 1.0, both directions of one connection, stepping the joint of both ends.
 
 Each frame becomes a unit, a delivery is put together over its transfers; a broken rule becomes a violation and the
 observation goes on. Damage within a direction ends what was under way in it, and the next proven frame begins
@@ -45,7 +45,7 @@ from ..model import states
 from .content import drop_content, receive_transfer
 from .damage import IN_TLS, Direction, cut_transfer, damage, doubt, end_octets, look, search
 from .fastpath import fast_observed
-from .observed_model import NOTHING_AFTER, ObservingJoint
+from .observed_model import NOTHING_AFTER, ObservedModel
 from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, descriptor
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _CLOSES: Final = (Detach, End, Close, Begin, Attach)
 """What ends deliveries that are under way on a handle, a channel or everywhere."""
 
 
-class OneZeroMachine:
+class OneZeroObserver:
     """The machine for 1.0.
 
     `faults` are the broken rules of the unit at hand, `offered` the mechanisms of the server, `outcome` how the login
@@ -78,7 +78,7 @@ class OneZeroMachine:
         self.setting = setting
         self.limits = setting.limits
         self.body = setting.body
-        self.joint = ObservingJoint(setting.limits)
+        self.joint = ObservedModel(setting.limits)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         self.directions = (Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         if not setting.from_start:
@@ -506,6 +506,3 @@ class OneZeroMachine:
         self.events.append(
             Reported(direction.side, f"1.0/{rule}", severity, text, offset, at_ns, seq, number)
         )
-
-
-__all__ = ["OneZeroMachine"]

@@ -16,7 +16,7 @@ from .sections import Sections, body_of
 
 if TYPE_CHECKING:
     from ..codec.performatives import Transfer
-    from .connection import OneZeroMachine
+    from .connection import OneZeroObserver
     from .damage import Direction
 
 
@@ -63,7 +63,7 @@ class Content:
 
 
 def receive_transfer(
-    machine: OneZeroMachine,
+    machine: OneZeroObserver,
     direction: Direction,
     number: int,
     frame: Transfer,
@@ -103,12 +103,12 @@ def receive_transfer(
         )  # fmt: skip
 
 
-def drop_content(machine: OneZeroMachine, direction: Direction, key: tuple[int, int]) -> None:
+def drop_content(machine: OneZeroObserver, direction: Direction, key: tuple[int, int]) -> None:
     """Nothing more of a delivery comes, or what comes can't be trusted to belong to it."""
     _end(machine, direction.contents.pop(key))
 
 
-def _end(machine: OneZeroMachine, content: Content) -> None:
+def _end(machine: OneZeroObserver, content: Content) -> None:
     if content.parts is not None:
         machine.bodies -= content.octets
 
@@ -123,7 +123,7 @@ def _missing(content: Content) -> int | None:
     return sections.announced + content.cut
 
 
-def _add(machine: OneZeroMachine, content: Content, payload: bytes, lost: int, more: bool) -> None:
+def _add(machine: OneZeroObserver, content: Content, payload: bytes, lost: int, more: bool) -> None:
     """More of the payload; it's kept as long as all of it is there and within the limits."""
     limits = machine.limits
     octets = len(payload)
@@ -155,7 +155,7 @@ def _follow(content: Content, most: int) -> Sections:
 
 
 def _message(
-    machine: OneZeroMachine, content: Content, offset: int
+    machine: OneZeroObserver, content: Content, offset: int
 ) -> tuple[Message | None, bytes | None, int, str | None]:
     """The message of a delivery that is whole: its properties, body, the body's size and digest."""
     _end(machine, content)
@@ -174,7 +174,7 @@ def _message(
 
 
 def read_message(
-    machine: OneZeroMachine, payload: bytes, offset: int
+    machine: OneZeroObserver, payload: bytes, offset: int
 ) -> tuple[Message | None, bytes | None, int, str | None]:
     """What a whole payload holds: as much as the machine is told to keep. Without octets there's no message."""
     if not payload:
@@ -205,7 +205,7 @@ def read_message(
     return Message.from_wire(payload if whole else head), kept, size, digest
 
 
-def _treat(machine: OneZeroMachine, body: bytes) -> tuple[bytes | None, int, str | None]:
+def _treat(machine: OneZeroObserver, body: bytes) -> tuple[bytes | None, int, str | None]:
     """The body if it's kept, its size, its digest if it's wanted."""
     treatment = machine.body
     digest = None
@@ -214,10 +214,7 @@ def _treat(machine: OneZeroMachine, body: bytes) -> tuple[bytes | None, int, str
     return body if treatment in ("keep", "all") else None, len(body), digest
 
 
-def abandon(machine: OneZeroMachine, direction: Direction) -> None:
+def abandon(machine: OneZeroObserver, direction: Direction) -> None:
     """No delivery that is under way can be trusted to go on."""
     for key in list(direction.contents):
         drop_content(machine, direction, key)
-
-
-__all__ = ["Content", "abandon", "drop_content", "read_message", "receive_transfer"]

@@ -16,7 +16,7 @@ from .content import abandon
 from .resync import LIKELY_MAX, Reader, descriptor
 
 if TYPE_CHECKING:
-    from .connection import OneZeroMachine
+    from .connection import OneZeroObserver
     from .content import Content
 
 IN_TLS: Final = 3
@@ -54,7 +54,7 @@ class Direction(SharedDirection):
 
 
 def search(
-    machine: OneZeroMachine, direction: Direction, skip_from: int, scan: int, prefer: int = 0
+    machine: OneZeroObserver, direction: Direction, skip_from: int, scan: int, prefer: int = 0
 ) -> None:
     """From now on look for the next proven frame."""
     direction.search(skip_from, scan, prefer)
@@ -62,7 +62,7 @@ def search(
 
 
 def damage(
-    machine: OneZeroMachine, direction: Direction, rule: str, text: str, size: int = 0
+    machine: OneZeroObserver, direction: Direction, rule: str, text: str, size: int = 0
 ) -> None:
     """A frame can't be read: say so, and look for the next. `size` is what it takes, where that may be believed."""
     offset = direction.buffer.offset
@@ -72,7 +72,7 @@ def damage(
     search(machine, direction, offset, offset + 1, offset + size if size else 0)
 
 
-def doubt(machine: OneZeroMachine, direction: Direction) -> None:
+def doubt(machine: OneZeroObserver, direction: Direction) -> None:
     """What is under way in a direction ends, and hardly anything is sure from now on."""
     abandon(machine, direction)
     machine.joint.missed()
@@ -80,7 +80,7 @@ def doubt(machine: OneZeroMachine, direction: Direction) -> None:
     direction.layer = None
 
 
-def look(machine: OneZeroMachine, direction: Direction, last: bool) -> bool:
+def look(machine: OneZeroObserver, direction: Direction, last: bool) -> bool:
     """Look for the next frame that can be proven; False when octets are missing."""
     if not direction.may_say_more(last):
         return False
@@ -92,7 +92,7 @@ def look(machine: OneZeroMachine, direction: Direction, last: bool) -> bool:
     return True
 
 
-def end_octets(machine: OneZeroMachine, direction: Direction, at_ns: int) -> None:
+def end_octets(machine: OneZeroObserver, direction: Direction, at_ns: int) -> None:
     """Nothing follows the octets that are held: judge them, and end what is under way."""
     while machine.unit(direction, True):
         pass
@@ -110,7 +110,7 @@ def end_octets(machine: OneZeroMachine, direction: Direction, at_ns: int) -> Non
     direction.skip_from = direction.end
 
 
-def cut_transfer(machine: OneZeroMachine, direction: Direction, octets: int) -> bool:
+def cut_transfer(machine: OneZeroObserver, direction: Direction, octets: int) -> bool:
     """`octets` octets are missing next: a transfer that has begun is a unit all the same if its performative is there.
 
     So it is where a snap length cuts packets. Returns whether the hole is just the rest of the frame, so that nothing
@@ -143,15 +143,3 @@ def cut_transfer(machine: OneZeroMachine, direction: Direction, octets: int) -> 
         direction, number, frame, payload, offset, held, direction.when(direction.end), lost
     )
     return lost == octets
-
-
-__all__ = [
-    "IN_TLS",
-    "Direction",
-    "cut_transfer",
-    "damage",
-    "doubt",
-    "end_octets",
-    "look",
-    "search",
-]

@@ -36,6 +36,3 @@ class Scout(SharedScout[Reader]):
         else:
             self.equal = True
         return size
-
-
-__all__ = ["Scout"]

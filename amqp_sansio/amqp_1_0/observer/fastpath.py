@@ -16,11 +16,11 @@ from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.message import Message, check_message
 from ..codec.performatives import Accepted, Disposition, Transfer
 from ..model import states
-from ..model.link_state import DeliveryBook
+from ..model.link_state import DeliveryModel
 from .sections import body_of
 
 if TYPE_CHECKING:
-    from .connection import OneZeroMachine
+    from .connection import OneZeroObserver
     from .damage import Direction
 
 _FRAME: Final = Struct(">IHHI").unpack_from
@@ -41,7 +41,7 @@ _MASK: Final = 0xFFFF_FFFF
 _HALF: Final = 0x8000_0000
 
 
-def fast_observed(machine: OneZeroMachine, direction: Direction) -> Observed | None:
+def fast_observed(machine: OneZeroObserver, direction: Direction) -> Observed | None:
     """The unit at the begin of a direction's octets, if it's the common case, else None."""
     buffer = direction.buffer
     data = buffer.data
@@ -75,7 +75,7 @@ def fast_observed(machine: OneZeroMachine, direction: Direction) -> Observed | N
 
 
 def _transfer(
-    machine: OneZeroMachine,
+    machine: OneZeroObserver,
     direction: Direction,
     session: Any,
     channel: int,
@@ -154,7 +154,7 @@ def _transfer(
     if link.available:
         link.available -= 1
     if not settled:
-        delivery = DeliveryBook(link, delivery_id, tag)
+        delivery = DeliveryModel(link, delivery_id, tag)
         delivery.size = octets
         delivery.progress = _SENT
         deliveries[delivery_id] = link.unsettled[tag] = delivery
@@ -171,7 +171,7 @@ def _transfer(
 
 
 def _disposition(
-    machine: OneZeroMachine,
+    machine: OneZeroObserver,
     direction: Direction,
     session: Any,
     channel: int,
@@ -216,6 +216,3 @@ def _disposition(
         seq, direction.side, channel, "method", "disposition", frame, None, None, 0, None, offset, end - pos,
         direction.at_ns if stop <= direction.mark_end else direction.when(stop),
     )  # fmt: skip
-
-
-__all__ = ["fast_observed"]

@@ -15,7 +15,15 @@ from ...errors import CodecError
 from ..codec.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
 from ..model import hints
 from .history_messages import Messages, discharge, disposition, error_text, resuming, transfer
-from .history_state import CLIENT, SERVER, Delivery, LinkBooks, SessionBooks, Transaction, side_of
+from .history_state import (
+    CLIENT,
+    SERVER,
+    Delivery,
+    LinkHistory,
+    SessionHistory,
+    Transaction,
+    side_of,
+)
 
 if TYPE_CHECKING:
     from ...lifecycle import MessageRecord
@@ -53,8 +61,8 @@ class OneZeroHistory:
         self.stage = "FIRST"
         self.headers: deque[bytes] = deque(maxlen=_HEADERS)
         self.opens: list[Any] = [None, None]
-        self.sessions: tuple[dict[int, SessionBooks], dict[int, SessionBooks]] = ({}, {})
-        self.links: dict[tuple[int, str], LinkBooks] = {}
+        self.sessions: tuple[dict[int, SessionHistory], dict[int, SessionHistory]] = ({}, {})
+        self.links: dict[tuple[int, str], LinkHistory] = {}
         self.kept: dict[int, Delivery] = {}
         self.transactions: dict[tuple[int, object], Transaction] = {}
 
@@ -102,7 +110,7 @@ class OneZeroHistory:
 
     # The books, as the handlers use them.
 
-    def session(self, side: int, channel: int) -> SessionBooks:
+    def session(self, side: int, channel: int) -> SessionHistory:
         """The session on a side's channel.
 
         Where its begin wasn't seen, it's taken for the other half of what the other side has on the channel of the same
@@ -112,18 +120,18 @@ class OneZeroHistory:
         if session is None:
             session = self.sessions[1 - side].get(channel)
             if session is None or session.channels[side] is not None:
-                session = SessionBooks()
+                session = SessionHistory()
             self.place(session, side, channel)
         return session
 
-    def place(self, session: SessionBooks, side: int, channel: int) -> None:
+    def place(self, session: SessionHistory, side: int, channel: int) -> None:
         """A session has this channel on this side."""
         session.channels[side] = channel
         self.sessions[side][channel] = session
 
-    def unseen_link(self, session: SessionBooks, side: int, handle: int) -> LinkBooks:
+    def unseen_link(self, session: SessionHistory, side: int, handle: int) -> LinkHistory:
         """A link that sends, whose attach wasn't seen."""
-        link = LinkBooks(None, side)
+        link = LinkHistory(None, side)
         handles = session.handles[side]
         if len(handles) >= self.limits.consumers:
             handles[next(iter(handles))].unplace(side)
@@ -131,7 +139,7 @@ class OneZeroHistory:
         handles[handle] = link
         return link
 
-    def transaction(self, key: object, controller: int, link: LinkBooks | None) -> Transaction:
+    def transaction(self, key: object, controller: int, link: LinkHistory | None) -> Transaction:
         """Book a new transaction; beyond the limit the oldest is forgotten, and its messages stay open."""
         transactions = self.transactions
         if len(transactions) >= self.limits.calls:
@@ -142,7 +150,7 @@ class OneZeroHistory:
         found = transactions[controller, key] = Transaction(key, controller, link)
         return found
 
-    def declare(self, key: object, controller: int, link: LinkBooks | None) -> Messages:
+    def declare(self, key: object, controller: int, link: LinkHistory | None) -> Messages:
         """A transaction has got its id; one that had it before is over, nobody knows how."""
         before = self.transactions.pop((controller, key), None)
         done = self._abandon(before) if before is not None else []
@@ -183,7 +191,7 @@ class OneZeroHistory:
         record.text = delivery.error if delivery.told is not None else None
         return [record]
 
-    def close_link(self, link: LinkBooks) -> Messages:
+    def close_link(self, link: LinkHistory) -> Messages:
         """A link is no more: its open deliveries stay open."""
         if self.links.get((link.sender, link.name or "")) is link:
             del self.links[link.sender, link.name or ""]
@@ -301,9 +309,9 @@ def _begin(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
             done += _session_over(history, session)
             session = None
         if session is None:
-            session = SessionBooks()
+            session = SessionHistory()
             history.place(session, 1 - side, frame.remote_channel)
-    history.place(session or SessionBooks(), side, channel)
+    history.place(session or SessionHistory(), side, channel)
     return done
 
 
@@ -316,7 +324,7 @@ def _end(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
     return _session_over(history, session) if session.over else _NONE
 
 
-def _session_over(history: OneZeroHistory, session: SessionBooks) -> list[MessageRecord]:
+def _session_over(history: OneZeroHistory, session: SessionHistory) -> list[MessageRecord]:
     """Nothing refers to its delivery-ids any more; links that outlive it are suspended."""
     for side, channel in enumerate(session.channels):
         if channel is not None and history.sessions[side].get(channel) is session:
@@ -358,7 +366,7 @@ def _attach(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
     link = history.links.get((sender, frame.name))
     if link is None or link.closed[side]:
         # A link that this side has closed is another one, though the other side hasn't answered yet.
-        link = history.links[sender, frame.name] = LinkBooks(frame.name, sender)
+        link = history.links[sender, frame.name] = LinkHistory(frame.name, sender)
     if link.places[side] is not None:
         link.unplace(side)
     before = session.handles[side].get(frame.handle)
@@ -409,5 +417,3 @@ _HANDLERS: Final[dict[str, Callable[[OneZeroHistory, Observed, Any], Messages]]]
     "disposition": disposition,
 }
 """What a unit means to messages and connection, by its name."""
-
-__all__ = ["OneZeroHistory"]

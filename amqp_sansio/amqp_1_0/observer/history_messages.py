@@ -14,8 +14,8 @@ from .history_state import (
     CLIENT,
     SERVER,
     Delivery,
-    LinkBooks,
-    SessionBooks,
+    LinkHistory,
+    SessionHistory,
     Transaction,
     UnderWay,
     outcome_name,
@@ -49,7 +49,7 @@ def transfer(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
         link = history.unseen_link(session, side, frame.handle)
     elif link.sender != side:
         # Receivers can't send; what they send belongs to no link that there is.
-        link = LinkBooks(None, side)
+        link = LinkHistory(None, side)
     if link.under_way is not None and frame.delivery_id not in (None, link.under_way.number):
         link.drop()
     way = link.under_way or UnderWay()
@@ -79,7 +79,7 @@ def transfer(history: OneZeroHistory, event: Observed, frame: Any) -> Messages:
 
 
 def _message(
-    history: OneZeroHistory, event: Observed, session: SessionBooks, link: LinkBooks, way: UnderWay
+    history: OneZeroHistory, event: Observed, session: SessionHistory, link: LinkHistory, way: UnderWay
 ) -> tuple[Delivery | None, Messages]:
     message = event.properties
     if way.resume and not event.body_size and (message is None or not message.encode()):
@@ -110,7 +110,7 @@ def _message(
 
 
 def _put(
-    history: OneZeroHistory, delivery: Delivery, session: SessionBooks, number: int
+    history: OneZeroHistory, delivery: Delivery, session: SessionHistory, number: int
 ) -> list[MessageRecord]:
     """Book a delivery; give those that it drives out."""
     before = delivery.put(session, number)
@@ -124,7 +124,7 @@ def _put(
 
 
 def _record(
-    history: OneZeroHistory, event: Observed, link: LinkBooks, way: UnderWay
+    history: OneZeroHistory, event: Observed, link: LinkHistory, way: UnderWay
 ) -> MessageRecord:
     subject = to = redelivered = None
     message = event.properties
@@ -172,7 +172,7 @@ def _without_body(message: Any) -> Any:
 def _resumed(
     history: OneZeroHistory,
     event: Observed,
-    session: SessionBooks,
+    session: SessionHistory,
     delivery: Delivery,
     way: UnderWay,
 ) -> Messages:
@@ -294,7 +294,7 @@ def error_text(error: Any) -> str:
 # What attaches say of deliveries when a link is resumed.
 
 
-def resuming(history: OneZeroHistory, event: Observed, link: LinkBooks) -> Messages:
+def resuming(history: OneZeroHistory, event: Observed, link: LinkHistory) -> Messages:
     """Both sides have attached again: what their maps say of open deliveries (1.0 part 2 section 2.6.13)."""
     sender, receiver = link.halves[link.sender], link.halves[1 - link.sender]
     if not link.open or sender is None or receiver is None:
@@ -333,7 +333,7 @@ def _states(attach: Any) -> dict[bytes, Any] | None:
 
 
 def _request(
-    history: OneZeroHistory, event: Observed, session: SessionBooks, link: LinkBooks, way: UnderWay
+    history: OneZeroHistory, event: Observed, session: SessionHistory, link: LinkHistory, way: UnderWay
 ) -> Messages:
     """A declare or a discharge (1.0 part 4 sections 4.2 and 4.3)."""
     try:
@@ -413,6 +413,3 @@ def discharge(
         delivery.forget()
         done += _end(history, delivery, outcome, event)
     return done
-
-
-__all__ = ["Messages", "discharge", "disposition", "error_text", "resuming", "transfer"]

@@ -41,7 +41,7 @@ class Delivery:
     )  # fmt: skip
 
     def __init__(
-        self, record: MessageRecord | None, seq: int, link: LinkBooks, tag: bytes | None
+        self, record: MessageRecord | None, seq: int, link: LinkHistory, tag: bytes | None
     ) -> None:
         self.record = record
         self.request: tuple[object, bool] | None = None
@@ -49,7 +49,7 @@ class Delivery:
         self.link = link
         self.sender = link.sender
         self.tag = tag
-        self.session: SessionBooks | None = None
+        self.session: SessionHistory | None = None
         self.id: int | None = None
         self.told: str | None = None
         self.promised: str | None = None
@@ -59,7 +59,7 @@ class Delivery:
         self.gone = False
         self.transaction: Transaction | None = None
 
-    def put(self, session: SessionBooks, number: int) -> Delivery | None:
+    def put(self, session: SessionHistory, number: int) -> Delivery | None:
         """Book it as unsettled under its delivery-id; give the one that had the id, which is forgotten."""
         before = session.deliveries[self.sender].get(number)
         if before is not None:
@@ -119,7 +119,7 @@ class UnderWay:
             self.state = transfer.state
 
 
-class LinkBooks:
+class LinkHistory:
     """One link in one direction, attached or suspended. `sender` is the side that sends on it.
 
     `halves` are the last attaches of both sides, `places` where these hold: session and handle. `anew` says who has
@@ -140,7 +140,7 @@ class LinkBooks:
         self.name = name
         self.sender = sender
         self.halves: list[Attach | None] = [None, None]
-        self.places: list[tuple[SessionBooks, int] | None] = [None, None]
+        self.places: list[tuple[SessionHistory, int] | None] = [None, None]
         self.anew = [False, False]
         self.closed = [False, False]
         self.open: dict[bytes | int, Delivery] = {}
@@ -150,7 +150,7 @@ class LinkBooks:
         self.address: str | None = None
         self.anonymous = False
 
-    def attach(self, side: int, frame: Attach, session: SessionBooks) -> None:
+    def attach(self, side: int, frame: Attach, session: SessionHistory) -> None:
         """One side attaches its half."""
         self.halves[side] = frame
         self.places[side] = (session, frame.handle)
@@ -212,7 +212,7 @@ class LinkBooks:
             place[0].under_way[self.sender].pop(way.number, None)
 
 
-class SessionBooks:
+class SessionHistory:
     """One session: its channel on each side (None: not known), and by side its handles and its own deliveries:
     those that are complete and not settled, and those under way, by delivery-id. `allowance` is by side what
     dispositions may still do to these without settling them.
@@ -224,7 +224,7 @@ class SessionBooks:
         self.allowance = [0, 0]
         self.channels: list[int | None] = [None, None]
         self.ended = [False, False]
-        self.handles: tuple[dict[int, LinkBooks], dict[int, LinkBooks]] = ({}, {})
+        self.handles: tuple[dict[int, LinkHistory], dict[int, LinkHistory]] = ({}, {})
         self.deliveries: tuple[dict[int, Delivery], dict[int, Delivery]] = ({}, {})
         self.under_way: tuple[dict[int, UnderWay], dict[int, UnderWay]] = ({}, {})
 
@@ -248,7 +248,7 @@ class Transaction:
 
     __slots__ = ("controller", "ending", "id", "link", "members")
 
-    def __init__(self, key: object, controller: int, link: LinkBooks | None) -> None:
+    def __init__(self, key: object, controller: int, link: LinkHistory | None) -> None:
         self.id = key
         self.controller = controller
         self.link = link
@@ -275,16 +275,3 @@ _OUTCOMES: Final = ("accepted", "rejected", "released", "modified")
 def _name(value: Any) -> str:
     name: str = getattr(value, "NAME", "")
     return name
-
-
-__all__ = [
-    "CLIENT",
-    "SERVER",
-    "Delivery",
-    "LinkBooks",
-    "SessionBooks",
-    "Transaction",
-    "UnderWay",
-    "outcome_name",
-    "side_of",
-]

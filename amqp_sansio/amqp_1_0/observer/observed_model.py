@@ -1,4 +1,4 @@
-"""ObservingJoint: the joint of an endpoint, for somebody who sees both ends and must not stop at a broken rule.
+"""ObservedModel: the joint of an endpoint, for somebody who sees both ends and must not stop at a broken rule.
 
 Where something may be missing (after a gap, a late start, or a violation that was reported) it takes what comes as
 told, and it forgets the oldest of what is above a limit. Sections of 1.0 part 2: 2.4.6, 2.5.5, 2.6.
@@ -24,8 +24,8 @@ from ..codec.performatives import (
 )
 from ..codec.violation import Violation
 from ..model import states
-from ..model.connection import Joint
-from ..model.link_state import DeliveryBook, LinkBook, SessionBook
+from ..model.connection import ConnectionModel
+from ..model.link_state import DeliveryModel, LinkModel, SessionModel
 from ..model.settlement import forget
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _SASL_AFTER: Final = {
 """Where the SASL exchange must be behind a frame, whatever was missed before."""
 
 
-class ObservedSession(SessionBook):
+class ObservedSession(SessionModel):
     """A session; `assumed` says that not all of it was seen. `begun` and `ended` are the units of each side.
 
     `left` are the links that a side has detached, and the other one, which hasn't them attached, may still speak of.
@@ -78,25 +78,25 @@ class ObservedSession(SessionBook):
         self.assumed = initiator is None
         self.begun: list[int | None] = [None, None]
         self.ended: list[int | None] = [None, None]
-        self.left: dict[tuple[str, int], LinkBook] = {}
+        self.left: dict[tuple[str, int], LinkModel] = {}
 
-    def new_link(self, name: str, sender: int) -> LinkBook:
+    def new_link(self, name: str, sender: int) -> LinkModel:
         """A book for a link of this session."""
         return ObservedLink(self, name, sender)
 
 
-class ObservedLink(LinkBook):
+class ObservedLink(LinkModel):
     """A link; `attached` and `detached` are the units of each side."""
 
     __slots__ = ("attached", "detached")
 
-    def __init__(self, session: SessionBook, name: str, sender: int) -> None:
+    def __init__(self, session: SessionModel, name: str, sender: int) -> None:
         super().__init__(session, name, sender)
         self.attached: list[int | None] = [None, None]
         self.detached: list[int | None] = [None, None]
 
 
-class ObservingJoint(Joint):
+class ObservedModel(ConnectionModel):
     """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure, `blind`
     that it's being missed: what one side sends can't be read at the moment.
     """
@@ -114,7 +114,7 @@ class ObservingJoint(Joint):
         self.tolerated: list[Violation] = []
         self.reported_closed = [False, False]
 
-    def new_session(self, initiator: int | None) -> SessionBook:
+    def new_session(self, initiator: int | None) -> SessionModel:
         """A book for a session."""
         return ObservedSession(initiator)
 
@@ -228,7 +228,7 @@ class ObservingJoint(Joint):
                 session.halves[side].handles.pop(frame.handle, None)
                 session.failed.pop((frame.name, 1 - side if frame.role else side), None)
 
-    def bound(self, side: int, session: SessionBook) -> None:
+    def bound(self, side: int, session: SessionModel) -> None:
         """Forget the oldest of what is above its limit; not everything is known from then on."""
         bounds = self.bounds
         own = session.halves[side]
@@ -242,10 +242,10 @@ class ObservingJoint(Joint):
         if len(deliveries) > bounds.unsettled:
             forget(next(iter(deliveries.values())), deliveries)
 
-    def leave(self, session: Any, link: LinkBook) -> None:
+    def leave(self, session: Any, link: LinkModel) -> None:
         """A side has detached its end of a link. Where the other direction isn't captured, no answer ever comes."""
         key = (link.name, link.sender)
-        left: dict[tuple[str, int], LinkBook] = session.left
+        left: dict[tuple[str, int], LinkModel] = session.left
         left.pop(key, None)
         if session.names.get(key) is not link or _is_attached(link):
             return
@@ -257,7 +257,7 @@ class ObservingJoint(Joint):
                 del session.names[oldest]
                 self.missed()
 
-    def assume(self, side: int, channel: int) -> SessionBook:
+    def assume(self, side: int, channel: int) -> SessionModel:
         """The session on a channel; one whose begin wasn't seen if there's none."""
         half = self.halves[side]
         if half.state is not states.Connection.CLOSED:
@@ -268,7 +268,7 @@ class ObservingJoint(Joint):
         return session
 
 
-def _is_attached(link: LinkBook) -> bool:
+def _is_attached(link: LinkModel) -> bool:
     """Whether a side has it attached."""
     return any([half.state is states.Link.ATTACHED for half in link.halves])
 
@@ -286,19 +286,19 @@ def _doubt(session: Any) -> None:
 
 
 def _step_open(
-    joint: ObservingJoint, side: int, channel: int, frame: Open, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
 ) -> None:
     joint.open(side, channel, frame)
 
 
 def _step_close(
-    joint: ObservingJoint, side: int, channel: int, _: Close, __: int, ___: int
+    joint: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
 ) -> None:
     joint.close(side, channel)
 
 
 def _step_begin(
-    joint: ObservingJoint, side: int, channel: int, frame: Begin, _: int, seq: int
+    joint: ObservedModel, side: int, channel: int, frame: Begin, _: int, seq: int
 ) -> int | None:
     session: Any
     session, answers = joint.begin(side, channel, frame)
@@ -308,7 +308,7 @@ def _step_begin(
 
 
 def _step_end(
-    joint: ObservingJoint, side: int, channel: int, _: End, __: int, seq: int
+    joint: ObservedModel, side: int, channel: int, _: End, __: int, seq: int
 ) -> int | None:
     session: Any
     session, answers = joint.end(side, channel)
@@ -317,7 +317,7 @@ def _step_end(
 
 
 def _step_attach(
-    joint: ObservingJoint, side: int, channel: int, frame: Attach, _: int, seq: int
+    joint: ObservedModel, side: int, channel: int, frame: Attach, _: int, seq: int
 ) -> int | None:
     link: Any
     link, answers = joint.attach(side, channel, frame)
@@ -327,7 +327,7 @@ def _step_attach(
 
 
 def _step_detach(
-    joint: ObservingJoint, side: int, channel: int, frame: Detach, _: int, seq: int
+    joint: ObservedModel, side: int, channel: int, frame: Detach, _: int, seq: int
 ) -> int | None:
     link: Any
     link, answers = joint.detach(side, channel, frame)
@@ -337,13 +337,13 @@ def _step_detach(
 
 
 def _step_flow(
-    joint: ObservingJoint, side: int, channel: int, frame: Flow, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
 ) -> None:
     joint.flow(side, channel, frame)
 
 
 def _step_transfer(
-    joint: ObservingJoint, side: int, channel: int, frame: Transfer, size: int, _: int
+    joint: ObservedModel, side: int, channel: int, frame: Transfer, size: int, _: int
 ) -> None:
     delivery = joint.transfer(side, channel, frame, size)
     if delivery is not None:
@@ -351,7 +351,7 @@ def _step_transfer(
 
 
 def _step_disposition(
-    joint: ObservingJoint, side: int, channel: int, frame: Disposition, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
 ) -> None:
     joint.disposition(side, channel, frame)
 
@@ -373,7 +373,7 @@ _STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
 
 
 def _force_open(
-    joint: ObservingJoint, side: int, channel: int, frame: Open, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
 ) -> None:
     half = joint.halves[side]
     if half.state is not states.Connection.CLOSED:
@@ -382,13 +382,13 @@ def _force_open(
 
 
 def _force_close(
-    joint: ObservingJoint, side: int, channel: int, _: Close, __: int, ___: int
+    joint: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
 ) -> None:
     joint.halves[side].state = states.Connection.CLOSED
 
 
 def _force_begin(
-    joint: ObservingJoint, side: int, channel: int, frame: Begin, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Begin, _: int, __: int
 ) -> None:
     half = joint.halves[side]
     half.channels.pop(channel, None)
@@ -407,14 +407,14 @@ def _force_begin(
     joint.bound(side, session)
 
 
-def _force_end(joint: ObservingJoint, side: int, channel: int, _: End, __: int, ___: int) -> None:
+def _force_end(joint: ObservedModel, side: int, channel: int, _: End, __: int, ___: int) -> None:
     session = joint.halves[side].channels.pop(channel, None)
     if session is not None:
         session.halves[side].state = states.Session.ENDED
 
 
 def _force_attach(
-    joint: ObservingJoint, side: int, channel: int, frame: Attach, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Attach, _: int, __: int
 ) -> None:
     session = joint.assume(side, channel)
     key = (frame.name, 1 - side if frame.role else side)
@@ -434,7 +434,7 @@ def _force_attach(
 
 
 def _force_detach(
-    joint: ObservingJoint, side: int, channel: int, frame: Detach, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Detach, _: int, __: int
 ) -> None:
     session = joint.assume(side, channel)
     link = session.halves[side].handles.pop(frame.handle, None)
@@ -451,7 +451,7 @@ def _force_detach(
 
 
 def _force_flow(
-    joint: ObservingJoint, side: int, channel: int, frame: Flow, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
 ) -> None:
     session = joint.assume(side, channel)
     own, other = session.halves[side], session.halves[1 - side]
@@ -465,7 +465,7 @@ def _force_flow(
 
 
 def _force_transfer(
-    joint: ObservingJoint, side: int, channel: int, frame: Transfer, size: int, count: int
+    joint: ObservedModel, side: int, channel: int, frame: Transfer, size: int, count: int
 ) -> None:
     session = joint.assume(side, channel)
     own = session.halves[side]
@@ -497,7 +497,7 @@ def _force_transfer(
     joint.bound(side, session)
 
 
-def _book(deliveries: dict[int, DeliveryBook], link: LinkBook, delivery: DeliveryBook) -> None:
+def _book(deliveries: dict[int, DeliveryModel], link: LinkModel, delivery: DeliveryModel) -> None:
     """Keep a delivery that isn't settled, in the place of any that has its id or tag."""
     for other in (deliveries.get(delivery.delivery_id), link.unsettled.get(delivery.delivery_tag)):
         if other is not None:
@@ -508,7 +508,7 @@ def _book(deliveries: dict[int, DeliveryBook], link: LinkBook, delivery: Deliver
 
 
 def _force_disposition(
-    joint: ObservingJoint, side: int, channel: int, frame: Disposition, _: int, __: int
+    joint: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
 ) -> None:
     session = joint.assume(side, channel)
     deliveries = session.halves[1 - side if frame.role else side].deliveries
@@ -528,5 +528,3 @@ _FORCE: Final[dict[type[Any], Callable[..., None]]] = {
     End: _force_end,
     Close: _force_close,
 }
-
-__all__ = ["NOTHING_AFTER", "ObservedLink", "ObservedSession", "ObservingJoint"]

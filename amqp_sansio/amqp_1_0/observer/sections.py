@@ -200,6 +200,3 @@ def body_of(payload: bytes) -> tuple[int, int, int]:
         # A body that is no data is its encoded section.
         return pos, pos, begin + size - pos
     return _OTHER
-
-
-__all__ = ["Sections", "body_of"]

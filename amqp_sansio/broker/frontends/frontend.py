@@ -1,4 +1,4 @@
-"""Front: one client's connection, between the engine of its version and the model."""
+"""Frontend: one client's connection, between the engine of its version and the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..model.effects import Effect
 
 
-class Front(ABC):
+class Frontend(ABC):
     """What each version's front end does; `Hub` and `Client` call it.
 
     `connection` is the engine's server end. `gate` is a window that every consumer of the connection has among its
@@ -88,6 +88,3 @@ class Front(ABC):
     @abstractmethod
     def describe(self) -> tuple[str, str]:
         """The user and virtual host, "" before they are known."""
-
-
-__all__ = ["Front"]

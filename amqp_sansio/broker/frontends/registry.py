@@ -9,22 +9,19 @@ from ...versions import AMQP_0_10, AMQP_1_0, Version
 if TYPE_CHECKING:
     from ..client import Client
     from ..hub import Hub
-    from .frontend import Front
+    from .frontend import Frontend
 
 
-def front_for(hub: Hub, number: int, version: Version, connection: Any, client: Client) -> Front:
+def front_for(hub: Hub, number: int, version: Version, connection: Any, client: Client) -> Frontend:
     """The front end for an engine's connection."""
     if version is AMQP_1_0:
-        from .amqp_1_0 import OneZeroFront
+        from .amqp_1_0 import OneZeroFrontend
 
-        return OneZeroFront(hub, number, connection, client)
+        return OneZeroFrontend(hub, number, connection, client)
     if version is AMQP_0_10:
-        from .amqp_0_10 import ZeroTenFront
+        from .amqp_0_10 import ZeroTenFrontend
 
-        return ZeroTenFront(hub, number, connection, client)
-    from .classic import ClassicFront
+        return ZeroTenFrontend(hub, number, connection, client)
+    from .classic import ClassicFrontend
 
-    return ClassicFront(hub, number, connection, client)
-
-
-__all__ = ["front_for"]
+    return ClassicFrontend(hub, number, connection, client)

@@ -251,6 +251,3 @@ _HANDLERS: Final[Mapping[type[Command], Callable[[Broker, Any], Any]]] = {
     commands.Commit: transacting.commit,
     commands.Rollback: transacting.rollback,
 }
-
-
-__all__ = ["Broker"]

@@ -426,12 +426,3 @@ class Rollback(Command):
     """
 
     transaction: Transaction
-
-
-
-__all__ = [
-    "NO_ARGUMENTS", "Acquire", "Begin", "Bind", "BindExchange", "Cancel", "ChangeWindows", "CloseOwner", "Command",
-    "Commit", "DeclareExchange", "DeclareQueue", "DeleteExchange", "DeleteQueue", "Get", "Grant", "Lifetime",
-    "LinkQueue", "OpenOwner", "Outcome", "Publish", "Published", "PurgeQueue", "Rollback", "SetWindow", "Settle",
-    "Subscribe", "Unbind", "UnbindExchange", "UnlinkQueue",
-]  # fmt: skip

@@ -175,6 +175,3 @@ class Consumer:
 
     def __repr__(self) -> str:
         return f"<Consumer {self.key!r} of {self.queue.name!r}>"
-
-
-__all__ = ["Consumer", "Filter", "Measure", "Window"]

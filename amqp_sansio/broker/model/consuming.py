@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import declaring
 from .consumer import Consumer
 from .effects import Deliver
-from .entry import On, State
+from .entry import EntryInput, State
 from .faults import Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def hand_over(broker: Broker, entry: Entry, consumer: Consumer) -> None:
         _note(broker, entry, consumer)
     if consumer.settles:
         refill(broker, entry, consumer)
-        entry.queue.archive(entry, On.ACCEPT)
+        entry.queue.archive(entry, EntryInput.ACCEPT)
         if entry.group is not None:
             look_again(broker, entry.queue)
         broker.drop(entry.message)
@@ -205,7 +205,7 @@ def get(broker: Broker, command: commands.Get) -> Entry | None:
             "got", broker.now, queue.vhost.name, entry.message, owner, queue=queue.name, redelivered=entry.redelivered
         )
     if command.settles:
-        queue.archive(entry, On.ACCEPT)
+        queue.archive(entry, EntryInput.ACCEPT)
         broker.drop(entry.message)
         if broker.history is not None:
             broker.history.add("accepted", broker.now, queue.vhost.name, entry.message, owner, queue=queue.name)
@@ -232,7 +232,7 @@ def purge(broker: Broker, command: commands.PurgeQueue) -> int:
     queue = declaring.find_queue(command.owner, command.name)
     entries = list(queue.available())
     for entry in entries:
-        queue.archive(entry, On.DROP)
+        queue.archive(entry, EntryInput.DROP)
         broker.drop(entry.message)
         if broker.history is not None:
             broker.history.add(
@@ -312,9 +312,3 @@ def _note(broker: Broker, entry: Entry, consumer: Consumer) -> None:
         consumer=str(consumer.key),
         redelivered=entry.redelivered,
     )
-
-
-__all__ = [
-    "acquire", "cancel", "change_windows", "deliver", "get", "grant", "hand_over", "leave_if_empty", "look_again",
-    "purge", "refill", "remove_consumer", "run", "run_all", "set_window", "subscribe", "wake", "wake_all",
-]  # fmt: skip

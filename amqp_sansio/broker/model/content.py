@@ -67,6 +67,3 @@ class Content(ABC):
     def with_deaths(self, deaths: tuple[Death, ...]) -> Content:
         """The same message with these deaths in its headers ("x-death", as RabbitMQ writes them), and without
         a time to live, so that it doesn't die of that again."""
-
-
-__all__ = ["NO_HEADERS", "Content"]

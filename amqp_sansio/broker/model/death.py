@@ -20,6 +20,3 @@ class Death:
     exchange: str
     routing_keys: tuple[str, ...]
     time: float
-
-
-__all__ = ["Death"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import consuming, publishing
 from .commands import Lifetime
 from .effects import Cancelled, NodeDeleted
-from .entry import On
+from .entry import EntryInput
 from .exchange import ALTERNATE, Binding, binding_key, make_exchange, predeclared
 from .faults import Fault, FaultKind
 from .options import ARGUMENTS, as_text, queue_options
@@ -192,7 +192,7 @@ def delete_queue(broker: Broker, queue: Queue, reason: str) -> None:
         broker.effects.append(Cancelled(consumer, reason))
     _unbind_everywhere(broker, vhost, queue)
     for entry in list(queue.available()):
-        publishing.die(broker, entry, "orphaned", On.DROP)
+        publishing.die(broker, entry, "orphaned", EntryInput.DROP)
     broker.runnable.pop(queue, None)
     broker.unwatch(queue)
     broker.effects.append(NodeDeleted(vhost.name, "queue", queue.name))
@@ -293,7 +293,7 @@ def keep_durable(broker: Broker, vhost: VirtualHost) -> None:
         for entry in list(queue.available()):
             if not (queue.durable and entry.message.content.persistent):
                 # It is lost: no dead letter, no orphan for an alternate.
-                queue.archive(entry, On.DROP)
+                queue.archive(entry, EntryInput.DROP)
                 broker.drop(entry.message)
                 if broker.history is not None:
                     broker.history.add(
@@ -486,10 +486,3 @@ def _new_name(broker: Broker, vhost: VirtualHost) -> str:
         name = f"amq.gen-{urlsafe_b64encode(digest).decode().rstrip('=')}"
         if name not in vhost.queues:
             return name
-
-
-__all__ = [
-    "bind", "bind_exchange", "declare_exchange", "declare_queue", "delete_exchange", "delete_queue",
-    "delete_queue_by_name", "find_exchange", "find_queue", "keep_durable", "leave_if_unused", "link_queue", "unbind",
-    "unbind_exchange", "unlink", "unlink_queue",
-]  # fmt: skip

@@ -55,6 +55,3 @@ class Blocked(Effect):
 @record
 class Unblocked(Effect):
     """Publishers may go on."""
-
-
-__all__ = ["Blocked", "Cancelled", "Deliver", "Effect", "NodeDeleted", "Unblocked"]

@@ -32,7 +32,7 @@ class State(TableEnum):
     ARCHIVED = "archived"
 
 
-class On(TableEnum):
+class EntryInput(TableEnum):
     """What happens to a message in a queue."""
 
     ACQUIRE = "acquire"
@@ -46,13 +46,13 @@ class On(TableEnum):
 
 _AVAILABLE, _ACQUIRED, _ARCHIVED = State
 
-MESSAGE: Final[Table[State, On]] = {
-    _AVAILABLE: {On.ACQUIRE: _ACQUIRED, On.EXPIRE: _ARCHIVED, On.DROP: _ARCHIVED},
+MESSAGE: Final[Table[State, EntryInput]] = {
+    _AVAILABLE: {EntryInput.ACQUIRE: _ACQUIRED, EntryInput.EXPIRE: _ARCHIVED, EntryInput.DROP: _ARCHIVED},
     _ACQUIRED: {
-        On.ACCEPT: _ARCHIVED,
-        On.REJECT: _ARCHIVED,
-        On.RELEASE: _AVAILABLE,
-        On.DROP: _ARCHIVED,
+        EntryInput.ACCEPT: _ARCHIVED,
+        EntryInput.REJECT: _ARCHIVED,
+        EntryInput.RELEASE: _AVAILABLE,
+        EntryInput.DROP: _ARCHIVED,
     },
     _ARCHIVED: {},
 }
@@ -133,6 +133,3 @@ class Entry:
 
     def __repr__(self) -> str:
         return f"<Entry {self.position} of {self.queue.name!r}, {self.state.value}>"
-
-
-__all__ = ["FRAMES_OCTETS", "MESSAGE", "MESSAGE_OCTETS", "PLACE_OCTETS", "Entry", "Message", "On", "State"]

@@ -441,10 +441,3 @@ def _unreadable(error: CodecError) -> Fault:
 def _named(destination: Destination) -> str:
     kind = "exchange" if isinstance(destination, Exchange) else "queue"
     return f"{kind} {destination.name!r}"
-
-
-__all__ = [
-    "ALTERNATE", "TYPES", "Binding", "BindingKey", "DefaultExchange", "Destination", "DirectExchange", "Exchange",
-    "FailoverExchange", "FanoutExchange", "HeadersExchange", "SystemExchange", "TopicExchange", "binding_key",
-    "make_exchange", "predeclared",
-]  # fmt: skip

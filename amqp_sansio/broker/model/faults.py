@@ -62,6 +62,3 @@ class Fault(AmqpError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return Fault, (self.kind, self.text, self.field)
-
-
-__all__ = ["Fault", "FaultKind"]

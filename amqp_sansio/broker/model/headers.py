@@ -211,6 +211,3 @@ def _has_all(
         if value is not None and known[name] != value:
             return False
     return True
-
-
-__all__ = ["MODES", "STANDARD_MODES", "X_MATCH", "HeadersIndex", "comparable", "comparable_items", "match_mode"]

@@ -89,6 +89,3 @@ class History:
         if len(self.records) > self.limit:
             self.records.popleft()
             self.dropped += 1
-
-
-__all__ = ["Happened", "History", "Kind"]

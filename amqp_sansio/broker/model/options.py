@@ -270,7 +270,3 @@ _READERS: Final = {
     "qpid.shared_msg_group": _flag,
 }
 _DEFAULT: Final = QueueOptions()
-
-__all__ = [
-    "ARGUMENTS", "NO_LOCAL", "WITHOUT_EFFECT", "Overflow", "QueueOptions", "as_text", "is_whole", "queue_options",
-]  # fmt: skip

@@ -61,6 +61,3 @@ class Owner:
 
     def __repr__(self) -> str:
         return f"<Owner {self.number} of {self.user!r} in {self.vhost.name!r}>"
-
-
-__all__ = ["Owner"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from . import consuming, declaring, transacting
 from .commands import Published
 from .death import Death
-from .entry import Entry, Message, On, State
+from .entry import Entry, EntryInput, Message, State
 from .faults import Fault, FaultKind
 from .routing import route
 
@@ -151,7 +151,7 @@ def enqueue(broker: Broker, queue: Queue, message: Message, *, promised: bool = 
 def drop_replaced(broker: Broker, entry: Entry) -> None:
     """A message goes because a newer one of its key has come; it is no dead letter."""
     queue = entry.queue
-    queue.archive(entry, On.DROP)
+    queue.archive(entry, EntryInput.DROP)
     consuming.look_again(broker, queue)
     _note(broker, queue, entry.message, "dropped", "replaced")
     broker.drop(entry.message)
@@ -171,14 +171,14 @@ def expire(broker: Broker, queue: Queue) -> None:
     while (entry := queue.due(now)) is not None:
         if broker.history is not None:
             broker.history.add("expired", now, queue.vhost.name, entry.message, queue=queue.name)
-        die(broker, entry, "expired", On.EXPIRE)
+        die(broker, entry, "expired", EntryInput.EXPIRE)
     consuming.leave_if_empty(broker, queue)
     idle = queue.options.expires
     if idle is not None and not queue.consumers and queue.used_at + idle <= now:
         declaring.delete_queue(broker, queue, "it wasn't used for its x-expires")
 
 
-def die(broker: Broker, entry: Entry, reason: str, why: On) -> None:
+def die(broker: Broker, entry: Entry, reason: str, why: EntryInput) -> None:
     """A message leaves a queue for good; where the queue has a place for those, it goes on to there."""
     queue = entry.queue
     message = entry.message
@@ -273,7 +273,7 @@ def _make_room(broker: Broker, queue: Queue) -> None:
         entry = queue.oldest()
         if entry is None:
             return
-        die(broker, entry, "maxlen", On.DROP)
+        die(broker, entry, "maxlen", EntryInput.DROP)
 
 
 def _refuse(broker: Broker, queue: Queue, message: Message) -> None:
@@ -298,5 +298,3 @@ if TYPE_CHECKING:
     Noted: TypeAlias = Literal["dead-lettered", "dropped", "refused"]
     DeadLetter: TypeAlias = tuple[VirtualHost, str, str, Content, Message, bool]
     """A virtual host, the exchange, the key, the content, what it was before, and whether it goes to an alternate."""
-
-__all__ = ["bury", "die", "drop_replaced", "enqueue", "expire", "place", "publish", "refuses"]

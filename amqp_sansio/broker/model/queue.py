@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 from ...errors import CodecError
-from .entry import MESSAGE, Entry, On, State
+from .entry import MESSAGE, Entry, EntryInput, State
 from .headers import comparable
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Queue:
 
     def acquire(self, entry: Entry, owner: Owner, consumer: Consumer | None) -> None:
         """Take an available entry out of the others' reach."""
-        entry.state = MESSAGE[entry.state][On.ACQUIRE]
+        entry.state = MESSAGE[entry.state][EntryInput.ACQUIRE]
         self.ready -= 1
         self.octets -= entry.message.content.size
         self._hand(entry, owner, consumer)
@@ -187,7 +187,7 @@ class Queue:
 
     def release(self, entry: Entry) -> None:
         """Let an acquired entry be available again, in its place."""
-        entry.state = MESSAGE[entry.state][On.RELEASE]
+        entry.state = MESSAGE[entry.state][EntryInput.RELEASE]
         self.unsettled -= 1
         entry.owner = entry.consumer = entry.transaction = None
         self._let_go(entry)
@@ -196,7 +196,7 @@ class Queue:
             self.offered[level] = min(self.offered[level], entry.position - 1)
         self.put(entry)
 
-    def archive(self, entry: Entry, why: On) -> None:
+    def archive(self, entry: Entry, why: EntryInput) -> None:
         """An entry leaves the queue for good."""
         if entry.state is _ACQUIRED:
             self.unsettled -= 1
@@ -478,6 +478,3 @@ def _position(entry: Entry) -> int:
 
 def _served(consumer: Consumer) -> int:
     return consumer.served
-
-
-__all__ = ["Hold", "Queue"]

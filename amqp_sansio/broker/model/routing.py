@@ -67,6 +67,3 @@ def _route_on(
         reached = following
         alternates = chained
     return list(queues)
-
-
-__all__ = ["route"]

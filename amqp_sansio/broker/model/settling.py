@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import consuming, declaring, publishing, transacting
 from .commands import CloseOwner, Outcome
-from .entry import Entry, Message, On, State
+from .entry import Entry, EntryInput, Message, State
 from .faults import Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def carry_out(broker: Broker, command: commands.Settle) -> None:
         if command.content is not None:
             _replace(broker, entry, command)
         if command.outcome is Outcome.REJECT and not entry.queue.is_deleted:
-            publishing.die(broker, entry, "delivery_limit" if command.unsaid else "rejected", On.REJECT)
+            publishing.die(broker, entry, "delivery_limit" if command.unsaid else "rejected", EntryInput.REJECT)
             consuming.leave_if_empty(broker, entry.queue)
         else:
             give_back(
@@ -66,7 +66,7 @@ def _accept(broker: Broker, entry: Entry) -> None:
     consumer = entry.consumer
     if entry.owner is not None:
         entry.owner.held.pop(entry, None)
-    queue.archive(entry, On.ACCEPT)
+    queue.archive(entry, EntryInput.ACCEPT)
     if entry.group is not None:
         consuming.look_again(broker, queue)
     broker.drop(entry.message)
@@ -84,14 +84,14 @@ def give_back(
     have expired are noted in `late`, for when all are back."""
     queue = entry.queue
     if queue.is_deleted:
-        publishing.die(broker, entry, "orphaned", On.DROP)
+        publishing.die(broker, entry, "orphaned", EntryInput.DROP)
         return
     entry.redelivered = entry.redelivered or redelivered
     if failed:
         entry.delivery_count += 1
         limit = queue.options.delivery_limit
         if limit is not None and entry.delivery_count > limit:
-            publishing.die(broker, entry, "delivery_limit", On.REJECT)
+            publishing.die(broker, entry, "delivery_limit", EntryInput.REJECT)
             return
     if queue.is_replaced(entry):
         publishing.drop_replaced(broker, entry)
@@ -199,6 +199,3 @@ def note_released(broker: Broker, entry: Entry) -> None:
         broker.history.add(
             "released", broker.now, entry.queue.vhost.name, entry.message, entry.owner, queue=entry.queue.name
         )
-
-
-__all__ = ["carry_out", "close_owner", "give_back", "note_released", "settle"]

@@ -17,6 +17,3 @@ class Alarm(ABC):
     @abstractmethod
     def ring(self, hub: Hub) -> None:
         """Do it; `hub.now` is the time. Effects are performed afterwards."""
-
-
-__all__ = ["Alarm"]

@@ -209,6 +209,3 @@ def _follow_hashes(
                 hits.append(following.destinations)
             if following.words is not None:
                 staying[following] = None
-
-
-__all__ = ["TopicTrie"]

@@ -8,7 +8,7 @@ from . import consuming, publishing, settling
 from .commands import Publish
 from .entry import MESSAGE_OCTETS, Message
 from .faults import Fault, FaultKind
-from .transaction import TRANSACTION, On, Transaction
+from .transaction import TRANSACTION, Transaction, TransactionInput
 
 if TYPE_CHECKING:
     from . import commands
@@ -36,7 +36,7 @@ def begin(broker: Broker, command: commands.Begin) -> Transaction:
 def commit(broker: Broker, command: commands.Commit) -> tuple[Message, ...]:
     """`Commit`."""
     transaction = command.transaction
-    _step(transaction, On.COMMIT)
+    _step(transaction, TransactionInput.COMMIT)
     _forget(broker, transaction)
     returned: list[Message] = []
     for each in transaction.work:
@@ -55,13 +55,13 @@ def commit(broker: Broker, command: commands.Commit) -> tuple[Message, ...]:
 
 def rollback(broker: Broker, command: commands.Rollback) -> None:
     """`Rollback`."""
-    _check(command.transaction, On.ROLLBACK)
+    _check(command.transaction, TransactionInput.ROLLBACK)
     end(broker, command.transaction)
 
 
 def end(broker: Broker, transaction: Transaction) -> None:
     """Roll back. What was settled by an owner that is gone meanwhile goes back to its queue."""
-    _step(transaction, On.ROLLBACK)
+    _step(transaction, TransactionInput.ROLLBACK)
     _forget(broker, transaction)
     for each in transaction.work:
         if isinstance(each, Publish):
@@ -79,7 +79,7 @@ def end(broker: Broker, transaction: Transaction) -> None:
 
 def add_publish(broker: Broker, transaction: Transaction, command: Publish) -> None:
     """A message is to be published at the commit."""
-    _check(transaction, On.WORK)
+    _check(transaction, TransactionInput.WORK)
     more = command.content.octets + MESSAGE_OCTETS
     octets = transaction.octets + more
     if octets > broker.limits.transaction_octets:
@@ -98,19 +98,19 @@ def add_publish(broker: Broker, transaction: Transaction, command: Publish) -> N
 
 def add_settle(broker: Broker, transaction: Transaction, command: Settle) -> None:
     """Messages are to be settled at the commit."""
-    _check(transaction, On.WORK)
+    _check(transaction, TransactionInput.WORK)
     for entry in command.entries:
         entry.transaction = transaction
     transaction.work.append(command)
 
 
-def _check(transaction: Transaction, on: On) -> None:
+def _check(transaction: Transaction, on: TransactionInput) -> None:
     if on not in TRANSACTION[transaction.state]:
         text = f"transaction {transaction.number} is {transaction.state.value}"
         raise Fault(FaultKind.ILLEGAL_STATE, text)
 
 
-def _step(transaction: Transaction, on: On) -> None:
+def _step(transaction: Transaction, on: TransactionInput) -> None:
     _check(transaction, on)
     transaction.state = TRANSACTION[transaction.state][on]
 
@@ -120,6 +120,3 @@ def _forget(broker: Broker, transaction: Transaction) -> None:
     broker.pending_octets -= transaction.octets
     if transaction.owner is not None:
         transaction.owner.transactions.pop(transaction.number, None)
-
-
-__all__ = ["add_publish", "add_settle", "begin", "commit", "end", "rollback"]

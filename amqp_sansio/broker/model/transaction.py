@@ -20,7 +20,7 @@ class State(TableEnum):
     ROLLED_BACK = "rolled back"
 
 
-class On(TableEnum):
+class TransactionInput(TableEnum):
     """What happens to a transaction."""
 
     WORK = "work"
@@ -28,11 +28,11 @@ class On(TableEnum):
     ROLLBACK = "rollback"
 
 
-TRANSACTION: Table[State, On] = {
+TRANSACTION: Table[State, TransactionInput] = {
     State.ACTIVE: {
-        On.WORK: State.ACTIVE,
-        On.COMMIT: State.COMMITTED,
-        On.ROLLBACK: State.ROLLED_BACK,
+        TransactionInput.WORK: State.ACTIVE,
+        TransactionInput.COMMIT: State.COMMITTED,
+        TransactionInput.ROLLBACK: State.ROLLED_BACK,
     },
     State.COMMITTED: {},
     State.ROLLED_BACK: {},
@@ -55,6 +55,3 @@ class Transaction:
 
     def __repr__(self) -> str:
         return f"<Transaction {self.number}, {self.state.value}>"
-
-
-__all__ = ["TRANSACTION", "On", "State", "Transaction"]

@@ -30,6 +30,3 @@ class VirtualHost:
 
     def __repr__(self) -> str:
         return f"<VirtualHost {self.name!r}>"
-
-
-__all__ = ["VirtualHost"]

@@ -10,7 +10,7 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Version
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.broker import Hub, Settings
-from amqp_sansio.broker.frontends.classic.frontend import ClassicFront
+from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
 from tests.support.hub_classic import World
 from tests.support.observing import frame
 from tests.support.pair import Pair, client_config, server_config
@@ -26,8 +26,8 @@ def _set_to(dialect: Any) -> World:
     return world
 
 
-def _front(world: World) -> ClassicFront:
-    (front,) = [each for each in world.hub.fronts.values() if isinstance(each, ClassicFront)]
+def _front(world: World) -> ClassicFrontend:
+    (front,) = [each for each in world.hub.fronts.values() if isinstance(each, ClassicFrontend)]
     return front
 
 

@@ -1,5 +1,5 @@
 """The front end of 0-10: what its commands mean to the model, and its sessions, which outlive their connections."""
 
-from .frontend import ZeroTenFront
+from .frontend import ZeroTenFrontend
 
-__all__ = ["ZeroTenFront"]
+__all__ = ["ZeroTenFrontend"]

@@ -21,5 +21,3 @@ class Answer(Enum):
 if TYPE_CHECKING:
     Result: TypeAlias = Struct | Answer | None
     """The command's result, None for one that has none; or why it isn't completed now."""
-
-__all__ = ["Answer"]

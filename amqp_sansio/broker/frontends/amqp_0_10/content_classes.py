@@ -153,6 +153,3 @@ class TransferMeasure(Measure):
         headers = self.content(message).header_segment
         raw = outgoing(headers.raw, redelivered, self.resume)
         return headers if raw is headers.raw else Headers(raw)
-
-
-__all__ = ["MESSAGES", "NO_RESUMING", "FileContent", "KindFilter", "StreamContent", "TransferMeasure", "kind_of"]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from ...model.exchange import Binding
     from .answers import Result
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession
 
 _SELECTOR: Final = "x-filter-jms-selector"
@@ -45,7 +45,7 @@ _SELECTOR: Final = "x-filter-jms-selector"
 
 
 def declare_exchange(
-    front: ZeroTenFront, session: ServedSession, command: ExchangeDeclare, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: ExchangeDeclare, event: object
 ) -> Result:
     """`exchange.declare`: what exists has to have the same type and alternate exchange. Raises Fault."""
     alternate = command.alternate_exchange or None
@@ -68,7 +68,7 @@ def declare_exchange(
 
 
 def delete_exchange(
-    front: ZeroTenFront, session: ServedSession, command: ExchangeDelete, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: ExchangeDelete, event: object
 ) -> Result:
     """`exchange.delete`. Raises Fault."""
     front.hub.apply(
@@ -80,7 +80,7 @@ def delete_exchange(
 
 
 def query_exchange(
-    front: ZeroTenFront, session: ServedSession, command: ExchangeQuery, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: ExchangeQuery, event: object
 ) -> Result:
     """`exchange.query`."""
     exchange = session.owner.vhost.exchanges.get(command.name or "")
@@ -89,7 +89,7 @@ def query_exchange(
     return ExchangeQueryResult(exchange.type, exchange.durable, arguments=exchange.arguments)
 
 
-def bind(front: ZeroTenFront, session: ServedSession, command: ExchangeBind, event: object) -> Result:
+def bind(front: ZeroTenFrontend, session: ServedSession, command: ExchangeBind, event: object) -> Result:
     """`exchange.bind`: one that is there already stays as it is. Raises Fault."""
     name = command.exchange or ""
     arguments = command.arguments or NO_ARGUMENTS
@@ -116,7 +116,7 @@ def bind(front: ZeroTenFront, session: ServedSession, command: ExchangeBind, eve
 
 
 def unbind(
-    front: ZeroTenFront, session: ServedSession, command: ExchangeUnbind, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: ExchangeUnbind, event: object
 ) -> Result:
     """`exchange.unbind`. Raises Fault."""
     front.hub.apply(
@@ -132,7 +132,7 @@ def unbind(
 
 
 def bound(
-    front: ZeroTenFront, session: ServedSession, command: ExchangeBound, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: ExchangeBound, event: object
 ) -> Result:
     """`exchange.bound`: the first of queue, key and arguments that no binding has beside those before it."""
     vhost = session.owner.vhost
@@ -161,7 +161,7 @@ def bound(
 
 
 def declare_queue(
-    front: ZeroTenFront, session: ServedSession, command: QueueDeclare, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: QueueDeclare, event: object
 ) -> Result:
     """`queue.declare`: what exists has to have the same alternate exchange. Raises Fault."""
     name = command.queue or ""
@@ -187,7 +187,7 @@ def declare_queue(
 
 
 def delete_queue(
-    front: ZeroTenFront, session: ServedSession, command: QueueDelete, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: QueueDelete, event: object
 ) -> Result:
     """`queue.delete`. Raises Fault."""
     front.hub.apply(
@@ -202,7 +202,7 @@ def delete_queue(
 
 
 def purge_queue(
-    front: ZeroTenFront, session: ServedSession, command: QueuePurge, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: QueuePurge, event: object
 ) -> Result:
     """`queue.purge`. Raises Fault."""
     front.hub.apply(PurgeQueue(session.owner, command.queue or ""))
@@ -210,7 +210,7 @@ def purge_queue(
 
 
 def query_queue(
-    front: ZeroTenFront, session: ServedSession, command: QueueQuery, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: QueueQuery, event: object
 ) -> Result:
     """`queue.query`: of one that doesn't exist nothing is said."""
     queue = session.owner.vhost.queues.get(command.queue or "")
@@ -257,9 +257,3 @@ def _bound_by_default(queues: Iterable[str], command: ExchangeBound) -> Exchange
 
 def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return dict(one) == dict(other)
-
-
-__all__ = [
-    "bind", "bound", "declare_exchange", "declare_queue", "delete_exchange", "delete_queue", "purge_queue",
-    "query_exchange", "query_queue", "unbind",
-]  # fmt: skip

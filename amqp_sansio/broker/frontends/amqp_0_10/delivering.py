@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ...model.consumer import Consumer, Window
     from ...model.effects import Cancelled
     from ...model.entry import Entry
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession, Subscription
 
 
-def deliver(front: ZeroTenFront, session: ServedSession, consumer: Consumer, entry: Entry) -> None:
+def deliver(front: ZeroTenFrontend, session: ServedSession, consumer: Consumer, entry: Entry) -> None:
     """Send a message, which the session has unless its subscription browses.
 
     What can't be sent now goes back as if it had never been delivered, and the session gets no more before its client
@@ -60,7 +60,7 @@ def ask(session: ServedSession) -> None:
         return
 
 
-def credit_changed(front: ZeroTenFront, session: ServedSession, destination: str) -> None:
+def credit_changed(front: ZeroTenFrontend, session: ServedSession, destination: str) -> None:
     """The model is to send as much as the engine may."""
     subscription = session.subscriptions.get(("message", destination))
     if subscription is not None and session.core is not None:
@@ -68,7 +68,7 @@ def credit_changed(front: ZeroTenFront, session: ServedSession, destination: str
         front.hub.apply(SetWindow(subscription.window, messages, octets))
 
 
-def reopen(front: ZeroTenFront, session: ServedSession) -> None:
+def reopen(front: ZeroTenFrontend, session: ServedSession) -> None:
     """Deliveries may go on."""
     front.full.pop(session.owner.number, None)
     core = session.core
@@ -92,7 +92,7 @@ def is_drained(session: ServedSession, destination: str) -> bool:
     return all([_has_room(each) for each in consumer.windows])
 
 
-def end_flushes(front: ZeroTenFront, session: ServedSession) -> None:
+def end_flushes(front: ZeroTenFrontend, session: ServedSession) -> None:
     """Complete the message.flush commands that waited for the client to read."""
     for number, destination in list(session.flushing.items()):
         if session.is_over or session.core is None:
@@ -103,7 +103,7 @@ def end_flushes(front: ZeroTenFront, session: ServedSession) -> None:
             credit_changed(front, session, destination)
 
 
-def cancelled(front: ZeroTenFront, session: ServedSession, effect: Cancelled) -> None:
+def cancelled(front: ZeroTenFrontend, session: ServedSession, effect: Cancelled) -> None:
     """A consumer's queue is gone: a subscribing session is over (message.subscribe, queue-deleted)."""
     subscription = session.users.get(effect.consumer.number)
     if subscription is None:
@@ -114,7 +114,7 @@ def cancelled(front: ZeroTenFront, session: ServedSession, effect: Cancelled) ->
         session.remove(subscription.kind, subscription.name)
 
 
-def queue_gone(front: ZeroTenFront, session: ServedSession, text: str) -> None:
+def queue_gone(front: ZeroTenFrontend, session: ServedSession, text: str) -> None:
     """End a session one of whose subscriptions has lost its queue."""
     error = ExecutionError(
         RESOURCE_DELETED,
@@ -124,7 +124,7 @@ def queue_gone(front: ZeroTenFront, session: ServedSession, text: str) -> None:
     front.fail(session, error)
 
 
-def _transfer(front: ZeroTenFront, session: ServedSession, subscription: Subscription, entry: Entry) -> None:
+def _transfer(front: ZeroTenFrontend, session: ServedSession, subscription: Subscription, entry: Entry) -> None:
     core = session.core
     assert core is not None
     message = entry.message
@@ -154,13 +154,10 @@ def _has_room(window: Window) -> bool:
     return (window.messages is None or window.messages > 0) and (window.octets is None or window.octets > 0)
 
 
-def _put_back(front: ZeroTenFront, consumer: Consumer, entry: Entry) -> None:
+def _put_back(front: ZeroTenFrontend, consumer: Consumer, entry: Entry) -> None:
     if not consumer.acquires:
         # It's shown again.
         cursors = consumer.cursors
         cursors[entry.priority] = min(cursors[entry.priority], entry.position - 1)
     elif entry.owner is consumer.owner:
         front.hub.apply(Settle(consumer.owner, (entry,), Outcome.RELEASE))
-
-
-__all__ = ["ask", "cancelled", "credit_changed", "deliver", "end_flushes", "is_drained", "queue_gone", "reopen"]

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from .answers import Result
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession
 
-    Execute: TypeAlias = Callable[[ZeroTenFront, ServedSession, Any, Any], Result]
+    Execute: TypeAlias = Callable[[ZeroTenFrontend, ServedSession, Any, Any], Result]
 
 COMMANDS: Final[Mapping[type[Any], Execute]] = {
     records.MessageAccept: subscribing.accept,
@@ -64,5 +64,3 @@ COMMANDS: Final[Mapping[type[Any], Execute]] = {
     records.StreamPublish: staging.publish_stream,
 }
 """Those that the engine doesn't execute itself, but message.transfer, which comes as an event of its own."""
-
-__all__ = ["COMMANDS"]

@@ -101,6 +101,3 @@ def error_of(command: Any, fault: Fault) -> tuple[ExecutionError, str | None]:
     text = f"{name}: {fault.text}"
     error = ExecutionError(CODES[fault.kind], text, rule=f"0-10/{name}/{rule}" if rule else None)
     return error, field or None
-
-
-__all__ = ["CODES", "RULES", "error_of"]

@@ -39,6 +39,3 @@ def tell_all(hub: Hub) -> None:
             for queue in exchange.destinations:
                 if isinstance(queue, Queue) and queue.exclusive_to is not None:
                     tell_queue(hub, queue.exclusive_to, exchange.name, queue.name)
-
-
-__all__ = ["tell_all", "tell_queue"]

@@ -56,6 +56,3 @@ class Desk:
         if content is not None:
             self.octets -= content.octets + FILE_OCTETS
         return content
-
-
-__all__ = ["Desk"]

@@ -1,4 +1,4 @@
-"""ZeroTenFront: one 0-10 connection, from its login to its end (0-10 classes 1 and 2)."""
+"""ZeroTenFrontend: one 0-10 connection, from its login to its end (0-10 classes 1 and 2)."""
 
 # The table at the end names the handlers, which are nobody else's.
 # pyright: reportPrivateUsage=false
@@ -38,7 +38,7 @@ from ...contents.amqp_0_10 import check_values
 from ...model.commands import OpenOwner, SetWindow
 from ...model.effects import Cancelled, Deliver
 from ...model.faults import Fault
-from ..frontend import Front
+from ..frontend import Frontend
 from . import delivering, dispatching, publishing, throttling
 from .answers import Answer
 from .errors import error_of
@@ -64,7 +64,7 @@ _UNSURE: Final = ("EXTERNAL",)
 """Mechanisms whose user the engine doesn't know: a certificate says who it is."""
 
 
-class ZeroTenFront(Front):
+class ZeroTenFrontend(Frontend):
     """What a 0-10 client asks of the model.
 
     `attached` are its sessions by their channels, `owned` by the numbers of their owners in the model; `full` are those
@@ -374,7 +374,7 @@ class ZeroTenFront(Front):
         session: ServedSession,
         command: Command[Any],
         number: int,
-        run: Callable[[ZeroTenFront, ServedSession, Any, Any], Result],
+        run: Callable[[ZeroTenFrontend, ServedSession, Any, Any], Result],
         event: Any,
     ) -> None:
         try:
@@ -415,20 +415,17 @@ def _kept(core: Session) -> SessionState | None:
         return None
 
 
-_HANDLERS: Final[Mapping[type[Any], Callable[[ZeroTenFront, Any], None]]] = {
-    AuthenticationRequested: ZeroTenFront._authenticate,
-    ScramKeysRequested: ZeroTenFront._give_keys,
-    OpenRequested: ZeroTenFront._open,
-    SessionRequested: ZeroTenFront._attach,
-    Opened: ZeroTenFront._opened,
-    Resumed: ZeroTenFront._resumed,
-    SessionClosed: ZeroTenFront._session_closed,
-    Failed: ZeroTenFront._failed,
-    Settled: ZeroTenFront._settled,
-    CreditChanged: ZeroTenFront._credit,
-    MessageReceived: ZeroTenFront._message,
-    CommandReceived: ZeroTenFront._command,
+_HANDLERS: Final[Mapping[type[Any], Callable[[ZeroTenFrontend, Any], None]]] = {
+    AuthenticationRequested: ZeroTenFrontend._authenticate,
+    ScramKeysRequested: ZeroTenFrontend._give_keys,
+    OpenRequested: ZeroTenFrontend._open,
+    SessionRequested: ZeroTenFrontend._attach,
+    Opened: ZeroTenFrontend._opened,
+    Resumed: ZeroTenFrontend._resumed,
+    SessionClosed: ZeroTenFrontend._session_closed,
+    Failed: ZeroTenFrontend._failed,
+    Settled: ZeroTenFrontend._settled,
+    CreditChanged: ZeroTenFrontend._credit,
+    MessageReceived: ZeroTenFrontend._message,
+    CommandReceived: ZeroTenFrontend._command,
 }
-
-
-__all__ = ["ZeroTenFront"]

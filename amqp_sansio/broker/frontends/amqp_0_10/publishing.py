@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...model.owner import Owner
     from ...model.queue import Queue
     from .answers import Result
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession
     from .transaction_work import Work
 
@@ -37,7 +37,7 @@ Fate = Literal["", "unroutable", "immediate"]
 
 
 def transfer(
-    front: ZeroTenFront, session: ServedSession, command: MessageTransfer, event: MessageReceived
+    front: ZeroTenFrontend, session: ServedSession, command: MessageTransfer, event: MessageReceived
 ) -> Result:
     """`message.transfer`. Raises Fault, ExecutionError."""
     headers = event.headers
@@ -97,13 +97,13 @@ def transfer(
     return _taken(session, event.command_id, explicit)
 
 
-def calendar(front: ZeroTenFront) -> float | None:
+def calendar(front: ZeroTenFrontend) -> float | None:
     """Seconds since 1970; None where the broker's clock has nothing to do with the calendar."""
     epoch = front.hub.model.epoch
     return front.hub.now + epoch if epoch else None
 
 
-def current_work(front: ZeroTenFront, session: ServedSession) -> Work | None:
+def current_work(front: ZeroTenFrontend, session: ServedSession) -> Work | None:
     """The transaction that what a session does now belongs to. Raises Fault LIMIT."""
     if session.work is not None:
         return session.work
@@ -131,7 +131,7 @@ def foresee(owner: Owner, exchange: str, key: str, content: Content, *, immediat
 
 
 def reject(
-    front: ZeroTenFront, session: ServedSession, number: int, code: int, text: str
+    front: ZeroTenFrontend, session: ServedSession, number: int, code: int, text: str
 ) -> Result:
     """Refuse a message that was published; who can't be told any more is when the session goes on."""
     front.accept_of(session)
@@ -146,7 +146,7 @@ def reject(
 
 
 def _reject_unroutable(
-    front: ZeroTenFront, session: ServedSession, number: int, fate: Fate, exchange: str, key: str
+    front: ZeroTenFrontend, session: ServedSession, number: int, fate: Fate, exchange: str, key: str
 ) -> Result:
     if fate == "immediate":
         text = f"a queue that {exchange!r} sends {key!r} to has nobody who takes it at once"
@@ -173,6 +173,3 @@ def _is_awaited(queue: Queue, message: Message) -> bool:
             for each in queue.consumers.values()
         ]
     )
-
-
-__all__ = ["calendar", "current_work", "foresee", "reject", "transfer"]

@@ -76,6 +76,3 @@ def _find(raw: bytes) -> tuple[int, int] | None:
             return pos, stop
         pos = stop
     return None
-
-
-__all__ = ["outgoing", "stamped"]

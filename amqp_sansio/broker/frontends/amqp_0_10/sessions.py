@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...model.entry import Entry
     from ...model.owner import Owner
     from .content_classes import TransferMeasure
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
 
 Key: TypeAlias = tuple[str, str, bytes]
 """Virtual host, user and name: the same name of another user is another session."""
@@ -85,7 +85,7 @@ class ServedSession:
     def __init__(self, key: Key, owner: Owner) -> None:
         self.key = key
         self.owner = owner
-        self.front: ZeroTenFront | None = None
+        self.front: ZeroTenFrontend | None = None
         self.core: Session | None = None
         self.state: SessionState | None = None
         self.gate = Window(0)
@@ -157,7 +157,7 @@ class Register:
 
     # Sessions.
 
-    def attach(self, session: ServedSession, front: ZeroTenFront, core: Session) -> None:
+    def attach(self, session: ServedSession, front: ZeroTenFrontend, core: Session) -> None:
         """A session is attached to a connection: what it gets counts there."""
         self._deadlines.pop(session.key, None)
         self._watch_sessions()
@@ -296,6 +296,3 @@ def register_of(hub: Hub) -> Register:
         found = hub.shared[_LABEL] = Register(hub)
     assert isinstance(found, Register)
     return found
-
-
-__all__ = ["Key", "Register", "ServedSession", "Subscription", "register_of"]

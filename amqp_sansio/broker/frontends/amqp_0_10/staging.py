@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ...model.commands import Published
     from ...model.entry import Entry
     from .answers import Result
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession
 
 NO_ROUTE: Final = 312
@@ -57,7 +57,7 @@ NO_CONSUMERS: Final = 313
 # Publishing.
 
 
-def open_file(front: ZeroTenFront, session: ServedSession, command: FileOpen, event: object) -> Result:
+def open_file(front: ZeroTenFrontend, session: ServedSession, command: FileOpen, event: object) -> Result:
     """`file.open` from the client: it may stage the file from its begin."""
     assert session.core is not None
     desk = session.desk
@@ -73,7 +73,7 @@ def open_file(front: ZeroTenFront, session: ServedSession, command: FileOpen, ev
     return None
 
 
-def stage(front: ZeroTenFront, session: ServedSession, command: FileStage, event: CommandReceived) -> Result:
+def stage(front: ZeroTenFrontend, session: ServedSession, command: FileStage, event: CommandReceived) -> Result:
     """`file.stage`: the file opened first is there; what was to be published of it meanwhile is now."""
     desk = session.desk
     identifier = desk.opened.popleft()
@@ -86,7 +86,7 @@ def stage(front: ZeroTenFront, session: ServedSession, command: FileStage, event
 
 
 def publish_file(
-    front: ZeroTenFront, session: ServedSession, command: FilePublish, event: CommandReceived
+    front: ZeroTenFrontend, session: ServedSession, command: FilePublish, event: CommandReceived
 ) -> Result:
     """`file.publish`, which may come before its file is staged. Raises Fault, ExecutionError."""
     identifier = command.identifier or ""
@@ -99,7 +99,7 @@ def publish_file(
 
 
 def publish_stream(
-    front: ZeroTenFront, session: ServedSession, command: StreamPublish, event: CommandReceived
+    front: ZeroTenFrontend, session: ServedSession, command: StreamPublish, event: CommandReceived
 ) -> Result:
     """`stream.publish`. Raises Fault."""
     content = StreamContent(_only(event.headers), event.body)
@@ -108,7 +108,7 @@ def publish_stream(
 
 
 def _publish_file(
-    front: ZeroTenFront, session: ServedSession, command: FilePublish, identifier: str
+    front: ZeroTenFrontend, session: ServedSession, command: FilePublish, identifier: str
 ) -> None:
     content = session.desk.drop(identifier)
     if content is None:
@@ -117,7 +117,7 @@ def _publish_file(
 
 
 def _publish(
-    front: ZeroTenFront,
+    front: ZeroTenFrontend,
     session: ServedSession,
     command: FilePublish | StreamPublish,
     content: FileContent,
@@ -151,7 +151,7 @@ def _publish(
 # Consuming.
 
 
-def qos(front: ZeroTenFront, session: ServedSession, command: FileQos, event: object) -> Result:
+def qos(front: ZeroTenFrontend, session: ServedSession, command: FileQos, event: object) -> Result:
     """`file.qos`: the prefetch of the session, or with `global` of all that are on the connection."""
     assert session.core is not None
     for each in list(front.attached.values()) if command.global_ else (session,):
@@ -170,7 +170,7 @@ def qos(front: ZeroTenFront, session: ServedSession, command: FileQos, event: ob
     return None
 
 
-def stream_qos(front: ZeroTenFront, session: ServedSession, command: StreamQos, event: object) -> Result:
+def stream_qos(front: ZeroTenFrontend, session: ServedSession, command: StreamQos, event: object) -> Result:
     """`stream.qos`: taken note of, no more (rule ignore-prefetch)."""
     assert session.core is not None
     session.core.call(StreamQosOk(), sync=False)
@@ -178,7 +178,7 @@ def stream_qos(front: ZeroTenFront, session: ServedSession, command: StreamQos, 
 
 
 def consume_files(
-    front: ZeroTenFront, session: ServedSession, command: FileConsume, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: FileConsume, event: object
 ) -> Result:
     """`file.consume`. Raises Fault."""
     window = Window() if command.no_ack else session.desk.window
@@ -187,7 +187,7 @@ def consume_files(
 
 
 def consume_stream(
-    front: ZeroTenFront, session: ServedSession, command: StreamConsume, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: StreamConsume, event: object
 ) -> Result:
     """`stream.consume`. Raises Fault."""
     _consume(front, session, command, "stream", Window(), StreamConsumeOk, accept_mode=1)
@@ -195,7 +195,7 @@ def consume_stream(
 
 
 def _consume(
-    front: ZeroTenFront,
+    front: ZeroTenFrontend,
     session: ServedSession,
     command: FileConsume | StreamConsume,
     kind: str,
@@ -223,20 +223,20 @@ def _consume(
 
 
 def cancel_files(
-    front: ZeroTenFront, session: ServedSession, command: FileCancel, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: FileCancel, event: object
 ) -> Result:
     """`file.cancel`."""
     return _cancel(front, session, "file", command.consumer_tag)
 
 
 def cancel_stream(
-    front: ZeroTenFront, session: ServedSession, command: StreamCancel, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: StreamCancel, event: object
 ) -> Result:
     """`stream.cancel`."""
     return _cancel(front, session, "stream", command.consumer_tag)
 
 
-def _cancel(front: ZeroTenFront, session: ServedSession, kind: str, tag: str | None) -> Result:
+def _cancel(front: ZeroTenFrontend, session: ServedSession, kind: str, tag: str | None) -> Result:
     found = session.remove(kind, tag or "")
     if found is not None:
         front.hub.apply(Cancel(found.consumer))
@@ -246,7 +246,7 @@ def _cancel(front: ZeroTenFront, session: ServedSession, kind: str, tag: str | N
 # Deliveries.
 
 
-def deliver(front: ZeroTenFront, session: ServedSession, subscription: Subscription, entry: Entry) -> None:
+def deliver(front: ZeroTenFrontend, session: ServedSession, subscription: Subscription, entry: Entry) -> None:
     """Send a packet of a stream; ask to take a file, which is staged before it's delivered.
 
     Raises EndpointClosed, LimitExceeded, LocalProtocolError.
@@ -267,7 +267,7 @@ def deliver(front: ZeroTenFront, session: ServedSession, subscription: Subscript
     front.hub.apply(Settle(session.owner, (entry,), Outcome.ACCEPT))
 
 
-def take_open_ok(front: ZeroTenFront, session: ServedSession, command: FileOpenOk, event: object) -> Result:
+def take_open_ok(front: ZeroTenFrontend, session: ServedSession, command: FileOpenOk, event: object) -> Result:
     """`file.open-ok` from the client: it gets what it hasn't got of the file, and its delivery."""
     core = session.core
     assert core is not None
@@ -296,7 +296,7 @@ def take_open_ok(front: ZeroTenFront, session: ServedSession, command: FileOpenO
     return None
 
 
-def ack(front: ZeroTenFront, session: ServedSession, command: FileAck, event: object) -> Result:
+def ack(front: ZeroTenFrontend, session: ServedSession, command: FileAck, event: object) -> Result:
     """`file.ack`. Raises Fault."""
     unacked = session.desk.unacked
     tag = command.delivery_tag or 0
@@ -305,7 +305,7 @@ def ack(front: ZeroTenFront, session: ServedSession, command: FileAck, event: ob
     return None
 
 
-def reject(front: ZeroTenFront, session: ServedSession, command: FileReject, event: object) -> Result:
+def reject(front: ZeroTenFrontend, session: ServedSession, command: FileReject, event: object) -> Result:
     """`file.reject`: with `requeue` for other sessions' consumers, else for the dead letters. Raises Fault."""
     entry = session.desk.unacked.pop(command.delivery_tag or 0)
     if command.requeue:
@@ -316,7 +316,7 @@ def reject(front: ZeroTenFront, session: ServedSession, command: FileReject, eve
 
 
 def _settle(
-    front: ZeroTenFront, session: ServedSession, entries: list[Entry], outcome: Outcome, **how: Any
+    front: ZeroTenFrontend, session: ServedSession, entries: list[Entry], outcome: Outcome, **how: Any
 ) -> None:
     """Settle files, which is subject to transactions (class 9)."""
     if not entries:
@@ -337,8 +337,3 @@ def _only(headers: Headers | None) -> Headers:
 
 
 _NO_PROPERTIES: Final = Headers(encode_headers((FileProperties(),)))
-
-__all__ = [
-    "ack", "cancel_files", "cancel_stream", "consume_files", "consume_stream", "deliver", "open_file", "publish_file",
-    "publish_stream", "qos", "reject", "stage", "stream_qos", "take_open_ok",
-]  # fmt: skip

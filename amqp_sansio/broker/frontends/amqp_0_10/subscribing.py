@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from ....amqp_0_10.model.events import CommandReceived
     from ...model.entry import Entry
     from .answers import Result
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession
 
 _PRIORITY: Final = "x-priority"
 
 
 def subscribe(
-    front: ZeroTenFront, session: ServedSession, command: MessageSubscribe, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: MessageSubscribe, event: object
 ) -> Result:
     """`message.subscribe`: without credit in the beginning. Raises Fault."""
     resume: dict[str, Any] = {}
@@ -82,7 +82,7 @@ def subscribe(
 
 
 def cancel(
-    front: ZeroTenFront, session: ServedSession, command: MessageCancel, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: MessageCancel, event: object
 ) -> Result:
     """`message.cancel`: what was transferred stays with the session."""
     found = session.remove("message", command.destination or "")
@@ -92,7 +92,7 @@ def cancel(
 
 
 def flush(
-    front: ZeroTenFront, session: ServedSession, command: MessageFlush, event: CommandReceived
+    front: ZeroTenFrontend, session: ServedSession, command: MessageFlush, event: CommandReceived
 ) -> Result:
     """`message.flush`: what could be sent has been, unless the client has a lot to read first."""
     destination = command.destination or ""
@@ -103,7 +103,7 @@ def flush(
 
 
 def accept(
-    front: ZeroTenFront, session: ServedSession, command: MessageAccept, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: MessageAccept, event: object
 ) -> Result:
     """`message.accept`; in a transaction it counts from the commit on."""
     _forget_seen(session, command.transfers)
@@ -126,7 +126,7 @@ def accept(
 
 
 def reject(
-    front: ZeroTenFront, session: ServedSession, command: MessageReject, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: MessageReject, event: object
 ) -> Result:
     """`message.reject`: to the queue's alternate exchange, if it has one; what isn't acquired stays as it is."""
     _settle(front, session, _taken_out(session, command.transfers), Outcome.REJECT)
@@ -134,7 +134,7 @@ def reject(
 
 
 def release(
-    front: ZeroTenFront, session: ServedSession, command: MessageRelease, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: MessageRelease, event: object
 ) -> Result:
     """`message.release`: back to their places."""
     _forget_seen(session, command.transfers)
@@ -144,7 +144,7 @@ def release(
 
 
 def acquire(
-    front: ZeroTenFront, session: ServedSession, command: MessageAcquire, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: MessageAcquire, event: object
 ) -> Result:
     """`message.acquire`: those that were still there."""
     wanted: dict[Entry, int] = {}
@@ -158,7 +158,7 @@ def acquire(
 
 
 def resume(
-    front: ZeroTenFront, session: ServedSession, command: MessageResume, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: MessageResume, event: object
 ) -> Result:
     """`message.resume`: nothing is kept of messages that didn't come as a whole. Raises ExecutionError."""
     destination = command.destination or ""
@@ -186,7 +186,7 @@ def _forget_seen(session: ServedSession, ids: SequenceSet | None) -> None:
 
 
 def _settle(
-    front: ZeroTenFront,
+    front: ZeroTenFrontend,
     session: ServedSession,
     entries: Iterable[Entry],
     outcome: Outcome,
@@ -196,6 +196,3 @@ def _settle(
     kept = tuple(entries)
     if kept:
         front.hub.apply(Settle(session.owner, kept, outcome, redelivered=redelivered))
-
-
-__all__ = ["accept", "acquire", "cancel", "flush", "reject", "release", "resume", "subscribe"]

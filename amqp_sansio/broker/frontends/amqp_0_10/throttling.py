@@ -12,7 +12,7 @@ from ....amqp_0_10.model.credit import BYTE, CREDIT, INFINITE, MESSAGE
 from ....errors import EndpointClosed, LimitExceeded
 
 if TYPE_CHECKING:
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession
 
 _EVERY_EXCHANGE: Final = ""
@@ -20,7 +20,7 @@ _MANY: Final = 0x7FFFFFFF
 """Messages: as many as can be granted where an endless credit isn't understood, as Qpid's Java client doesn't."""
 
 
-def hold(front: ZeroTenFront, session: ServedSession) -> None:
+def hold(front: ZeroTenFrontend, session: ServedSession) -> None:
     """Take all credit for publishing from a session."""
     core = session.core
     if session.is_held or core is None or not core.is_attached:
@@ -38,7 +38,7 @@ def hold(front: ZeroTenFront, session: ServedSession) -> None:
     front.held[session.owner.number] = session
 
 
-def let_publish(front: ZeroTenFront, session: ServedSession) -> None:
+def let_publish(front: ZeroTenFrontend, session: ServedSession) -> None:
     """Give credit again, once the broker has room and the client has stopped."""
     core = session.core
     if front.hub.is_blocked or not session.is_held or core is None or not core.is_attached:
@@ -54,13 +54,10 @@ def let_publish(front: ZeroTenFront, session: ServedSession) -> None:
     front.held.pop(session.owner.number, None)
 
 
-def resume(front: ZeroTenFront, session: ServedSession) -> None:
+def resume(front: ZeroTenFrontend, session: ServedSession) -> None:
     """A session goes on: it stays held, or is let go, as the broker is now."""
     if session.is_held:
         front.held[session.owner.number] = session
         let_publish(front, session)
     elif front.hub.is_blocked:
         hold(front, session)
-
-
-__all__ = ["hold", "let_publish", "resume"]

@@ -10,12 +10,12 @@ from .transaction_work import Work
 if TYPE_CHECKING:
     from ....amqp_0_10.codec.records import TxCommit, TxRollback, TxSelect
     from .answers import Result
-    from .frontend import ZeroTenFront
+    from .frontend import ZeroTenFrontend
     from .sessions import ServedSession
 
 
 def tx_select(
-    front: ZeroTenFront, session: ServedSession, command: TxSelect, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: TxSelect, event: object
 ) -> Result:
     """`tx.select`. Raises Fault LIMIT."""
     _begin(front, session)
@@ -23,7 +23,7 @@ def tx_select(
 
 
 def tx_commit(
-    front: ZeroTenFront, session: ServedSession, command: TxCommit, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: TxCommit, event: object
 ) -> Result:
     """`tx.commit`: what was published and accepted is done; a new transaction begins. Raises Fault LIMIT."""
     work = session.work
@@ -37,7 +37,7 @@ def tx_commit(
 
 
 def tx_rollback(
-    front: ZeroTenFront, session: ServedSession, command: TxRollback, event: object
+    front: ZeroTenFrontend, session: ServedSession, command: TxRollback, event: object
 ) -> Result:
     """`tx.rollback`: messages stay acquired; a new transaction begins. Raises Fault LIMIT."""
     if session.work is not None:
@@ -46,7 +46,7 @@ def tx_rollback(
     return None
 
 
-def dtx(front: ZeroTenFront, session: ServedSession, command: Any, event: object) -> Result:
+def dtx(front: ZeroTenFrontend, session: ServedSession, command: Any, event: object) -> Result:
     """All commands of class dtx. Raises ExecutionError."""
     book = front.register.book(session.owner.vhost.name)
     result = book.branches.execute(session.owner.number, command, front.hub.now)
@@ -54,8 +54,5 @@ def dtx(front: ZeroTenFront, session: ServedSession, command: Any, event: object
     return result
 
 
-def _begin(front: ZeroTenFront, session: ServedSession) -> None:
+def _begin(front: ZeroTenFrontend, session: ServedSession) -> None:
     session.work = Work(front.hub.apply(Begin(session.owner)))
-
-
-__all__ = ["dtx", "tx_commit", "tx_rollback", "tx_select"]

@@ -94,6 +94,3 @@ class Book:
                         hub.apply(Settle(session.owner, (entry,), Outcome.RELEASE, redelivered=True))
             found.append((xid, committed, sessions))
         return found
-
-
-__all__ = ["Book", "Work"]

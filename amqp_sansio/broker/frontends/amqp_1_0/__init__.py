@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .frontend import OneZeroFront
+from .frontend import OneZeroFrontend
 
-__all__ = ["OneZeroFront"]
+__all__ = ["OneZeroFrontend"]

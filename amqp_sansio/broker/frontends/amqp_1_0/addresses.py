@@ -151,6 +151,3 @@ def encoded(text: str) -> str:
             for octet in text.encode("utf-8", "surrogatepass")
         ]
     )
-
-
-__all__ = ["MANAGEMENT", "BadAddress", "Node", "NodeKind", "decoded", "encoded", "find", "parse"]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ....amqp_1_0 import Attach, LinkRequested, Receiver, Sender
     from ...hub import Hub
     from ...model.owner import Owner
-    from .frontend import OneZeroFront
+    from .frontend import OneZeroFrontend
     from .links import LinkKey, NodeLink
     from .sources import Binding
     from .termini import Expiry
@@ -59,7 +59,7 @@ _PRIORITY: Final = Symbol("rabbitmq:priority")
 _ANONYMOUS: Final = Node(NodeKind.ANONYMOUS)
 
 
-def answer(front: OneZeroFront, event: LinkRequested) -> None:
+def answer(front: OneZeroFrontend, event: LinkRequested) -> None:
     """Accept or refuse a link."""
     link = front.connection.session(event.channel).link(event.link)
     attach = event.attach
@@ -88,7 +88,7 @@ def answer(front: OneZeroFront, event: LinkRequested) -> None:
 # Sources.
 
 
-def _attach_source(front: OneZeroFront, link: Sender, attach: Attach) -> None:
+def _attach_source(front: OneZeroFrontend, link: Sender, attach: Attach) -> None:
     known = _known(front, link)
     source = attach.source
     if source is None and isinstance(known, OutgoingLink):
@@ -119,7 +119,7 @@ def _attach_source(front: OneZeroFront, link: Sender, attach: Attach) -> None:
 
 
 def _make_source(
-    front: OneZeroFront, link: Sender, attach: Attach, asked: Source, owner: Owner
+    front: OneZeroFrontend, link: Sender, attach: Attach, asked: Source, owner: Owner
 ) -> OutgoingLink:
     """The terminus, subscribed without credit. Raises Refusal, Fault."""
     wanted = Filters(asked.filter, front.connection_owner.connection)
@@ -181,7 +181,7 @@ def _make_source(
 
 
 def _resume_source(
-    front: OneZeroFront, link: Sender, attach: Attach, known: OutgoingLink, asked: Source
+    front: OneZeroFrontend, link: Sender, attach: Attach, known: OutgoingLink, asked: Source
 ) -> None:
     """Attach to a terminus that is known (part 2 section 2.6.13)."""
     state = known.state
@@ -208,7 +208,7 @@ def _resume_source(
     front.add(known)
 
 
-def _binding(front: OneZeroFront, node: Node, wanted: Filters) -> Binding:
+def _binding(front: OneZeroFrontend, node: Node, wanted: Filters) -> Binding:
     """The key and arguments that bind a link's own queue to an exchange."""
     exchange = front.connection_owner.vhost.exchanges[node.name]
     key = node.key or ""
@@ -220,7 +220,7 @@ def _binding(front: OneZeroFront, node: Node, wanted: Filters) -> Binding:
     return "#" if isinstance(exchange, TopicExchange) and not key else key, {}
 
 
-def _move_binding(front: OneZeroFront, known: OutgoingLink, wanted: Filters) -> None:
+def _move_binding(front: OneZeroFrontend, known: OutgoingLink, wanted: Filters) -> None:
     """A link to an exchange that is attached again may ask for another binding. Raises Fault."""
     name, before = known.node.name, known.binding
     if before is None or not name:
@@ -232,7 +232,7 @@ def _move_binding(front: OneZeroFront, known: OutgoingLink, wanted: Filters) -> 
         known.binding = after
 
 
-def _binds(front: OneZeroFront, node: Node, wanted: Filters) -> bool:
+def _binds(front: OneZeroFrontend, node: Node, wanted: Filters) -> bool:
     """Whether a legacy filter is one of the bindings that the exchange has."""
     if wanted.binding is None or node.key or node.kind is not NodeKind.EXCHANGE:
         return False
@@ -253,7 +253,7 @@ def _priority_of(attach: Attach) -> int:
 # Targets.
 
 
-def _attach_target(front: OneZeroFront, link: Receiver, attach: Attach) -> None:
+def _attach_target(front: OneZeroFrontend, link: Receiver, attach: Attach) -> None:
     known = _known(front, link)
     target = attach.target
     if target is None and isinstance(known, IncomingLink):
@@ -300,7 +300,7 @@ def _attach_target(front: OneZeroFront, link: Receiver, attach: Attach) -> None:
 
 
 def _make_target(
-    front: OneZeroFront, link: Receiver, attach: Attach, asked: Target, owner: Owner
+    front: OneZeroFrontend, link: Receiver, attach: Attach, asked: Target, owner: Owner
 ) -> IncomingLink:
     """The terminus. Raises Refusal, Fault."""
     properties: Mapping[Any, Any] | None = None
@@ -334,7 +334,7 @@ def _make_target(
 # Both.
 
 
-def _find(front: OneZeroFront, address: object) -> Node:
+def _find(front: OneZeroFrontend, address: object) -> Node:
     """The node that an address names. Raises Refusal."""
     if not isinstance(address, str):
         raise Refusal(INVALID_FIELD, f"address {address!r} is no string")
@@ -348,7 +348,7 @@ def _find(front: OneZeroFront, address: object) -> Node:
 
 
 def _dynamic(
-    front: OneZeroFront, link_name: str, properties: Mapping[Any, Any] | None, owner: Owner
+    front: OneZeroFrontend, link_name: str, properties: Mapping[Any, Any] | None, owner: Owner
 ) -> tuple[Node, Mapping[Any, Any]]:
     """A node made for a link, and its properties as they are (part 3 section 3.5). Raises Refusal, Fault."""
     lifetime, policy = lifetime_of(properties)
@@ -371,7 +371,7 @@ def _dynamic(
     return Node(NodeKind.QUEUE, name), told
 
 
-def _known(front: OneZeroFront, link: Sender | Receiver) -> NodeLink | None:
+def _known(front: OneZeroFrontend, link: Sender | Receiver) -> NodeLink | None:
     """The terminus of an earlier attachment of a link, taken from where it is attached (part 2 section 2.6.1).
 
     One that can't outlive its connection is no other connection's, and one whose node is gone is over: what they had
@@ -393,7 +393,7 @@ def _known(front: OneZeroFront, link: Sender | Receiver) -> NodeLink | None:
     return None
 
 
-def _stolen(front: OneZeroFront, key: LinkKey) -> NodeLink | None:
+def _stolen(front: OneZeroFrontend, key: LinkKey) -> NodeLink | None:
     """A terminus that has a link, without it."""
     attached = Termini.of(front.hub).attached.pop(key, None)
     if attached is None:
@@ -431,6 +431,3 @@ def _is_same(known: Any, asked: Source | Target) -> bool:
 def _close_owner(hub: Hub, owner: Owner) -> None:
     hub.apply(CloseOwner(owner))
     hub.disown(owner)
-
-
-__all__ = ["answer"]

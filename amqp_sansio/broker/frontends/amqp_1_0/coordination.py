@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...model.commands import Publish
     from ...model.entry import Entry
     from ...model.transaction import Transaction
-    from .frontend import OneZeroFront
+    from .frontend import OneZeroFrontend
     from .sources import OutgoingLink
     from .targets import IncomingLink
 
@@ -67,7 +67,7 @@ class Coordination:
 
     __slots__ = ("front", "resource", "work")
 
-    def __init__(self, front: OneZeroFront) -> None:
+    def __init__(self, front: OneZeroFrontend) -> None:
         self.front = front
         self.resource = Resource(front.connection, acquisition=True)
         self.work: dict[bytes, Work] = {}
@@ -291,6 +291,3 @@ class Coordination:
 
 def _key(txn_id: object) -> bytes:
     return txn_id if isinstance(txn_id, bytes) else b""
-
-
-__all__ = ["CAPABILITIES", "Coordination"]

@@ -84,6 +84,3 @@ def short(text: str) -> str:
     """A description that fits into any frame."""
     octets = text.encode("utf-8", "backslashreplace")
     return octets[:240].decode("utf-8", "ignore")
-
-
-__all__ = ["CONDITIONS", "Refusal", "condition_of", "refusal_of", "short"]

@@ -183,8 +183,3 @@ def _filter_of(kind: Symbol, value: Any, connection: int) -> Filter:
         return Selector(value)
     except SelectorError as error:
         raise Refusal(INVALID_FIELD, str(error)) from None
-
-
-__all__ = [
-    "DIRECT", "HEADERS", "TOPIC", "Filters", "HeadersLike", "NoLocal", "SubjectIs", "SubjectLike", "binding_arguments",
-]  # fmt: skip

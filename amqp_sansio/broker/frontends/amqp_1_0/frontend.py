@@ -1,4 +1,4 @@
-"""OneZeroFront: a client of 1.0, between its engine and the model."""
+"""OneZeroFrontend: a client of 1.0, between its engine and the model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ....sasl import Credentials
 from ...model.commands import CloseOwner, DeclareQueue, OpenOwner, Outcome, Settle
 from ...model.effects import Cancelled, Deliver
 from ...model.faults import Fault
-from ..frontend import Front
+from ..frontend import Frontend
 from . import attaching
 from .addresses import NodeKind
 from .coordination import Coordination
@@ -69,7 +69,7 @@ _DEFAULT_VHOST: Final = "/"
 _RABBITMQ: Final = "RabbitMQ"
 
 
-class OneZeroFront(Front):
+class OneZeroFrontend(Frontend):
     """One connection. `links` are its termini by channel and handle, `senders` those on which the broker sends by name,
     `consumers` the same by their numbers in the model; `unfinished` are deliveries to settle when they are all sent.
     `is_rabbitmq`: the broker goes by that name, and messages have the annotations that clients expect of it then.
@@ -83,7 +83,7 @@ class OneZeroFront(Front):
     connection: Connection
 
     def __init__(self, hub: Hub, number: int, connection: Connection, client: Client) -> None:
-        Front.__init__(self, hub, number, connection)
+        Frontend.__init__(self, hub, number, connection)
         self.client = client
         self.user = self.vhost = self.container = ""
         self._connection_owner: Owner | None = None
@@ -422,22 +422,20 @@ class OneZeroFront(Front):
         self._is_over()
 
 
-_HANDLERS: Final[Mapping[type[Event], Callable[[OneZeroFront, Any], None]]] = {
-    ScramKeysRequested: OneZeroFront.on_scram_keys,
-    AuthenticationRequested: OneZeroFront.on_authenticate,
-    OpenRequested: OneZeroFront.on_open,
-    SessionRequested: OneZeroFront.on_session,
-    LinkRequested: OneZeroFront.on_attach,
-    Delivery: OneZeroFront.on_deliver,
-    TransactionRequested: OneZeroFront.on_transact,
-    CreditChanged: OneZeroFront.on_credit,
-    Settled: OneZeroFront.on_settle,
-    Updated: OneZeroFront.on_update,
-    Resumed: OneZeroFront.on_resume,
-    LinkClosed: OneZeroFront.on_link_closed,
-    LinkFailed: OneZeroFront.on_failed,
-    Failed: OneZeroFront.on_failed,
-    Closed: OneZeroFront.on_closed,
+_HANDLERS: Final[Mapping[type[Event], Callable[[OneZeroFrontend, Any], None]]] = {
+    ScramKeysRequested: OneZeroFrontend.on_scram_keys,
+    AuthenticationRequested: OneZeroFrontend.on_authenticate,
+    OpenRequested: OneZeroFrontend.on_open,
+    SessionRequested: OneZeroFrontend.on_session,
+    LinkRequested: OneZeroFrontend.on_attach,
+    Delivery: OneZeroFrontend.on_deliver,
+    TransactionRequested: OneZeroFrontend.on_transact,
+    CreditChanged: OneZeroFrontend.on_credit,
+    Settled: OneZeroFrontend.on_settle,
+    Updated: OneZeroFrontend.on_update,
+    Resumed: OneZeroFrontend.on_resume,
+    LinkClosed: OneZeroFrontend.on_link_closed,
+    LinkFailed: OneZeroFrontend.on_failed,
+    Failed: OneZeroFrontend.on_failed,
+    Closed: OneZeroFrontend.on_closed,
 }
-
-__all__ = ["OneZeroFront"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...model.queue import Queue
     from ...model.vhost import VirtualHost
     from .addresses import Node
-    from .frontend import OneZeroFront
+    from .frontend import OneZeroFrontend
     from .termini import Expiry
 
 LinkKey = tuple[str, str, str, bool]
@@ -35,11 +35,11 @@ class NodeLink(ABC):
 
     __slots__ = ("entity", "expiry", "front", "hub", "link", "link_key", "node", "owner", "place", "state")
 
-    front: OneZeroFront
+    front: OneZeroFrontend
     link: Any
 
     def __init__(
-        self, front: OneZeroFront, link: Any, owner: Owner, node: Node, expiry: Expiry
+        self, front: OneZeroFrontend, link: Any, owner: Owner, node: Node, expiry: Expiry
     ) -> None:
         self.hub = front.hub
         self.front = front
@@ -83,7 +83,7 @@ class NodeLink(ABC):
         self.front = self.link = gone
         self.hub.own(self.owner, None)
 
-    def take_over(self, front: OneZeroFront, link: Any) -> None:
+    def take_over(self, front: OneZeroFrontend, link: Any) -> None:
         """Another attachment of the same link."""
         self.front = front
         self.link = link
@@ -221,6 +221,3 @@ class Expires(Alarm):
         found = termini.kept.get(self.key)
         if found is not None:
             termini.forget(found)
-
-
-__all__ = ["LinkKey", "NodeLink", "Termini", "entity_of"]

@@ -28,7 +28,7 @@ from .management_requests import Response, respond
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import Attach, CreditChanged, Delivery, LinkClosed, Receiver, Sender
-    from .frontend import OneZeroFront
+    from .frontend import OneZeroFrontend
 
 _CREDIT: Final = 100
 _FIRST: Final = ReceiverSettleMode.FIRST
@@ -42,7 +42,7 @@ class Management:
 
     __slots__ = ("front", "requests", "responses", "waiting")
 
-    def __init__(self, front: OneZeroFront) -> None:
+    def __init__(self, front: OneZeroFrontend) -> None:
         self.front = front
         self.requests: dict[tuple[int, int], Receiver] = {}
         self.responses: dict[str, Sender] = {}
@@ -174,6 +174,3 @@ def in_order(payload: bytes) -> bytes:
 
 def _number(section: bytes) -> int:
     return section[2]
-
-
-__all__ = ["Management", "in_order"]

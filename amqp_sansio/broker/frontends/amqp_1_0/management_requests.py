@@ -44,7 +44,7 @@ from .value_types import is_list, is_map
 
 if TYPE_CHECKING:
     from ...model.exchange import Binding, Exchange
-    from .frontend import OneZeroFront
+    from .frontend import OneZeroFrontend
 
 _STATUS: Final[Mapping[FaultKind, int]] = {
     FaultKind.NOT_FOUND: 404,
@@ -81,7 +81,7 @@ class _Wrong(Exception):
         self.status = status
 
 
-def respond(front: OneZeroFront, method: str, path: str, body: Any) -> Response:
+def respond(front: OneZeroFrontend, method: str, path: str, body: Any) -> Response:
     """Carry out a request."""
     where, _, query = path.partition("?")
     try:
@@ -101,7 +101,7 @@ def respond(front: OneZeroFront, method: str, path: str, body: Any) -> Response:
         return Response(_STATUS.get(fault.kind, _BAD), fault.text)
 
 
-def _queue(front: OneZeroFront, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
+def _queue(front: OneZeroFrontend, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
     name = parts[1]
     owner = front.connection_owner
     apply = front.hub.apply
@@ -129,7 +129,7 @@ def _queue(front: OneZeroFront, method: str, parts: tuple[str, ...], query: str,
     raise _no_method(method, parts)
 
 
-def _messages(front: OneZeroFront, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
+def _messages(front: OneZeroFrontend, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
     if parts[2] != "messages":
         raise _Wrong(_NOT_FOUND, f"a queue has no {parts[2]!r}")
     if method != "DELETE":
@@ -138,7 +138,7 @@ def _messages(front: OneZeroFront, method: str, parts: tuple[str, ...], query: s
     return Response(_OK, {"message_count": ULong(count)})
 
 
-def _exchange(front: OneZeroFront, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
+def _exchange(front: OneZeroFrontend, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
     name = parts[1]
     owner = front.connection_owner
     if method == "PUT":
@@ -165,7 +165,7 @@ def _exchange(front: OneZeroFront, method: str, parts: tuple[str, ...], query: s
     raise _no_method(method, parts)
 
 
-def _bindings(front: OneZeroFront, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
+def _bindings(front: OneZeroFrontend, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
     if method == "POST":
         told = _fields(body)
         source, key = _text(told, "source"), _text(told, "binding_key")
@@ -192,7 +192,7 @@ def _bindings(front: OneZeroFront, method: str, parts: tuple[str, ...], query: s
     raise _no_method(method, parts)
 
 
-def _binding(front: OneZeroFront, method: str, text: str) -> Response:
+def _binding(front: OneZeroFrontend, method: str, text: str) -> Response:
     if method != "DELETE":
         raise _no_method(method, ("bindings", text))
     wanted = dict(_pairs(text, ";"))
@@ -212,7 +212,7 @@ def _binding(front: OneZeroFront, method: str, text: str) -> Response:
     return Response(_NO_CONTENT)
 
 
-def _tokens(front: OneZeroFront, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
+def _tokens(front: OneZeroFrontend, method: str, parts: tuple[str, ...], query: str, body: Any) -> Response:
     if parts[1] != "tokens":
         raise _Wrong(_NOT_FOUND, f"there is nothing at /auth/{parts[1]}")
     if method not in ("PUT", "POST"):
@@ -231,7 +231,7 @@ def _tokens(front: OneZeroFront, method: str, parts: tuple[str, ...], query: str
     return Response(_NO_CONTENT)
 
 
-_Handler = Callable[["OneZeroFront", str, tuple[str, ...], str, Any], Response]
+_Handler = Callable[["OneZeroFrontend", str, tuple[str, ...], str, Any], Response]
 
 _HANDLERS: Final[Mapping[tuple[str, int], _Handler]] = {
     ("queues", 2): _queue,
@@ -312,7 +312,7 @@ def _shown(queue: Queue) -> dict[str, Any]:
     }
 
 
-def _shown_binding(front: OneZeroFront, exchange: Exchange, binding: Binding) -> dict[str, Any]:
+def _shown_binding(front: OneZeroFrontend, exchange: Exchange, binding: Binding) -> dict[str, Any]:
     kind = "queue" if isinstance(binding.destination, Queue) else "exchange"
     where = f"src={encoded(exchange.name)};dst{kind[0]}={encoded(binding.destination.name)}"
     return {
@@ -337,7 +337,7 @@ def _is_wanted(binding: Binding, wanted: Mapping[str, str]) -> bool:
     return binding.destination.name == name and wanted.get("key", binding.routing_key) == binding.routing_key
 
 
-def _found_exchange(front: OneZeroFront, name: str) -> Exchange:
+def _found_exchange(front: OneZeroFrontend, name: str) -> Exchange:
     found = front.connection_owner.vhost.exchanges.get(name)
     if found is None:
         raise _Wrong(_NOT_FOUND, f"no exchange {name!r} in vhost {front.vhost!r}")
@@ -352,6 +352,3 @@ def _pairs(text: str, between: str) -> list[tuple[str, str]]:
         if sign:
             pairs.append((name, decoded(value)))
     return pairs
-
-
-__all__ = ["Response", "respond"]

@@ -121,6 +121,3 @@ class _Floating(_Part):
             if agreeing & whole:
                 return place + 1
         return -1
-
-
-__all__ = ["Pattern"]

@@ -87,6 +87,3 @@ def rejected(entry: Entry, error: Error | None) -> Content | None:
     changed = Header(header.durable, header.priority, header.ttl, False, count)
     annotations: dict[Any, Any] | None = {_REJECTED: error} if error is not None else None
     return OneZeroContent(message.replace(header=changed, delivery_annotations=annotations).encode())
-
-
-__all__ = ["annotated", "payload_of", "rejected", "without_delivery_annotations"]

@@ -286,5 +286,3 @@ _OF_TWO: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }
 _OF_ONE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {"not": _not, "null": _null, "like": _like, "minus": _minus}
 """With the argument of the step."""
-
-__all__ = ["FIELDS", "JMS_FIELDS", "Selector", "evaluate"]

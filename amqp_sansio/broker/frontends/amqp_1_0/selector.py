@@ -350,6 +350,3 @@ class _Parser:
         return SelectorError(
             f"selector {self.text[:_SHOWN]!r} has {found} at position {pos}, where {wanted} should be"
         )
-
-
-__all__ = ["Program", "SelectorError", "bounded", "parse"]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...model.entry import Entry
     from ...model.owner import Owner
     from .addresses import Node
-    from .frontend import OneZeroFront
+    from .frontend import OneZeroFrontend
     from .termini import Expiry
 
 SETTLED: Final = SenderSettleMode.SETTLED
@@ -59,7 +59,7 @@ class OutgoingLink(NodeLink):
 
     def __init__(
         self,
-        front: OneZeroFront,
+        front: OneZeroFrontend,
         link: Sender,
         owner: Owner,
         node: Node,
@@ -318,6 +318,3 @@ def without(state: LinkState, *tags: bytes) -> LinkState:
         state.name, state.is_sender, state.source, state.target, state.snd_settle_mode, state.rcv_settle_mode,
         state.next_tag, kept, state.rounds,
     )  # fmt: skip
-
-
-__all__ = ["Binding", "OutgoingLink"]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...model.queue import Queue
     from ...model.transaction import Transaction
     from .addresses import Node
-    from .frontend import OneZeroFront
+    from .frontend import OneZeroFrontend
     from .termini import Expiry
 
 CREDIT: Final = 100
@@ -56,7 +56,7 @@ class IncomingLink(NodeLink):
 
     def __init__(
         self,
-        front: OneZeroFront,
+        front: OneZeroFrontend,
         link: Receiver,
         owner: Owner,
         node: Node,
@@ -221,6 +221,3 @@ def takers(command: Publish) -> list[Queue]:
 
 def _subject_of(event: Delivery) -> str | None:
     return None if event.message_format else event.message.subject
-
-
-__all__ = ["CREDIT", "IncomingLink", "takers"]

@@ -162,11 +162,3 @@ def node_capability(capabilities: tuple[Symbol, ...], *, queue: bool) -> tuple[S
     """Of the kinds of node that a client asks for, the one that it got."""
     kinds = ("queue", "temporary-queue") if queue else ("topic", "temporary-topic")
     return tuple([each for each in capabilities if each in kinds])
-
-
-__all__ = [
-    "ANONYMOUS_RELAY", "DIST_MODES_ARGUMENT", "LEGACY_FILTERS", "LIFETIME_POLICY", "LINK_PAIR", "NO_LOCAL", "OUTCOMES",
-    "SELECTOR", "SUPPORTED_DIST_MODES", "Expiry", "default_outcome_of", "dist_modes_of", "expiry_of",
-    "lifetime_of", "mode_of", "modes_of", "node_capability", "outcomes_of", "receiving_mode", "sending_outcomes",
-    "told_modes",
-]  # fmt: skip

@@ -17,6 +17,3 @@ def is_map(value: object) -> TypeGuard[Mapping[Any, Any]]:
 def is_list(value: object) -> TypeGuard[list[Any]]:
     """Whether it is a list."""
     return isinstance(value, list)
-
-
-__all__ = ["is_list", "is_map"]

@@ -1,7 +1,7 @@
-"""The front end of 0-8 and 0-9-1: `ClassicFront` does what clients of both versions ask for."""
+"""The front end of 0-8 and 0-9-1: `ClassicFrontend` does what clients of both versions ask for."""
 
 from __future__ import annotations
 
-from .frontend import ClassicFront
+from .frontend import ClassicFrontend
 
-__all__ = ["ClassicFront"]
+__all__ = ["ClassicFrontend"]

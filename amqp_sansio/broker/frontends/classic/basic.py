@@ -27,7 +27,7 @@ from .topology import queue_name
 if TYPE_CHECKING:
     from ...model.entry import Entry
     from .channel import ClassicChannel
-    from .frontend import ClassicFront
+    from .frontend import ClassicFrontend
 
 _ACQUIRED: Final = State.ACQUIRED
 _ACCEPT: Final = Outcome.ACCEPT
@@ -37,7 +37,7 @@ _PRIORITY: Final = "x-priority"
 # Prefetch.
 
 
-def qos(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def qos(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     """basic.qos and file.qos.
 
     The specifications: for the channel, or with global for the connection. RabbitMQ in 0-9-1: for each consumer that
@@ -59,7 +59,7 @@ def qos(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
 # Consumers.
 
 
-def _consume(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _consume(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     # 0-8 has them in one dialect, and a client may leave them out there.
     arguments: Mapping[str, Any] = getattr(method, "arguments", None) or NO_ARGUMENTS
     priority: Any = arguments.get(_PRIORITY)
@@ -69,7 +69,7 @@ def _consume(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
 
 
 def consume(
-    front: ClassicFront, channel: ClassicChannel, method: Any, class_id: int, *, priority: int = 0
+    front: ClassicFrontend, channel: ClassicChannel, method: Any, class_id: int, *, priority: int = 0
 ) -> Any:
     """basic.consume, file.consume and stream.consume. Raises Fault, Refusal."""
     queue = queue_name(channel, method.queue)
@@ -99,7 +99,7 @@ def consume(
     return front.named[f"{method.NAME}-ok"](tag)
 
 
-def _windows(front: ClassicFront, channel: ClassicChannel, settles: bool) -> tuple[Window, ...]:
+def _windows(front: ClassicFrontend, channel: ClassicChannel, settles: bool) -> tuple[Window, ...]:
     """What holds a new consumer up."""
     if settles:
         return front.gate, channel.flow
@@ -113,7 +113,7 @@ def _windows(front: ClassicFront, channel: ClassicChannel, settles: bool) -> tup
     return front.gate, channel.flow, channel.window, own
 
 
-def cancel(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def cancel(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     """basic.cancel, file.cancel and stream.cancel; a tag that nobody has is no error."""
     consumer = channel.own_consumers.get(method.consumer_tag)
     if consumer is not None and consumer.model is not None:
@@ -128,7 +128,7 @@ def cancel(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
 # Fetching.
 
 
-def _get(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _get(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     name = queue_name(channel, method.queue)
     entry = _first(front, channel, name, method.no_ack)
     if entry is None:
@@ -154,7 +154,7 @@ def _get(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
     return None
 
 
-def _first(front: ClassicFront, channel: ClassicChannel, name: str, settles: bool) -> Entry | None:
+def _first(front: ClassicFrontend, channel: ClassicChannel, name: str, settles: bool) -> Entry | None:
     """Take the first message of a queue; in 0-8 the first one of the basic class."""
     hub, owner = front.hub, channel.owner
     queue = owner.vhost.queues.get(name)
@@ -181,7 +181,7 @@ def _first(front: ClassicFront, channel: ClassicChannel, name: str, settles: boo
 # Settling.
 
 
-def ack(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+def ack(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     """basic.ack and file.ack."""
     if method.multiple:
         settle(front, channel, channel.take_up_to(method.delivery_tag), _ACCEPT)
@@ -197,7 +197,7 @@ def ack(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
     )
 
 
-def reject(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+def reject(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     """basic.reject and file.reject."""
     entry = channel.entries.pop(method.delivery_tag, None)
     if entry is not None:
@@ -205,7 +205,7 @@ def reject(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
         settle(front, channel, taken, Outcome.RELEASE if method.requeue else Outcome.REJECT)
 
 
-def _nack(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+def _nack(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     if not method.multiple:
         reject(front, channel, method)
         return
@@ -214,7 +214,7 @@ def _nack(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
 
 
 def settle(
-    front: ClassicFront, channel: ClassicChannel, taken: list[tuple[int, Entry]], outcome: Outcome
+    front: ClassicFrontend, channel: ClassicChannel, taken: list[tuple[int, Entry]], outcome: Outcome
 ) -> None:
     """Settle deliveries that were taken out of the channel's; what went with its queue is settled already."""
     taken = [each for each in taken if each[1].state is _ACQUIRED]
@@ -236,7 +236,7 @@ def settle(
     )
 
 
-def _recover(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+def _recover(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     """basic.recover, with or without an answer: everything that is unsettled is delivered again.
 
     Without requeue to whom it was delivered, under new tags; what no consumer of the channel has any more goes back to
@@ -263,7 +263,7 @@ def _recover(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
         front.hub.apply(Settle(channel.owner, tuple(back), Outcome.RELEASE, redelivered=True))
 
 
-METHODS: Final[Mapping[str, Callable[[ClassicFront, ClassicChannel, Any], Any]]] = {
+METHODS: Final[Mapping[str, Callable[[ClassicFrontend, ClassicChannel, Any], Any]]] = {
     "basic.qos": qos,
     "basic.consume": _consume,
     "basic.cancel": cancel,
@@ -275,5 +275,3 @@ METHODS: Final[Mapping[str, Callable[[ClassicFront, ClassicChannel, Any], Any]]]
     "basic.recover-async": _recover,
     "basic.recover-sync": _recover,
 }
-
-__all__ = ["METHODS", "ack", "cancel", "consume", "qos", "reject", "settle"]

@@ -149,9 +149,3 @@ def outstanding(kept: Iterable[Iterable[Entry]]) -> tuple[int, int]:
 def left_of(limit: int, used: int) -> int | None:
     """What is left of a window of `limit`, 0 for no limit."""
     return limit - used if limit else None
-
-
-__all__ = [
-    "BASIC", "FILE", "STREAM", "ClassFilter", "ClassicChannel", "ClassicConsumer", "class_of",
-    "left_of", "outstanding",
-]  # fmt: skip

@@ -93,6 +93,3 @@ def class_content(version: Version, properties: Properties, tables: TableRules, 
         pass
     raw = BasicProperties(**given).encode(tables)
     return ClassContent(version, raw, tables, body, properties.CLASS_ID, own)
-
-
-__all__ = ["ClassContent", "class_content"]

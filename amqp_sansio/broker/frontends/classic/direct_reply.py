@@ -15,12 +15,12 @@ from .errors import PRECONDITION_FAILED, Refusal
 
 if TYPE_CHECKING:
     from .channel import ClassicChannel
-    from .frontend import ClassicFront
+    from .frontend import ClassicFrontend
 
 PSEUDO_QUEUE: Final = "amq.rabbitmq.reply-to"
 
 
-def begin(front: ClassicFront, channel: ClassicChannel, no_ack: bool) -> str:
+def begin(front: ClassicFrontend, channel: ClassicChannel, no_ack: bool) -> str:
     """The queue to consume instead of the pseudo queue. Raises Refusal, Fault."""
     if not no_ack:
         raise Refusal(PRECONDITION_FAILED, "reply consumer cannot acknowledge")
@@ -44,7 +44,7 @@ def look(channel: ClassicChannel, name: str) -> tuple[int, int]:
     return 0, 1
 
 
-def address(front: ClassicFront, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
+def address(front: ClassicFrontend, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
     """A request whose reply-to is the pseudo queue, with the channel's own address there. Raises Refusal."""
     properties = content.properties
     if properties.reply_to != PSEUDO_QUEUE:
@@ -55,6 +55,3 @@ def address(front: ClassicFront, channel: ClassicChannel, content: ClassicConten
     given["reply_to"] = channel.replies
     raw = type(properties)(**given).encode(content.tables)
     return ClassicContent(content.version, raw, content.tables, content.body)
-
-
-__all__ = ["PSEUDO_QUEUE", "address", "begin", "look"]

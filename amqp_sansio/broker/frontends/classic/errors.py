@@ -202,24 +202,3 @@ def _typed(value: object) -> str:
     if isinstance(value, bytes):
         return f"the value '{value.decode('utf-8', 'replace')}' of type 'longstr'"
     return f"the value '{value}' of type 'longstr'"
-
-
-__all__ = [
-    "ACCESS_REFUSED",
-    "CONNECTION_FORCED",
-    "INTERNAL_ERROR",
-    "INVALID_PATH",
-    "NAMES",
-    "NOT_ALLOWED",
-    "NOT_FOUND",
-    "NOT_IMPLEMENTED",
-    "NO_CONSUMERS",
-    "NO_ROUTE",
-    "PRECONDITION_FAILED",
-    "RESOURCE_ERROR",
-    "RESOURCE_LOCKED",
-    "SYNTAX_ERROR",
-    "Refusal",
-    "refusal_of",
-    "speaks_rabbit",
-]  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ....events import Handle
     from ...model.entry import Entry
     from .channel import ClassicChannel, ClassicConsumer
-    from .frontend import ClassicFront
+    from .frontend import ClassicFrontend
 
 _STAGED: Final = 64
 """Files that a channel may have staged and not published; the oldest go."""
@@ -45,7 +45,7 @@ class Files:
         self.names = 0
 
 
-def deliver(front: ClassicFront, consumer: ClassicConsumer, entry: Entry) -> None:
+def deliver(front: ClassicFrontend, consumer: ClassicConsumer, entry: Entry) -> None:
     """Stage a file at a consumer, behind those that are under way, and then deliver it."""
     files = _files_of(consumer.channel)
     files.names += 1
@@ -54,7 +54,7 @@ def deliver(front: ClassicFront, consumer: ClassicConsumer, entry: Entry) -> Non
         _stage_next(front, consumer.channel, files)
 
 
-def replied(front: ClassicFront, channel: ClassicChannel, handle: Handle[Any]) -> None:
+def replied(front: ClassicFrontend, channel: ClassicChannel, handle: Handle[Any]) -> None:
     """The client answered: it takes a file, or sent one. Raises Refusal."""
     files = channel.files
     if files is None:
@@ -66,7 +66,7 @@ def replied(front: ClassicFront, channel: ClassicChannel, handle: Handle[Any]) -
         _staging(front, channel, files, handle.result.staged_size)
 
 
-def _stage_next(front: ClassicFront, channel: ClassicChannel, files: Files) -> None:
+def _stage_next(front: ClassicFrontend, channel: ClassicChannel, files: Files) -> None:
     """Ask the client to take the next file."""
     files.call = None
     if files.leaving:
@@ -75,7 +75,7 @@ def _stage_next(front: ClassicFront, channel: ClassicChannel, files: Files) -> N
         files.call = channel.engine.call(opening)
 
 
-def _staging(front: ClassicFront, channel: ClassicChannel, files: Files, staged_size: int) -> None:
+def _staging(front: ClassicFrontend, channel: ClassicChannel, files: Files, staged_size: int) -> None:
     """The client takes a file from an octet on: send it, and what it was sent for."""
     consumer, entry, identifier = files.leaving.popleft()
     content: Any = entry.message.content
@@ -119,7 +119,7 @@ def _files_of(channel: ClassicChannel) -> Files:
     return channel.files
 
 
-def _open(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+def _open(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     """file.open: nothing of a file that isn't whole is kept, so all of it is to come."""
     limit = front.connection.config.limits.message
     if method.content_size > limit:
@@ -130,7 +130,7 @@ def _open(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
     files.arriving[handle] = method.identifier
 
 
-def _publish(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
+def _publish(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     files = _files_of(channel)
     found = files.staged.pop(method.identifier, None)
     if found is None:
@@ -141,7 +141,7 @@ def _publish(front: ClassicFront, channel: ClassicChannel, method: Any) -> None:
     publishing.publish_class(front, channel, method, content, properties)
 
 
-def _consume(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _consume(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     return basic.consume(front, channel, method, FILE)
 
 
@@ -154,5 +154,3 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "file.ack": basic.ack,
     "file.reject": basic.reject,
 }
-
-__all__ = ["METHODS", "Files", "deliver", "replied"]

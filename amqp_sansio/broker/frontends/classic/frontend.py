@@ -1,4 +1,4 @@
-"""ClassicFront: a client of 0-8 or 0-9-1, between its engine and the model."""
+"""ClassicFrontend: a client of 0-8 or 0-9-1, between its engine and the model."""
 
 # What events do is said in a table beside the class, whose methods are its own.
 # pyright: reportPrivateUsage=false
@@ -32,7 +32,7 @@ from ...model.commands import CloseOwner, OpenOwner, Outcome, Settle, SetWindow
 from ...model.consumer import Window
 from ...model.effects import Cancelled, Deliver, Effect
 from ...model.faults import Fault
-from ..frontend import Front
+from ..frontend import Frontend
 from . import basic, files, old_classes, publishing, streams, topology
 from .channel import (
     BASIC,
@@ -69,11 +69,11 @@ _CANCEL_NOTIFY: Final = "consumer_cancel_notify"
 _BLOCKED: Final = "connection.blocked"
 _BASIC_CANCEL: Final = 60 << 16 | 30
 
-Handler: TypeAlias = "Callable[[ClassicFront, ClassicChannel, Any], Any]"
+Handler: TypeAlias = "Callable[[ClassicFrontend, ClassicChannel, Any], Any]"
 """Carries a method out; returns the reply, None when there is none or it was sent."""
 
 
-class ClassicFront(Front):
+class ClassicFrontend(Frontend):
     """The broker's side of one connection.
 
     `channels` are those that are open by their numbers, `consumers` all consumers by the model's numbers. `is_rabbit`:
@@ -493,19 +493,19 @@ class ClassicFront(Front):
             self.end_channel(channel)
 
 
-_EVENTS: Final[Mapping[type[Any], Callable[[ClassicFront, Any], None]]] = {
-    Published: ClassicFront._published,
-    MethodReceived: ClassicFront._method,
-    Request: ClassicFront._request,
-    ContentReceived: ClassicFront._content,
-    Replied: ClassicFront._replied,
-    FlowChanged: ClassicFront._flow_changed,
-    Opened: ClassicFront._opened,
-    Closed: ClassicFront._closed,
-    Failed: ClassicFront._failed,
-    AuthenticationRequested: ClassicFront._authentication,
-    ScramKeysRequested: ClassicFront._scram_keys,
-    OpenRequested: ClassicFront._open_requested,
+_EVENTS: Final[Mapping[type[Any], Callable[[ClassicFrontend, Any], None]]] = {
+    Published: ClassicFrontend._published,
+    MethodReceived: ClassicFrontend._method,
+    Request: ClassicFrontend._request,
+    ContentReceived: ClassicFrontend._content,
+    Replied: ClassicFrontend._replied,
+    FlowChanged: ClassicFrontend._flow_changed,
+    Opened: ClassicFrontend._opened,
+    Closed: ClassicFrontend._closed,
+    Failed: ClassicFrontend._failed,
+    AuthenticationRequested: ClassicFrontend._authentication,
+    ScramKeysRequested: ClassicFrontend._scram_keys,
+    OpenRequested: ClassicFrontend._open_requested,
 }
 
 _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -516,5 +516,3 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     **streams.METHODS,
     **old_classes.METHODS,
 }
-
-__all__ = ["ClassicFront"]

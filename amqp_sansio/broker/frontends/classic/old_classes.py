@@ -10,7 +10,7 @@ from .errors import INVALID_PATH, RESOURCE_LOCKED, Refusal
 
 if TYPE_CHECKING:
     from .channel import ClassicChannel
-    from .frontend import ClassicFront
+    from .frontend import ClassicFrontend
 
 REALMS: Final = ("/data",)
 """The realms that every virtual host has."""
@@ -33,14 +33,14 @@ class Grants:
         self.holders: dict[tuple[str, str], dict[int, bool]] = {}
 
 
-def _grants(front: ClassicFront) -> Grants:
+def _grants(front: ClassicFrontend) -> Grants:
     grants: Grants | None = front.hub.shared.get(_GRANTS)
     if grants is None:
         grants = front.hub.shared[_GRANTS] = Grants()
     return grants
 
 
-def _access_request(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _access_request(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     """Grant a ticket. RabbitMQ grants all of them, under one number."""
     if front.is_rabbit or not front.is_old:
         return front.named["access.request-ok"](1)
@@ -59,7 +59,7 @@ def _access_request(front: ClassicFront, channel: ClassicChannel, method: Any) -
     return front.named["access.request-ok"](channel.tickets)
 
 
-def end_channel(front: ClassicFront, channel: ClassicChannel) -> None:
+def end_channel(front: ClassicFrontend, channel: ClassicChannel) -> None:
     """A channel's tickets go with it."""
     grants: Grants | None = front.hub.shared.get(_GRANTS)
     if grants is not None and channel.tickets:
@@ -72,11 +72,11 @@ def end_channel(front: ClassicFront, channel: ClassicChannel) -> None:
 # Distributed transactions.
 
 
-def _dtx_select(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _dtx_select(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     return front.named["dtx.select-ok"]()
 
 
-def _dtx_start(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _dtx_start(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     """Begin the work of a distributed transaction on the channel.
 
     0-8 has no method that ends one: what isn't ended by its coordinator is rolled back with the channel.
@@ -93,7 +93,7 @@ def _dtx_start(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any
 
 
 def _tunnel_request(
-    front: ClassicFront, channel: ClassicChannel, method: Any, properties: Any, body: bytes
+    front: ClassicFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes
 ) -> None:
     """Another protocol's message: it has no answer, and this broker has nobody to hand it to."""
 
@@ -110,17 +110,17 @@ def _joined(texts: list[bytes], operation: int) -> bytes:
     return min(texts) if operation == _MIN else max(texts)
 
 
-def _test_integer(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _test_integer(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     numbers = [method.integer_1, method.integer_2, method.integer_3, method.integer_4]
     return front.named["test.integer-ok"](_combined(numbers, method.operation))
 
 
-def _test_string(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _test_string(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     texts = [method.string_1.encode("utf-8", "surrogateescape"), method.string_2]
     return front.named["test.string-ok"](_joined(texts, method.operation))
 
 
-def _test_table(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _test_table(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     """The operation on all integers of a table, and the one on all its texts."""
     values: list[Any] = list(method.table.values())
     numbers = [each for each in values if isinstance(each, int) and not isinstance(each, bool)]
@@ -131,7 +131,7 @@ def _test_table(front: ClassicFront, channel: ClassicChannel, method: Any) -> An
 
 
 def _test_content(
-    front: ClassicFront, channel: ClassicChannel, method: Any, properties: Any, body: bytes
+    front: ClassicFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes
 ) -> Any:
     """Send content back with the sum of its octets."""
     return front.named["test.content-ok"](sum(body) & _CHECKSUM), properties, body
@@ -147,5 +147,3 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "test.table": _test_table,
     "test.content": _test_content,
 }
-
-__all__ = ["METHODS", "end_channel"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...._classic.codec.properties import Properties
     from ...model.entry import Message
     from .channel import ClassicChannel
-    from .frontend import ClassicFront
+    from .frontend import ClassicFrontend
 
 _REPLY_TO: Final = 0x02
 _CHECKED: Final = 0x03
@@ -26,7 +26,7 @@ _USER_ID: Final = 0x10
 """The flag of user-id, in the second."""
 
 
-def publish(front: ClassicFront, channel: ClassicChannel, event: Published) -> None:
+def publish(front: ClassicFrontend, channel: ClassicChannel, event: Published) -> None:
     """A client published a basic message. Raises Fault, Refusal."""
     raw = event.raw_properties
     content = ClassicContent(front.version, raw, event.tables, event.body)
@@ -60,14 +60,14 @@ def publish(front: ClassicFront, channel: ClassicChannel, event: Published) -> N
         channel.engine.confirm(number, False, accepted)
 
 
-def method_of(front: ClassicFront, event: Published) -> Method:
+def method_of(front: ClassicFrontend, event: Published) -> Method:
     """The method that an event of a publish was, for the close that blames it."""
     method: Method = front.named["basic.publish"](event.exchange, event.routing_key)
     return method
 
 
 def publish_class(
-    front: ClassicFront, channel: ClassicChannel, method: Any, content: ClassicContent, properties: Properties
+    front: ClassicFrontend, channel: ClassicChannel, method: Any, content: ClassicContent, properties: Properties
 ) -> None:
     """A client published a message of the file or stream class. Raises Fault."""
     if not channel.published:
@@ -95,13 +95,13 @@ def publish_class(
 # Inside.
 
 
-def _first_publish(front: ClassicFront, channel: ClassicChannel) -> None:
+def _first_publish(front: ClassicFrontend, channel: ClassicChannel) -> None:
     front.publishes = channel.published = True
     if front.hub.is_blocked:
         front.block(front.hub.is_blocked)
 
 
-def _checked(front: ClassicFront, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
+def _checked(front: ClassicFrontend, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
     """What RabbitMQ looks at before it takes a message. Raises Refusal."""
     properties = content.properties
     user = properties.user_id
@@ -118,7 +118,7 @@ def _checked(front: ClassicFront, channel: ClassicChannel, content: ClassicConte
 
 
 def _return(
-    front: ClassicFront,
+    front: ClassicFrontend,
     channel: ClassicChannel,
     code: int,
     exchange: str,
@@ -136,7 +136,7 @@ def _return(
     return True
 
 
-def _return_message(front: ClassicFront, channel: ClassicChannel, message: Message) -> None:
+def _return_message(front: ClassicFrontend, channel: ClassicChannel, message: Message) -> None:
     """A message that a commit found no place for."""
     content: Any = message.content
     class_id = class_of(message)
@@ -147,17 +147,17 @@ def _return_message(front: ClassicFront, channel: ClassicChannel, message: Messa
     )
 
 
-def _confirm_select(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _confirm_select(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     return front.named["confirm.select-ok"]()
 
 
-def _tx_select(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _tx_select(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     if channel.transaction is None:
         channel.transaction = front.hub.apply(Begin(channel.owner))
     return front.named["tx.select-ok"]()
 
 
-def _tx_commit(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _tx_commit(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     assert channel.transaction is not None
     returned = front.hub.apply(Commit(channel.transaction))
     channel.undecided.clear()
@@ -167,7 +167,7 @@ def _tx_commit(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any
     return front.named["tx.commit-ok"]()
 
 
-def _tx_rollback(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _tx_rollback(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     assert channel.transaction is not None
     front.hub.apply(Rollback(channel.transaction))
     if channel.undecided:
@@ -178,11 +178,9 @@ def _tx_rollback(front: ClassicFront, channel: ClassicChannel, method: Any) -> A
     return front.named["tx.rollback-ok"]()
 
 
-METHODS: Final[Mapping[str, Callable[[ClassicFront, ClassicChannel, Any], Any]]] = {
+METHODS: Final[Mapping[str, Callable[[ClassicFrontend, ClassicChannel, Any], Any]]] = {
     "confirm.select": _confirm_select,
     "tx.select": _tx_select,
     "tx.commit": _tx_commit,
     "tx.rollback": _tx_rollback,
 }
-
-__all__ = ["METHODS", "method_of", "publish", "publish_class"]

@@ -13,10 +13,10 @@ from .contents import class_content
 if TYPE_CHECKING:
     from ...model.entry import Entry
     from .channel import ClassicChannel, ClassicConsumer
-    from .frontend import ClassicFront
+    from .frontend import ClassicFrontend
 
 
-def deliver(front: ClassicFront, consumer: ClassicConsumer, entry: Entry) -> None:
+def deliver(front: ClassicFrontend, consumer: ClassicConsumer, entry: Entry) -> None:
     """Send a message to a stream consumer."""
     channel = consumer.channel
     message = entry.message
@@ -28,16 +28,16 @@ def deliver(front: ClassicFront, consumer: ClassicConsumer, entry: Entry) -> Non
     engine.send(method, content.own(front.dialect), content.body)
 
 
-def _qos(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _qos(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     # What is never acknowledged has no window, and the rate may be ignored (stream.qos).
     return front.named["stream.qos-ok"]()
 
 
-def _consume(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _consume(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     return basic.consume(front, channel, method, STREAM)
 
 
-def _publish(front: ClassicFront, channel: ClassicChannel, method: Any, properties: Any, body: bytes) -> None:
+def _publish(front: ClassicFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes) -> None:
     content: ClassicContent = class_content(front.version, properties, front.tables, body)
     publishing.publish_class(front, channel, method, content, properties)
 
@@ -48,5 +48,3 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "stream.cancel": basic.cancel,
     "stream.publish": _publish,
 }
-
-__all__ = ["METHODS", "deliver"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...model.exchange import Exchange
     from ...model.queue import Queue
     from .channel import ClassicChannel
-    from .frontend import ClassicFront
+    from .frontend import ClassicFrontend
 
 _EXCHANGE_RABBIT: Final = ("type", "durable", "auto_delete", "internal", "alternate")
 _EXCHANGE_0_9_1: Final = ("type", "durable", "arguments")
@@ -45,7 +45,7 @@ def queue_name(channel: ClassicChannel, name: str) -> str:
 # Exchanges.
 
 
-def _declare_exchange(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _declare_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     compare = _EXCHANGE_RABBIT if front.is_rabbit else _EXCHANGE_0_8 if front.is_old else _EXCHANGE_0_9_1
     front.hub.apply(
         DeclareExchange(
@@ -63,13 +63,13 @@ def _declare_exchange(front: ClassicFront, channel: ClassicChannel, method: Any)
     return front.named["exchange.declare-ok"]()
 
 
-def _delete_exchange(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _delete_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     with _Forgiving(front, FaultKind.NOT_FOUND):
         front.hub.apply(DeleteExchange(channel.owner, method.exchange, method.if_unused))
     return front.named["exchange.delete-ok"]()
 
 
-def _bind_exchange(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _bind_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     front.hub.apply(
         BindExchange(
             channel.owner, method.destination, method.source, method.routing_key, method.arguments
@@ -78,7 +78,7 @@ def _bind_exchange(front: ClassicFront, channel: ClassicChannel, method: Any) ->
     return front.named["exchange.bind-ok"]()
 
 
-def _unbind_exchange(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _unbind_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     with _Forgiving(front, *_NOT_BOUND):
         front.hub.apply(
             UnbindExchange(
@@ -88,7 +88,7 @@ def _unbind_exchange(front: ClassicFront, channel: ClassicChannel, method: Any) 
     return front.named["exchange.unbind-ok"]()
 
 
-def _exchange_bound(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _exchange_bound(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     """Qpid's question whether a binding exists: 0 for yes, else what is missing."""
     vhost = channel.owner.vhost
     exchange = vhost.exchanges.get(method.exchange)
@@ -128,7 +128,7 @@ def _missing(queue: str, routing_key: str) -> tuple[int, str]:
 # Queues.
 
 
-def _declare_queue(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _declare_queue(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     if method.passive and front.is_rabbit and method.queue.startswith(direct_reply.PSEUDO_QUEUE):
         messages, consumers = direct_reply.look(channel, method.queue)
         channel.current = method.queue
@@ -155,7 +155,7 @@ def _declare_queue(front: ClassicFront, channel: ClassicChannel, method: Any) ->
     return front.named["queue.declare-ok"](queue.name, queue.ready, len(queue.consumers))
 
 
-def _bind(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _bind(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     queue, key = method.queue, method.routing_key
     if not queue and not key:
         key = channel.current
@@ -169,7 +169,7 @@ def _bind(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
     return front.named["queue.bind-ok"]()
 
 
-def _unbind(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _unbind(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     queue = queue_name(channel, method.queue)
     with _Forgiving(front, *_NOT_BOUND):
         front.hub.apply(
@@ -178,12 +178,12 @@ def _unbind(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
     return front.named["queue.unbind-ok"]()
 
 
-def _purge(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _purge(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     count = front.hub.apply(PurgeQueue(channel.owner, queue_name(channel, method.queue)))
     return front.named["queue.purge-ok"](count)
 
 
-def _delete_queue(front: ClassicFront, channel: ClassicChannel, method: Any) -> Any:
+def _delete_queue(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     name = queue_name(channel, method.queue)
     count = 0
     with _Forgiving(front, FaultKind.NOT_FOUND):
@@ -203,7 +203,7 @@ class _Forgiving:
 
     __slots__ = ("_front", "_kinds")
 
-    def __init__(self, front: ClassicFront, *kinds: FaultKind) -> None:
+    def __init__(self, front: ClassicFrontend, *kinds: FaultKind) -> None:
         self._front = front
         self._kinds = kinds
 
@@ -214,13 +214,13 @@ class _Forgiving:
         return self._front.is_rabbit and isinstance(error, Fault) and error.kind in self._kinds
 
 
-def _looks_empty(front: ClassicFront, channel: ClassicChannel, name: str) -> bool:
+def _looks_empty(front: ClassicFrontend, channel: ClassicChannel, name: str) -> bool:
     """Whether RabbitMQ finds a queue empty: what clients have and haven't settled doesn't count."""
     queue = channel.owner.vhost.queues.get(name)
     return front.is_rabbit and queue is not None and not queue.ready
 
 
-def _is_own_binding(front: ClassicFront, fault: Fault, queue: str, key: str) -> bool:
+def _is_own_binding(front: ClassicFrontend, fault: Fault, queue: str, key: str) -> bool:
     """Whether a binding to the nameless exchange was asked for that every queue has by itself (0-9-1 queue.bind)."""
     return (
         fault.kind is FaultKind.DEFAULT_EXCHANGE
@@ -230,7 +230,7 @@ def _is_own_binding(front: ClassicFront, fault: Fault, queue: str, key: str) -> 
     )
 
 
-def _check_durable(front: ClassicFront, channel: ClassicChannel, queue: str, exchange: str) -> None:
+def _check_durable(front: ClassicFrontend, channel: ClassicChannel, queue: str, exchange: str) -> None:
     """0-8: a durable queue isn't bound to a transient exchange."""
     if not front.is_old or front.is_rabbit:
         return
@@ -243,7 +243,7 @@ def _check_durable(front: ClassicFront, channel: ClassicChannel, queue: str, exc
         raise Fault(FaultKind.BAD_ARGUMENT, text, "durable")
 
 
-METHODS: Final[Mapping[str, Callable[[ClassicFront, ClassicChannel, Any], Any]]] = {
+METHODS: Final[Mapping[str, Callable[[ClassicFrontend, ClassicChannel, Any], Any]]] = {
     "exchange.declare": _declare_exchange,
     "exchange.delete": _delete_exchange,
     "exchange.bind": _bind_exchange,
@@ -255,5 +255,3 @@ METHODS: Final[Mapping[str, Callable[[ClassicFront, ClassicChannel, Any], Any]]]
     "queue.purge": _purge,
     "queue.delete": _delete_queue,
 }
-
-__all__ = ["METHODS", "queue_name"]
