@@ -302,19 +302,25 @@ class TransactedStage(OneZeroStage):
     def _commit(self, work: Work) -> None:
         self._is_over(work)
         for had, state, handle in work.retired.values():
-            if had.tag in had.tap.again:
-                had.tap.again.remove(had.tag)
-            elif had.tap.is_attached and had.tag not in had.tap.renewed:
-                same((handle.done, handle.result if handle.done else None), (True, state), f"what {had.tap} was told")
+            self._ends(had.tap, had.tag, state, handle)
             self.decide(had.tap, [had.tag], state, work.branch)
         for (tap, tag), (state, handle) in work.shown.items():
-            if tap.is_attached and tag in tap.deliveries and tag not in tap.again:
-                same((handle.done, handle.result if handle.done else None), (True, state), f"what {tap} was told")
+            if tag in tap.deliveries:
+                self._ends(tap, tag, state, handle)
                 del tap.deliveries[tag]
         self.naive.commit(work.branch)
         for spout, handle, outcome in work.posted:
             if spout.is_attached:
                 same(handle.result if handle.done else None, outcome, f"what became of a posting on {spout}")
+
+    @staticmethod
+    def _ends(tap: Tap, tag: bytes, state: DeliveryState, handle: Handle[Any]) -> None:
+        """A commit settles a delivery, whether a link is attached or not: no later attachment brings it again. The
+        client is told on the link on which it has retired it."""
+        if tag in tap.again:
+            tap.again.remove(tag)
+        elif handle.error is None:
+            same((handle.done, handle.result if handle.done else None), (True, state), f"what {tap} was told")
 
     def _roll_back(self, work: Work) -> None:
         """What was posted was never there, what was retired is as before or has the default outcome where the client

@@ -223,3 +223,31 @@ def test_what_goes_back_and_what_is_posted_take_turns_together_in_a_commit() -> 
     stage.discharge(work, fail=False)
     stage.check()
     assert not stage.naive.queues["one"].ordered()
+
+
+@pytest.mark.rule("1.0/transactions/settled/retire-unsettled")
+@pytest.mark.parametrize("credit", [None, 0, 1, 10], ids=["detached", "waiting", "partly brought", "brought"])
+@pytest.mark.parametrize("browses", [False, True], ids=["moves", "browses"])
+def test_what_was_retired_before_a_detach_is_not_brought_again_after_the_commit(
+    browses: bool, credit: int | None
+) -> None:
+    """Whatever the next attachment had brought of it again when the transaction was committed."""
+    pair = _Pair()
+    stage, terms = pair.stage, pair.terms._replace(browses=browses)
+    stage.flow(pair.tap, 0)
+    tap = stage.attach_source(pair.actor, "again", terms, 10)
+    assert tap is not None
+    pair.send(3)
+    work = stage.declare(stage.control(pair.actor))
+    stage.retire(tap, list(tap.deliveries)[:2], Accepted(), work, settled=False)
+    stage.detach(tap)
+    if credit is not None:
+        stage.attach_source(pair.actor, "again", terms, credit, state=tap.saved)
+        stage.check()
+    stage.discharge(work, fail=False)
+    if credit is None:
+        stage.attach_source(pair.actor, "again", terms, 0, state=tap.saved)
+    stage.check()
+    stage.flow(tap, 10)
+    stage.check()
+    assert [int.from_bytes(each, "big") for each in tap.engine.unsettled] == [2]
