@@ -445,7 +445,7 @@ def test_every_rule_of_the_engine_is_one_of_the_specifications() -> None:
     folder = Path(amqp_sansio.__file__).parent / "_classic"
     names = {
         part.partition('"')[0]
-        for path in sorted(folder.glob("*.py"))
+        for path in sorted(folder.rglob("*.py"))
         for part in path.read_text().split('rule="')[1:]
     }
     assert len(names) > 20
