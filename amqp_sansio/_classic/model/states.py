@@ -5,7 +5,7 @@ endpoint that sends and an observer that watches step the same row. What is abse
 Sources: 0-9-1 section 2.2.4 (connection life-cycle), 2.3.7, 4.2.6 (content), and the grammars in the XML of
 both versions.
 
-Guards that don't fit a table, all in `joint.py` and `bookkeeping.py`:
+Guards that don't fit a table, all in `connection.py` and `channel_state.py`:
 
 - a reply must answer a request of the other side that is still open on its channel;
 - a method must be one that its sender may send (`SENT_BY`);
