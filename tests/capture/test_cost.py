@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from struct import pack
-from types import FrameType
 from typing import Any, SupportsIndex
 
 import pytest
@@ -14,28 +12,9 @@ from amqp_sansio.capture import Reassembler, Segment, read_segments
 from amqp_sansio.capture.ip import Output
 from amqp_sansio.capture.pcapng import PcapngParser
 from tests.support.packets import enhanced, ethernet, interface, pcap, section
+from tests.support.steps import count_steps
 
 ACK, SYN = 0x10, 0x02
-
-
-def steps(run: Callable[[], object]) -> int:
-    """Lines of the package that run."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        if "amqp_sansio" not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def segment(at: int, number: int, payload: bytes = b"x", *, flags: int = ACK, wire: int | None = None) -> Segment:
@@ -73,7 +52,7 @@ def test_segments_cost_the_same_whatever_their_number(kind: str) -> None:
 
         return reassemble
 
-    once, twice = [steps(run(STREAMS[kind](count))) for count in (2000, 4000)]
+    once, twice = [count_steps(run(STREAMS[kind](count))) for count in (2000, 4000)]
     assert twice <= 2.2 * once
     assert twice / 4000 <= 400
 
@@ -114,7 +93,7 @@ def test_records_cost_the_same_whatever_their_number(kind: str) -> None:
         pieces = [data[at : at + 65_536] for at in range(0, len(data), 65_536)]
         return lambda: list(read_segments(pieces))
 
-    once, twice = [steps(run(FILES[kind](count))) for count in (1000, 2000)]
+    once, twice = [count_steps(run(FILES[kind](count))) for count in (1000, 2000)]
     assert twice <= 2.2 * once
 
 

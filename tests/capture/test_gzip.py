@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import sys
 import tracemalloc
 import zlib
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segmen
 from amqp_sansio.capture.gz import SLICE, STEP, Gunzip
 from tests.support.captures import carried
 from tests.support.packets import ethernet, ipv4, pcap, tcp
+from tests.support.steps import count_steps
 
 PLAIN = carried("o_mixed_4_protocols.pcap")[0].read_bytes()
 NG = carried("o_mixed_4_protocols.pcapng")[0].read_bytes()
@@ -126,24 +125,8 @@ def test_a_large_packet_comes_through_many_steps() -> None:
 
 
 def steps(data: bytes) -> int:
-    """Lines of the package that run to read a capture."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        if "amqp_sansio" not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        for _ in read_segments(data):
-            pass
-    finally:
-        sys.settrace(before)
-    return count
+    """The steps that reading a capture takes."""
+    return count_steps(lambda: list(read_segments(data)))
 
 
 SEGMENT = ethernet(ipv4(tcp(1, 1)))
