@@ -1,1 +1,1 @@
-"""The code generator: turns the XML of the specifications into the records of each version."""
+"""The code generator: turns facts of the specifications into the records of each version."""

@@ -1,12 +1,13 @@
-"""Generates 0-8 and 0-9-1: what they share once, what each has of its own, and their dialects."""
+"""Generates 0-8 and 0-9-1: the shared records once, those of each version, and their dialects."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+from .facts import FACTS
 from .methods import SIDES, emit_methods, python_class
-from .model import SOURCES, Field, Method, Spec, digest, load
+from .model import Field, Method, Spec, load
 from .module import Module, import_order
 from .properties import emit_properties
 
@@ -23,9 +24,9 @@ RULES = {
 }  # fmt: skip
 
 
-def generate(specs: Path) -> dict[str, str]:
-    """The text of each generated file, by its path from the root of the repository."""
-    dialects = load(specs)
+def generate(folder: Path = FACTS) -> dict[str, str]:
+    """Return the text of each generated file, by its path from the root of the repository."""
+    dialects = load(folder)
     old = union(dialects, DIALECTS_0_8)
     new = union(dialects, DIALECTS_0_9_1)
     shared = {
@@ -40,28 +41,20 @@ def generate(specs: Path) -> dict[str, str]:
         for name in apart:
             del shared[name]
     properties = dialects["0-8"].properties
-    sources_0_8 = [SOURCES["0-8"], SOURCES["0-8-qpid"]]
-    sources_0_9_1 = [SOURCES["0-9-1"], SOURCES["0-9-1-rabbit"], SOURCES["0-9-1-qpid"]]
-
-    def lines(names: list[str]) -> list[str]:
-        return [f"# Source: {name}, sha256\n# {digest(specs / name)}" for name in names]
-
     out = Module(
         "Methods and properties that 0-8 and 0-9-1 have alike on the wire.",
-        lines(sources_0_8 + sources_0_9_1),
         ".",
     )
     emit_methods(out, shared)
     emit_properties(out, "basic", *properties["basic"])
     files = {SHARED: out.text()}
-    for path, sources, version, names, methods, classes in (
-        (OLD, sources_0_8, "0-8", DIALECTS_0_8, old, ("file", "stream", "tunnel", "test")),
-        (NEW, sources_0_9_1, "0-9-1", DIALECTS_0_9_1, new, ()),
+    for path, version, names, methods, classes in (
+        (OLD, "0-8", DIALECTS_0_8, old, ("file", "stream", "tunnel", "test")),
+        (NEW, "0-9-1", DIALECTS_0_9_1, new, ()),
     ):
         own = {name: method for name, method in methods.items() if name not in shared}
         out = Module(
             f"The methods, properties and dialects of AMQP {version}.",
-            lines(sources),
             ".._classic.codec.",
         )
         common = [*[python_class(name) for name in shared], "BasicProperties"]
@@ -76,7 +69,7 @@ def generate(specs: Path) -> dict[str, str]:
 
 
 def union(dialects: dict[str, Spec], names: tuple[str, ...]) -> dict[str, Method]:
-    """One version's methods: a field has the first name it has anywhere, and any sender counts."""
+    """Return one version's methods: a field has the first name it has anywhere, and any sender counts."""
     found: dict[str, Method] = {}
     for dialect in names:
         for name, method in dialects[dialect].methods.items():
@@ -88,12 +81,12 @@ def union(dialects: dict[str, Spec], names: tuple[str, ...]) -> dict[str, Method
 
 
 def alike(old: Method, new: Method) -> bool:
-    """Whether two versions have one method, the same on the wire."""
+    """Whether a method is the same on the wire in two versions."""
     return old.id == new.id and old.types == new.types
 
 
 def merged(old: Method, new: Method) -> Method:
-    """The method of both versions."""
+    """Return the method of both versions."""
     return replace(
         old,
         fields=_names(old, new),
@@ -109,7 +102,7 @@ def _names(first: Method, second: Method) -> tuple[Field, ...]:
 
 
 def emit_dialects(out: Module, dialects: dict[str, Spec], methods: dict[str, Method]) -> None:
-    """The dialects of one version, over the records of its module."""
+    """Emit the dialects of one version, over the records of its module."""
     version = next(iter(dialects))
     label = "AMQP_" + version.replace("-", "_")
     everywhere = set(methods)
@@ -121,7 +114,7 @@ def emit_dialects(out: Module, dialects: dict[str, Spec], methods: dict[str, Met
         return [f"{' ' * indent}{python_class(name)}," for name in ordered]
 
     out.typing("Final")
-    out.need("dialect", "Dialect")
+    out.need("dialect_record", "Dialect")
     out.need("method", "Method")
     out.need("properties", "Properties")
     out.need_from("..versions", label)
@@ -130,6 +123,8 @@ def emit_dialects(out: Module, dialects: dict[str, Spec], methods: dict[str, Met
     kinds = sorted([name for name in out.public if name.endswith("Properties")])
     lines += ["_PROPERTIES: Final[tuple[type[Properties], ...]] = ("]
     lines += [*[f"    {kind}," for kind in kinds], ")"]
+    lines += ["", "", "def dialect_named(name: str) -> Dialect:"]
+    lines += [f'    """The dialect of AMQP {version} with that name."""', "    return DIALECTS[name]", ""]
     symbols: list[str] = []
     for name, spec in dialects.items():
         symbol = "SPEC" if name == version else name.rpartition("-")[2].upper()
@@ -155,9 +150,9 @@ def emit_dialects(out: Module, dialects: dict[str, Spec], methods: dict[str, Met
             if method.replies != methods[item].replies:
                 texts = " ".join([python_class(reply) + "," for reply in method.replies])
                 lines.append(f"        {python_class(item)}.ID: ({texts}),")
-        lines += ["    },", ")"]
+        lines += ["    },", "    dialect_named,", ")"]
         lines.append(f'"""The dialect {name}."""')
-    lines += ["", "DIALECTS: Final = {"]
+    lines += ["", "DIALECTS: Final[Mapping[str, Dialect]] = {"]
     lines += [f'    "{name}": {symbol},' for name, symbol in zip(dialects, symbols, strict=True)]
     lines += ["}", f'"""The dialects of AMQP {version}, by name."""']
     out.lines += lines

@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from .composites import Item, Type
 
 FAST = ("flow", "transfer", "disposition", "header", "properties")
-"""The types that have code of their own; the others are read and written field by field."""
+"""The types with generated code; the others are read and written field by field."""
 
 SPLIT = {"transfer": 6}
-"""How many fields come before those that are seldom there."""
+"""The number of fields before those that are rarely present."""
 
 LIKELY = ("message_id", "to", "subject", "content_type", "creation_time", "priority")
-"""Fields that are there more often than not."""
+"""Fields that are usually present."""
 
 GROUPS = {
     "user_id": (
@@ -42,8 +42,8 @@ GROUPS = {
         ],
     ),
 }
-"""Fields in a row, some of them null in most messages, that are read at once: the first of them, how many they are,
-how they are read, how most are, and what they are then."""
+"""Consecutive fields, some of them null in most messages, that are read at once: the first of them, their number, how
+they are read, the usual encoding, and its values."""
 
 INTEGERS = {
     "handle": "uint",
@@ -61,7 +61,7 @@ BOOLEANS = ("boolean", "role")
 
 
 def emit_reader(found: Type) -> list[str]:
-    """The static method `fast`, or nothing."""
+    """Return the static method `fast`, or nothing."""
     if found.name not in FAST:
         return []
     cls = found.python_name
@@ -96,7 +96,7 @@ def emit_reader(found: Type) -> list[str]:
 
 
 def _read(items: tuple[Item, ...], index: int) -> list[str]:
-    """The fields from `index` on: they are there, or none of them is, which mandatory ones don't allow."""
+    """Return code for the fields from `index` on: all are present, or all absent, which mandatory ones forbid."""
     item = items[index]
     size = 1
     if item.name in GROUPS:
@@ -196,7 +196,7 @@ def _sized(name: str, reading: str, width: int) -> list[str]:
 
 
 def emit_writer(found: Type) -> list[str]:
-    """The method `encode`: straight-line, the careful one for whatever is special; or nothing."""
+    """Return the method `encode`: straight-line code, with the general encoder for special values; or nothing."""
     if found.name not in FAST:
         return []
     split = SPLIT.get(found.name, len(found.items))
@@ -251,7 +251,7 @@ def _written(item: Item, letter: str) -> list[str]:
 
 
 def _octets(item: Item, kind: str) -> list[str]:
-    # Octets, the test for them, other octets, and so on; the last have no test.
+    # Octets, their condition, other octets, and so on; the last ones have no condition.
     name = item.name
     string = f"STRING[len(raw := {name}.encode())] + raw"
     slow = f'write_field(self.NAME, "{name}", "{item.kind}", False, False, {name})'

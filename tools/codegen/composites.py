@@ -1,32 +1,27 @@
-"""Generates AMQP 1.0's composite types from the XML of its four parts."""
+"""Generates AMQP 1.0's composite types."""
 
 from __future__ import annotations
 
 import keyword
 import re
-import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .composite_code import FAST, emit_reader, emit_writer
-from .model import digest
+from .facts import FACTS, read_rows
 from .module import assign, docstring, import_order, imported, quoted
 
 PATH = "amqp_sansio/amqp_1_0/codec/performatives.py"
-SOURCES = (
-    "amqp1-0-transport.xml",
-    "amqp1-0-messaging.xml",
-    "amqp1-0-transactions.xml",
-    "amqp1-0-security.xml",
-)
-
+PARTS = (2, 3, 4, 5)
+"""Transport, messaging, transactions, security."""
 HEADER_DEFAULTS = {
     "durable": "False",
     "priority": "4",
     "first-acquirer": "False",
     "delivery-count": "0",
 }
-"""What the final text of the specification says and this XML of it doesn't."""
+"""Defaults in the final text of the specification that its XML lacks."""
 
 KINDS = {
     ("attach", "unsettled"): "unsettled",
@@ -34,7 +29,7 @@ KINDS = {
     ("error", "info"): "error-info",
     ("modified", "message-annotations"): "state-annotations",
 }
-"""Fields with a rule of their own."""
+"""Fields with a special rule."""
 
 SECRETS = {"sasl-init": ("initial_response",), "sasl-response": ("response",)}
 
@@ -78,7 +73,7 @@ ANNOTATIONS = {
     "node-properties": "Mapping[Any, Any]",
     "filter-set": "Mapping[Any, Any]",
 }
-"""What a constructor takes; all other types are integers."""
+"""Argument types of constructors; all others are integers."""
 READ = {
     "Symbol | str": "Symbol",
     "Timestamp | datetime | int": "Timestamp",
@@ -87,7 +82,7 @@ READ = {
 BASE_NAMES = (
     *("MISSING", "Composite", "DeliveryState", "Performative", "SaslFrame"),
     *("FAST", "decode_frame_body", "raising", "read_uuid", "require"),
-    *("to_symbol", "to_symbols", "to_timestamp", "write_slowly"),
+    *("to_symbol", "to_symbols", "to_timestamp", "write_field", "write_slowly"),
 )
 OCTET_NAMES = (
     *("ACCEPTED_OCTETS", "BINARY", "BOOLEANS", "INT", "JOIN", "MODES", "NEW", "NULL", "PACK_I64"),
@@ -111,12 +106,12 @@ MEANINGS = {
     "terminus-durability": "0 none, 1 configuration, 2 unsettled state",
     "timestamp": "milliseconds since 1970 UTC",
 }
-"""What is told of a field of this type."""
+"""Descriptions of fields by type."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A field: name in Python, the specification's type, and what the reader checks it as."""
+    """A field: its name in Python, the specification's type, and the reader's check."""
 
     name: str
     type: str
@@ -157,20 +152,17 @@ class Type:
         return "".join([part.capitalize() for part in self.name.split("-")])
 
 
-def generate(specs: Path) -> dict[str, str]:
-    """The text of the generated file, by its path from the root of the repository."""
-    types = sorted(load(specs), key=lambda found: found.code)
+def generate(folder: Path = FACTS) -> dict[str, str]:
+    """Return the text of the generated file, by its path from the root of the repository."""
+    types = sorted(load(folder), key=lambda found: found.code)
     # An annotation may name any class; a base or default value never names a later one.
     out = ['"""The composite types of AMQP 1.0: frame bodies, delivery states, termini, header and properties."""']
     out += ["", "# Generated; edit the generator (tools/codegen)."]
-    for name in SOURCES:
-        out += [f"# Source: {name}, sha256", f"# {digest(specs / name)}"]
     out += ["", "from __future__ import annotations", ""]
     out += ["from typing import TYPE_CHECKING, Any, ClassVar, Final", ""]
     out += imported(".composite", BASE_NAMES)
     out += imported(".decode", ["COMPOSITES"])
     out += imported(".faults", ["WRITE_FAULTS"])
-    out += imported(".fields", ["write_field"])
     code = [line for found in types for line in emit(found)]
     used = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", "\n".join(code)))
     out += imported(".octets", [name for name in OCTET_NAMES if name in used])
@@ -199,47 +191,29 @@ def generate(specs: Path) -> dict[str, str]:
     return {PATH: "\n".join([*out, "]", ""])}
 
 
-def load(specs: Path) -> list[Type]:
-    """The composite types of every part."""
-    found: list[Type] = []
-    for part, name in zip((2, 3, 4, 5), SOURCES, strict=True):
-        for element in ElementTree.parse(specs / name).iter():
-            if _tag(element) == "type" and element.get("class") == "composite":
-                found.append(_type(element, part))
-    return found
+def load(folder: Path = FACTS) -> list[Type]:
+    """Return the composite types of every part."""
+    return [_type(row, part) for part in PARTS for row in read_rows(f"1.0-part-{part}", folder)]
 
 
-def _tag(element: ElementTree.Element) -> str:
-    return element.tag.rpartition("}")[2]
-
-
-def _type(element: ElementTree.Element, part: int) -> Type:
-    name = element.attrib["name"]
-    descriptor = next(child for child in element if _tag(child) == "descriptor")
-    high, _, low = descriptor.attrib["code"].partition(":")
-    provides = [word.strip() for word in element.get("provides", "").split(",")]
+def _type(row: dict[str, Any], part: int) -> Type:
+    name = row["composite"]
+    provides = row["provides"]
     base = next((BASES[word] for word in provides if word in BASES), "Composite")
-    items = [_item(name, child) for child in element if _tag(child) == "field"]
-    return Type(
-        name,
-        int(high, 16) << 32 | int(low, 16),
-        descriptor.attrib["name"],
-        base,
-        "outcome" in provides,
-        part,
-        tuple(items),
-    )
+    items = tuple([_item(name, each) for each in row["fields"]])
+    return Type(name, row["code"], row["symbol"], base, "outcome" in provides, part, items)
 
 
-def _item(owner: str, element: ElementTree.Element) -> Item:
-    name = element.attrib["name"]
-    spec_type = element.attrib["type"]
-    kind = element.get("requires", spec_type) if spec_type in ("*", "symbol") else spec_type
-    multiple = element.get("multiple") == "true"
-    default = element.get("default")
+def _item(owner: str, row: dict[str, Any]) -> Item:
+    name: str = row["name"]
+    kind: str = row["type"]
+    if kind in ("*", "symbol") and "requires" in row:
+        kind = row["requires"]
+    multiple = "multiple" in row
     if owner == "header" and name in HEADER_DEFAULTS:
         value = HEADER_DEFAULTS[name]
-    elif default is not None:
+    elif "default" in row:
+        default: str = row["default"]
         value = DEFAULTS.get(default, default)
     else:
         value = "()" if multiple else "None"
@@ -249,14 +223,14 @@ def _item(owner: str, element: ElementTree.Element) -> Item:
         kind + ("*" if multiple else ""),
         KINDS.get((owner, name), kind),
         value,
-        element.get("mandatory") == "true",
+        "mandatory" in row,
         multiple,
         owner,
     )
 
 
 def emit(found: Type) -> list[str]:
-    """The class of a composite type."""
+    """Return the class of a composite type."""
     items = found.items
     lines = ["", "", f"class {found.python_name}({found.base}):"]
     told = [f"`{item.name}`: {MEANINGS[item.kind]}" for item in items if item.kind in MEANINGS]

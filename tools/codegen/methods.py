@@ -36,12 +36,12 @@ SAID = {"CLIENT": "the client", "SERVER": "the server", "BOTH": "either side"}
 
 
 def python_class(name: str) -> str:
-    """The class of a method: `basic.get-ok` is BasicGetOk."""
+    """Return the class of a method: `basic.get-ok` is BasicGetOk."""
     return "".join([part.capitalize() for part in name.replace(".", "-").split("-")])
 
 
 def emit_methods(out: Module, methods: dict[str, Method]) -> None:
-    """A class for each method, every answer before its request."""
+    """Emit a class for each method, every answer before its request."""
     answers = {reply for method in methods.values() for reply in method.replies}
     answers |= {name for name in methods if name.endswith("-ok")}
     done: set[str] = set()
@@ -135,7 +135,7 @@ def _told(method: Method, order: list[Field]) -> list[str]:
 
 
 def bits_name(number: int) -> str:
-    """The variable for an octet of bits, counted from 1."""
+    """Return the variable for an octet of bits, counted from 1."""
     return "bits" if number == 1 else f"bits_{number}"
 
 
@@ -298,7 +298,7 @@ class _Reader:
         self._flush()
 
     def _zero(self) -> str:
-        # What a version reserves is empty; if it isn't, the careful decoder keeps it.
+        # Reserved fields should be empty; if one isn't, the general decoder keeps it.
         self._zeros += 1
         name = f"reserved_{self._zeros}"
         self._conditions.append(f"not {name}")

@@ -1,21 +1,16 @@
-"""What the generator knows of a specification: what its XML says, and the facts that no XML has."""
+"""The generator's model of 0-8 and 0-9-1: the facts of each dialect, and those that no XML has."""
 
 from __future__ import annotations
 
-import hashlib
 import keyword
-import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-SOURCES = {
-    "0-8": "amqp0-8.xml",
-    "0-8-qpid": "stripped/0-8-qpid/amqp0-8-qpid.stripped.xml",
-    "0-9-1": "amqp0-9-1.xml",
-    "0-9-1-rabbit": "amqp0-9-1.extended.xml",
-    "0-9-1-qpid": "stripped/0-9-1-qpid/amqp0-9-1.stripped.xml",
-}
-"""The XML of each dialect, relative to the folder of specifications."""
+from .facts import FACTS, read_rows
+
+DIALECTS = ("0-8", "0-8-qpid", "0-9-1", "0-9-1-rabbit", "0-9-1-qpid")
+"""The dialects with facts of their own."""
 
 
 @dataclass(frozen=True)
@@ -64,64 +59,38 @@ class Spec:
 
 
 def python_name(name: str) -> str:
-    """A field's name in Python: `no local` and `no-local` become `no_local`, and nowait no_wait."""
-    name = name.replace(" ", "_").replace("-", "_")
+    """Return a field's name in Python: `no-local` becomes `no_local`, and nowait no_wait."""
+    name = name.replace("-", "_")
     if name == "nowait":
         return "no_wait"
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def digest(path: Path) -> str:
-    """The sha256 of a file, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def read(path: Path) -> Spec:
-    """Read one XML file."""
-    root = ElementTree.parse(path).getroot()
-    domains = {d.attrib["name"]: d.attrib["type"] for d in root.iter("domain")}
-    # One file names a domain with a space where it defines it with a hyphen.
-    domains |= {name.replace("-", " "): kind for name, kind in list(domains.items())}
-
-    def fields_of(node: ElementTree.Element) -> tuple[Field, ...]:
-        found: list[Field] = []
-        for item in node.findall("field"):
-            kind = item.get("type") or domains[item.attrib["domain"]]
-            reserved = item.get("reserved") == "1" or item.attrib["name"] == "reserved"
-            found.append(Field("" if reserved else python_name(item.attrib["name"]), kind))
-        return tuple(found)
-
+def read(name: str, folder: Path = FACTS) -> Spec:
+    """Read the facts of one dialect."""
     spec = Spec()
-    for node in root.iter("constant"):
-        group = node.get("class")
-        if group is not None:
-            name = node.attrib["name"].replace(" ", "-")
-            spec.codes[int(node.attrib["value"])] = (name, group.startswith("hard"))
-    for part in root.iter("class"):
-        prefix = part.attrib["name"]
-        number = int(part.attrib["index"])
-        spec.properties[prefix] = (number, fields_of(part))
-        for node in part.findall("method"):
-            method = Method(
-                name=f"{prefix}.{node.attrib['name']}",
-                class_id=number,
-                method_id=int(node.attrib["index"]),
-                fields=fields_of(node),
-                # A chassis names the side that must take the method in.
-                sides=frozenset(
-                    {
-                        "client" if item.attrib["name"] == "server" else "server"
-                        for item in node.findall("chassis")
-                    }
-                ),
-                replies=tuple(
-                    [f"{prefix}.{item.attrib['name']}" for item in node.findall("response")]
-                ),
-                synchronous=node.get("synchronous") == "1",
-                content=node.get("content") == "1",
+    for row in read_rows(name, folder):
+        if "code" in row:
+            spec.codes[row["code"]] = (row["name"], row["hard"])
+        elif "class" in row:
+            spec.properties[row["class"]] = (row["id"], _fields(row))
+        else:
+            class_id, method_id = row["id"]
+            spec.methods[row["method"]] = Method(
+                row["method"],
+                class_id,
+                method_id,
+                _fields(row),
+                frozenset(row["sides"]),
+                tuple(row["replies"]),
+                row["synchronous"],
+                row["content"],
             )
-            spec.methods[method.name] = method
     return spec
+
+
+def _fields(row: dict[str, Any]) -> tuple[Field, ...]:
+    return tuple([Field(python_name(name), kind) for name, kind in row["fields"]])
 
 
 CLIENT = frozenset({"client"})
@@ -140,7 +109,7 @@ CREDIT = (
         SERVER,
     ),
 )  # fmt: skip
-"""In no XML, but in RabbitMQ's codec of 0-9-1."""
+"""RabbitMQ's codec of 0-9-1 has it, but no XML."""
 
 RECOVER_SYNC = (
     Method(
@@ -149,24 +118,25 @@ RECOVER_SYNC = (
     ),
     Method("basic.recover-sync-ok", 60, 111, (), SERVER, (), True),
 )  # fmt: skip
-"""In no XML of 0-8, but in RabbitMQ's codec of 0-8; the names are Qpid's for 0-9-1."""
+"""RabbitMQ's codec of 0-8 has it, but no XML of 0-8; the names are Qpid's for 0-9-1."""
 
 
 def named(method: Method, names: dict[int, str]) -> Method:
-    """The method with names for some of its reserved fields, by their position."""
+    """Return the method with names for some of its reserved fields, by position."""
     fields = [
         replace(item, name=names.get(place, item.name)) for place, item in enumerate(method.fields)
     ]
     return replace(method, fields=tuple(fields))
 
 
-def load(specs: Path) -> dict[str, Spec]:
-    """Every dialect's whole set of methods, with the facts that no XML has."""
-    found = {dialect: read(specs / name) for dialect, name in SOURCES.items()}
+def load(folder: Path = FACTS) -> dict[str, Spec]:
+    """Return every dialect's whole set of methods, with the facts that no XML has."""
+    found = {dialect: read(dialect, folder) for dialect in DIALECTS}
     standard_0_8, qpid_0_8 = found["0-8"], found["0-8-qpid"]
     standard, rabbit, qpid = found["0-9-1"], found["0-9-1-rabbit"], found["0-9-1-qpid"]
 
-    # Qpid's file only renames what it shares with the standard, and lacks what Broker-J has of RabbitMQ's extensions.
+    # Qpid's file only renames its common parts with the standard, and lacks Broker-J's support of RabbitMQ's
+    # extensions.
     added = {name: qpid.methods[name] for name in ("exchange.bound", "exchange.bound-ok")}
     for name in ("confirm.select", "confirm.select-ok", "basic.ack", "basic.nack"):
         added[name] = rabbit.methods[name]

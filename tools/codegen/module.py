@@ -1,4 +1,4 @@
-"""The text of one generated module while it grows, and how its lines are laid out."""
+"""The text of a generated module, and the layout of its lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ WIDTH = 100
 
 
 class Module:
-    """Collects lines, the names they define and those they need; `package` leads to `_classic`."""
+    """Collects lines, and the names that they define and need; `package` leads to `_classic`."""
 
-    def __init__(self, docstring: str, sources: list[str], package: str) -> None:
+    def __init__(self, docstring: str, package: str) -> None:
         self._docstring = docstring
-        self._sources = sources
         self._package = package
         self._imports: dict[str, set[str]] = {}
         self._typing: set[str] = set()
@@ -39,23 +38,23 @@ class Module:
         self._typing.update(names)
 
     def tables(self) -> None:
-        """Define the alias for what a table argument takes."""
+        """Define the alias for the type of table arguments."""
         self._has_tables = True
 
     def new(self) -> str:
-        """The name of the bare constructor."""
+        """Return the name of the bare constructor."""
         return self._helper("_new", "object.__new__")
 
     def packer(self, form: str) -> str:
-        """The name of the packer of a format."""
+        """Return the name of the packer of a format."""
         return self._helper(f"_pack_{form}", f'Struct(">{form}").pack')
 
     def reader(self, form: str) -> str:
-        """The name of the unpacker of a format."""
+        """Return the name of the unpacker of a format."""
         return self._helper(f"_read_{form}", f'Struct(">{form}").unpack_from')
 
     def table(self) -> str:
-        """The name of what makes a table of octets."""
+        """Return the name of the function that makes a table of octets."""
         self.need("table", "Table")
         return self._helper("_table", "Table.from_wire")
 
@@ -65,9 +64,9 @@ class Module:
         return name
 
     def text(self) -> str:
-        """The whole module."""
+        """Return the whole module."""
         out = [f'"""{self._docstring}"""', "", "# Generated; edit the generator (tools/codegen)."]
-        out += [*self._sources, "", "from __future__ import annotations", ""]
+        out += ["", "from __future__ import annotations", ""]
         if any(value.startswith("Struct") for value in self._helpers.values()):
             out.append("from struct import Struct")
         names = sorted(self._typing | {"TYPE_CHECKING"}, key=import_order)
@@ -94,17 +93,17 @@ class Module:
 
 
 def import_order(name: str) -> tuple[int, str]:
-    """As names are sorted: constants, classes, functions."""
+    """The order of names: constants, classes, functions."""
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
 def module_order(module: str) -> tuple[int, str]:
-    """As relative imports are sorted: the farthest first."""
+    """The order of relative imports: the farthest first."""
     return len(module.lstrip(".")) - len(module), module
 
 
 def imported(module: str, names: Iterable[str]) -> list[str]:
-    """An import statement within the width."""
+    """Return an import statement within the width."""
     names = sorted(names, key=import_order)
     line = f"from {module} import {', '.join(names)}"
     if len(line) <= WIDTH:
@@ -113,7 +112,7 @@ def imported(module: str, names: Iterable[str]) -> list[str]:
 
 
 def assign(name: str, items: list[str]) -> list[str]:
-    """A tuple as an attribute of a class, within the width; the lines aren't indented."""
+    """Return a tuple as an attribute of a class, within the width; the lines aren't indented."""
     line = f"{name} = ({', '.join(items)}{',' if len(items) == 1 else ''})"
     if len(line) + 4 <= WIDTH:
         return [line]
@@ -121,7 +120,7 @@ def assign(name: str, items: list[str]) -> list[str]:
 
 
 def call(text: str, indent: int, prefix: str = "") -> list[str]:
-    """A function call, one argument to a line where it's too long; the lines aren't indented."""
+    """Return a function call, with one argument to a line if it is too long; the lines aren't indented."""
     if len(text) + len(prefix) + indent <= WIDTH:
         return [prefix + text]
     name, _, rest = text.partition("(")
@@ -129,12 +128,12 @@ def call(text: str, indent: int, prefix: str = "") -> list[str]:
 
 
 def quoted(names: Iterable[str]) -> list[str]:
-    """The names as string literals."""
+    """Return the names as string literals."""
     return [f'"{name}"' for name in names]
 
 
 def docstring(first: str, told: list[str]) -> list[str]:
-    """A docstring for a class: a sentence, then what is told of its fields."""
+    """Return a docstring for a class: a sentence, then descriptions of its fields."""
     words = wrap(first, WIDTH - 8, break_long_words=False)
     if told:
         words += ["", *wrap("; ".join(told) + ".", WIDTH - 8, break_long_words=False)]

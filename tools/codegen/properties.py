@@ -8,11 +8,11 @@ from .module import Module, assign, docstring, quoted
 from .words import FIELDS, SPECIAL
 
 COMMON = ("content_type", "headers", "delivery_mode", "message_id", "timestamp")
-"""Properties worth a test of their own; neighbours that are rare share one."""
+"""Properties tested individually; neighbouring rare ones share a test."""
 
 
 def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, ...]) -> None:
-    """The class of the properties of one content class."""
+    """Emit the class of the properties of one content class."""
     name = f"{prefix.capitalize()}Properties"
     out.public.append(name)
     out.need("properties", "Properties")
@@ -22,7 +22,7 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
     ]
     body = docstring(f"The properties of content of class {prefix} ({number}).", told)
     body += ["", *assign("__match_args__", quoted([item.name for item in fields]))]
-    body += ["__slots__ = __match_args__", "", f"CLASS_ID = {number}"]
+    body += ['__slots__ = ("_raw", "_rules", *__match_args__)', "", f"CLASS_ID = {number}"]
     if fields:
         out.typing("Any", "Final")
         out.need("properties", "lazily")
@@ -31,6 +31,8 @@ def emit_properties(out: Module, prefix: str, number: int, fields: tuple[Field, 
         body += [f"    {item.name}: {ANNOTATIONS[item.type]} | None = None," for item in fields]
         body += [") -> None:", "    self._raw = None"]
         body += [f"    self.{item.name}: Final = {item.name}" for item in fields]
+    else:
+        body += ["", "def __init__(self) -> None:", "    self._raw = None"]
     out.lines += ["", "", f"class {name}(Properties):"]
     out.block(4, body)
     made = f"_Unread{name}" if fields else name
@@ -93,7 +95,6 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
     out.need("properties", "load_slowly")
     lines = [
         "slot: Any = self",
-        *(["table: Any"] if any(item.type == "table" for item in fields) else []),
         "raw: bytes = slot._raw",
         f"slot.__class__ = {name}",
         "try:",
@@ -120,7 +121,7 @@ def _loader(out: Module, name: str, fields: tuple[Field, ...]) -> list[str]:
             lines.extend(["    else:", f"        {' = '.join(names)} = None"])
         group.clear()
 
-    # The two octets of the flags are tested apart: integers up to 255 aren't made anew by each test.
+    # The two octets of the flags are tested separately: Python caches integers up to 255.
     octet = "flags"
     for place, item in enumerate(fields):
         if place == 8:
@@ -160,11 +161,7 @@ def _read(out: Module, item: Field) -> list[str]:
         return [
             "start = pos + 4",
             f"end = start + {out.reader('I')}(raw, pos)[0]",
-            # What Table.from_wire does, without a call: nearly every message has headers.
-            f"table = slot.{item.name} = {out.new()}(Table)",
-            "table._raw = raw[start:end]",
-            "table._rules = slot._rules",
-            "table._values = None",
+            f"slot.{item.name} = Table.from_wire(raw[start:end], self._rules)",
             "pos = end",
         ]
     code = FIXED[item.type]

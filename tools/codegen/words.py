@@ -1,4 +1,4 @@
-"""What the generated docstrings say of methods and fields; the XML has no words of ours."""
+"""Texts for the generated docstrings of methods and fields; the XML's own texts aren't used."""
 
 from __future__ import annotations
 

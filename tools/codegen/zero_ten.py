@@ -1,20 +1,17 @@
 """The generator of 0-10's records: structs, controls and commands, with straight-line packing and unpacking.
 
-The errata's XML is the source: where it differs from the printed specification (the size and code of dtx.xid), real
-peers follow it. A dtx.xid of a command is read in either form.
+A dtx.xid of a command is read in either of its two forms.
 """
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
-from hashlib import sha256
 from itertools import groupby
 from keyword import iskeyword
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_NS = "{http://www.amqp.org/schema/amqp.xsd}"
-_SOURCE = "amqp0-10-alt.xml"
+from .facts import FACTS, read_rows
+
 _TARGET = "amqp_sansio/amqp_0_10/codec/records.py"
 
 _FIXED = {
@@ -34,29 +31,29 @@ _HELPERS = (
     "pack_vbin8", "pack_vbin16", "pack_vbin32", "read_array", "read_byte_ranges", "read_sequence_set",
     "read_struct32", "read_uuid", "read_xid",
 )  # fmt: skip
-_BOTH = ("client", "server")
+_BASES = ("struct", "control", "command")
 _EXEMPT = {
-    # Left out by senders, zero is meant: explicit, pre-acquired.
+    # If senders leave it out, it means zero: explicit, pre-acquired.
     "message.transfer": ("accept_mode", "acquire_mode"),
     "message.subscribe": ("accept_mode", "acquire_mode"),
-    # Left out by senders: en_US, the only locale; the virtual host without a name; no reason, which is code 0.
+    # If senders leave it out: en_US, the only locale; the virtual host without a name; no reason, which is code 0.
     "connection.start-ok": ("locale",),
     "connection.open": ("virtual_host",),
     "message.reject": ("code",),
-    # Left out by senders: priority 4, non-persistent.
+    # If senders leave it out: priority 4, non-persistent.
     "message.delivery-properties": ("priority", "delivery_mode"),
-    # The result for what doesn't exist has nothing to say of it.
+    # The result for an unknown queue has nothing to say about it.
     "queue.queue-query-result": ("queue", "message_count", "subscriber_count"),
-    # A query that asks for no queue is as meaningful as one for no exchange.
+    # A query without a queue is as meaningful as one without an exchange.
     "exchange.bound": ("queue",),
 }
-"""Fields that are marked as required, and whose absence nevertheless has a plain meaning."""
+"""Fields marked as required, whose absence nevertheless has a clear meaning."""
 
 _SECRET = {("connection.start-ok", "response"), ("connection.secure-ok", "response")}
 
 
 class Field(NamedTuple):
-    """A field: its Python name, its type with domains resolved, whether it's required, its place."""
+    """A field: its Python name, its type with domains resolved, whether it is required, its position."""
 
     name: str
     kind: str
@@ -81,7 +78,7 @@ class Record(NamedTuple):
 
     @property
     def mandatory(self) -> tuple[str, ...]:
-        """The required fields that can be missed: a bit is always there."""
+        """The required fields that can be absent: a bit is always present."""
         exempt = _EXEMPT.get(self.name, ())
         return tuple(
             [
@@ -92,74 +89,31 @@ class Record(NamedTuple):
         )
 
 
-def generate(specs: Path) -> dict[str, str]:
-    """The module's path and text."""
-    octets = (specs / _SOURCE).read_bytes()
-    records = _read(ElementTree.fromstring(octets))
-    return {_TARGET: _module(records, sha256(octets).hexdigest())}
+def generate(folder: Path = FACTS) -> dict[str, str]:
+    """Return the module's path and text."""
+    records = [_record(row) for row in read_rows("0-10", folder)]
+    records.sort(key=lambda record: _BASES.index(record.base))
+    return {_TARGET: _module(records)}
 
 
-def _read(root: ElementTree.Element) -> list[Record]:
-    domains = {
-        each.get("name", ""): each.get("type", "") for each in root if each.tag == f"{_NS}domain"
-    }
-    structs: set[str] = set()
-    for group in root.iter(f"{_NS}class"):
-        for each in group:
-            if each.tag == f"{_NS}domain":
-                domains[f"{group.get('name')}.{each.get('name')}"] = each.get("type", "")
-            elif each.tag == f"{_NS}struct":
-                structs.add(f"{group.get('name')}.{each.get('name')}")
-    records: list[Record] = []
-    for group in root.iter(f"{_NS}class"):
-        owner = group.get("name", "")
-        number = int(group.get("code", "0"), 16)
-        resolve = _Resolver(owner, domains, structs)
-        for each in group:
-            kind = each.tag.removeprefix(_NS)
-            if kind == "struct":
-                records.append(_struct(each, owner, number, resolve))
-            elif kind in ("control", "command"):
-                records += _message(each, kind, owner, number, resolve)
-    return sorted(records, key=lambda record: ("struct", "control", "command").index(record.base))
-
-
-class _Resolver:
-    """Follows domains to a type of the wire, or to a struct's name."""
-
-    def __init__(self, owner: str, domains: dict[str, str], structs: set[str]) -> None:
-        self.owner = owner
-        self.domains = domains
-        self.structs = structs
-
-    def __call__(self, name: str) -> str:
-        owner = self.owner
-        while True:
-            full = name if "." in name else f"{owner}.{name}"
-            if full in self.structs:
-                return f"struct:{full}"
-            if full == "session.command-fragments":
-                # An array of structs without a code, which can't be written (nobody sends any).
-                return "fragments"
-            if full in self.domains:
-                owner, name = full.partition(".")[0], self.domains[full]
-            elif name in self.domains:
-                name = self.domains[name]
-            else:
-                return name
-
-
-def _fields(element: ElementTree.Element, resolve: _Resolver) -> tuple[Field, ...]:
-    return tuple(
-        [
-            Field(
-                _field_name(each.get("name") or ""),
-                resolve(each.get("type", "")),
-                each.get("required") == "true",
-                place,
-            )
-            for place, each in enumerate([each for each in element if each.tag == f"{_NS}field"])
-        ]
+def _record(row: dict[str, Any]) -> Record:
+    base = next(each for each in _BASES if each in row)
+    fields = [
+        Field(_field_name(name), kind, required, place)
+        for place, (name, kind, required) in enumerate(row["fields"])
+    ]
+    return Record(
+        base,
+        row[base],
+        row["code"],
+        row.get("size", 0),
+        row.get("pack", 2),
+        tuple(fields),
+        tuple(row.get("responses", ())),
+        row.get("result", ""),
+        tuple(row.get("headers", ())),
+        row.get("body", False),
+        tuple(row.get("handlers", ())),
     )
 
 
@@ -168,71 +122,8 @@ def _field_name(name: str) -> str:
     return f"{plain}_" if iskeyword(plain) else plain
 
 
-def _struct(element: ElementTree.Element, owner: str, number: int, resolve: _Resolver) -> Record:
-    code = element.get("code")
-    return Record(
-        "struct",
-        f"{owner}.{element.get('name')}",
-        0 if code is None else number << 8 | int(code, 16),
-        int(element.get("size", "0")),
-        int(element.get("pack", "0")),
-        _fields(element, resolve),
-        (), "", (), False, (),
-    )  # fmt: skip
-
-
-def _message(
-    element: ElementTree.Element, kind: str, owner: str, number: int, resolve: _Resolver
-) -> list[Record]:
-    found: list[Record] = []
-    result = ""
-    headers: list[str] = []
-    body = False
-    for each in element:
-        tag = each.tag.removeprefix(_NS)
-        if tag == "result":
-            inner = each.find(f"{_NS}struct")
-            if inner is None:
-                result = f"{owner}.{each.get('type')}"
-            else:
-                record = _struct(inner, owner, number, resolve)
-                found.append(record)
-                result = record.name
-        elif tag == "segments":
-            headers = [f"{owner}.{entry.get('type')}" for entry in each.iter(f"{_NS}entry")]
-            body = each.find(f"{_NS}body") is not None
-    found.append(
-        Record(
-            kind,
-            f"{owner}.{element.get('name')}",
-            number << 8 | int(element.get("code", "0"), 16),
-            0,
-            2,
-            _fields(element, resolve),
-            tuple(
-                [f"{owner}.{each.get('name')}" for each in element if each.tag == f"{_NS}response"]
-            ),
-            result,
-            tuple(headers),
-            body,
-            _handlers(element),
-        )
-    )
-    return found
-
-
-def _handlers(element: ElementTree.Element) -> tuple[str, ...]:
-    """The roles that handle a control or command; sender and receiver of a session can each be on either side."""
-    roles = {each.get("role", "") for each in element if each.tag == f"{_NS}implement"}
-    if not roles or roles & {"sender", "receiver"}:
-        return _BOTH
-    if not roles <= set(_BOTH):
-        raise ValueError(f"{element.get('name')}: nobody has one of the roles {sorted(roles)}")
-    return tuple([each for each in _BOTH if each in roles])
-
-
 def class_name(name: str) -> str:
-    """message.set-flow-mode: MessageSetFlowMode; structs that name themselves fully go without their class."""
+    """Return a record's class: message.set-flow-mode is MessageSetFlowMode; fully qualified structs lose the class."""
     owner, _, rest = name.partition(".")
     words = rest.split("-")
     title = "".join([word.capitalize() for word in words])
@@ -246,12 +137,11 @@ def class_name(name: str) -> str:
     return owner.capitalize() + title
 
 
-def _module(records: list[Record], digest: str) -> str:
+def _module(records: list[Record]) -> str:
     lines = [
         '"""The structs, controls and commands of 0-10.',
         "",
         "Generated: edit the generator (tools/codegen/zero_ten.py) instead.",
-        f"Source: {_SOURCE}, sha256 {digest}.",
         '"""',
         "",
         "# ruff: noqa: RUF023",
@@ -389,7 +279,7 @@ def _tuple(names: list[str]) -> str:
 
 
 def _names(target: str, names: list[str]) -> list[str]:
-    """A tuple of names, on one line where it fits."""
+    """Return a tuple of names, on one line if it fits."""
     line = f"    {target} = ({_tuple(names)})"
     if len(line) <= 100:
         return [line]
@@ -405,7 +295,7 @@ def _annotation(field: Field) -> str:
 
 
 def _flag(field: Field, pack: int) -> int:
-    """The field's bit in the packing flags read as one number: the first field is 0x01 of the first octet."""
+    """Return the field's bit in the packing flags read as one number: the first field is 0x01 of the first octet."""
     octet, bit = divmod(field.place, 8)
     return 1 << (8 * (pack - 1 - octet) + bit)
 
@@ -413,7 +303,7 @@ def _flag(field: Field, pack: int) -> int:
 def _packing(record: Record) -> list[str]:
     lines = ["    def _pack(self) -> bytes:", "        parts: list[bytes] = []"]
     if record.pack:
-        # The flags' place, as they are known behind all fields only.
+        # A place for the flags, which are known only after all fields.
         lines = ["    def _pack(self) -> bytes:", "        flags = 0", '        parts = [b""]']
     for field in record.fields:
         if field.kind == "bit":
@@ -474,7 +364,7 @@ def _unpacking(record: Record) -> list[str]:
 
 
 def _read_bits(fields: list[Field], pack: int) -> list[str]:
-    """Bits that follow each other: mostly none is set, which one test tells of all."""
+    """Return code for consecutive bits: usually none is set, which one test shows for all."""
     read = [f"found.{field.name} = flags & 0x{_flag(field, pack):X} != 0" for field in fields]
     if len(fields) == 1:
         return [f"        {read[0]}"]
@@ -518,7 +408,7 @@ def _read_field(field: Field) -> list[str]:
     if kind == "struct:dtx.xid":
         return [f"found.{name}, pos = read_xid(data, pos, end)"]
     if kind.startswith("struct:"):
-        # A message.reply-to; behind two octets of size, as nothing else is but an xid.
+        # A message.reply-to; two octets of size precede it, as in an xid only.
         inner = class_name(kind.removeprefix("struct:"))
         return [
             "stop = pos + 2 + _read_H(data, pos)[0]",
