@@ -1,9 +1,9 @@
 """The broker as a pure value: octets of clients of any version in, octets for them out.
 
-`Hub` is the whole of it: `connect()` gives the broker's end of a new connection, an `Endpoint` like every other, whose
-`next_event()` does all the work. `Broker` is the model beneath, which knows no connection: `apply(command, now)`, with
+`Hub` is the complete broker: `connect()` returns the broker's end of a new connection, an `Endpoint` like any other,
+whose `next_event()` does all the work. `Broker` is the model inside, without connections: `apply(command, now)`, with
 the commands of `amqp_sansio.broker.commands`. Both pickle at any step. `amqp_sansio_asyncio.serve_broker` serves a Hub
-on a port. It is for tests, demonstrations and embedding: it keeps everything in memory, and nothing survives its end.
+on a port. The broker is for tests, demonstrations and embedding: everything is in memory, and nothing survives its end.
 
 >>> from amqp_sansio import NEED_DATA
 >>> from amqp_sansio.broker import Hub, Settings
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
     from .model.broker import Broker as Broker
     from .model.commands import Outcome as Outcome
     from .model.content import Content as Content
-    from .model.entry import Entry as Entry
-    from .model.entry import Message as Message
+    from .model.content import Message as Message
     from .model.exchange import Binding as Binding
     from .model.exchange import Exchange as Exchange
     from .model.history import Happened as Happened
     from .model.history import History as History
+    from .model.queue import Entry as Entry
     from .model.queue import Queue as Queue
-    from .model.vhost import VirtualHost as VirtualHost
+    from .model.queue import VirtualHost as VirtualHost
 
 _LATER = {
     "Binding": "model.exchange",
     "Broker": "model.broker",
     "Client": "client",
     "Content": "model.content",
-    "Entry": "model.entry",
+    "Entry": "model.queue",
     "Exchange": "model.exchange",
-    "Happened": "history",
-    "History": "history",
+    "Happened": "model.history",
+    "History": "model.history",
     "Hub": "hub",
-    "Message": "model.entry",
+    "Message": "model.content",
     "Outcome": "model.commands",
     "Queue": "model.queue",
-    "VirtualHost": "model.vhost",
+    "VirtualHost": "model.queue",
 }
-"""What needs the model: who only writes settings needn't load it."""
+"""Names that need the model; code that only writes settings doesn't load it."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Client: the octet-side of one connection to a Hub, which finds out what version it speaks (`Endpoint`'s edge)."""
+"""Client: the broker's end of one connection, which detects the client's version (an `Endpoint`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..endpoint import CloseHint, Side
 from ..events import NEED_DATA, Signal
-from ..negotiation import HEADER_SIZE, Acceptor, Refused
+from ..negotiation import Acceptor, Refused
+from ..versions import HEADER_SIZE
 from .frontends.registry import front_for
 from .model.commands import SetWindow
 
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
 
     from ..events import CloseReport
     from ..versions import Version
-    from .frontends.frontend import Frontend
-    from .hub import Hub
+    from .frontends.frontend import Frontend, HubContext
 
 
 class Client:
-    """An `Endpoint` whose events the broker takes itself: `next_event()` does all there is to do, and returns a Signal.
+    """An `Endpoint` that handles its own events: `next_event()` does all pending work, and returns a Signal.
 
-    `version` is None until the protocol header has come.
+    `version` is None until the protocol header has arrived.
     """
 
     __slots__ = (
@@ -30,7 +30,7 @@ class Client:
         "number", "peer_name", "version",
     )  # fmt: skip
 
-    def __init__(self, hub: Hub, number: int, *, is_secure: bool, peer_name: str) -> None:
+    def __init__(self, hub: HubContext, number: int, *, is_secure: bool, peer_name: str) -> None:
         self.hub = hub
         self.number = number
         self.is_secure = is_secure
@@ -41,12 +41,12 @@ class Client:
         self._refusal = b""
         self._close_hint = CloseHint.KEEP
         self._patience: float | None = None
-        """When it is too late for a protocol header; or to read why the connection is closed."""
+        """Deadline for the protocol header, or for the client to read why its connection is closed."""
         self._was_open = False
         self._early = 0
-        """Octets that came before it had logged in."""
+        """Octets received before the login."""
 
-    # The edge.
+    # The `Endpoint` methods.
 
     @property
     def role(self) -> Side:
@@ -54,7 +54,7 @@ class Client:
         return Side.SERVER
 
     def receive_data(self, data: Buffer, now: float) -> None:
-        """Take octets that arrived at `now` (seconds on the broker's clock)."""
+        """Take octets received at `now` (seconds of the broker's clock)."""
         self.hub.now = max(now, self.hub.now)
         if not self._was_open:
             self._early += memoryview(data).nbytes
@@ -64,7 +64,7 @@ class Client:
         acceptor = self._acceptor
         if acceptor is None:
             return
-        # The acceptor takes the header's octets only; the engine gets the rest.
+        # The acceptor takes only the header's octets; the engine gets the rest.
         acceptor.receive_data(data, now)
         result = acceptor.result()
         if isinstance(result, Signal):
@@ -78,7 +78,7 @@ class Client:
         self.hub.fronts[self.number] = self.front
 
     def receive_eof(self, now: float) -> None:
-        """The client sends no more."""
+        """Handle the end of the client's octets."""
         self.hub.now = max(now, self.hub.now)
         if self.front is not None:
             self.front.connection.receive_eof(now)
@@ -86,7 +86,7 @@ class Client:
             self._close_hint = CloseHint.CLOSE_NOW
 
     def connection_lost(self, reason: str, now: float) -> None:
-        """The transport is gone."""
+        """Handle the loss of the transport."""
         self.hub.now = max(now, self.hub.now)
         self._acceptor = self._patience = None
         if self.front is not None:
@@ -94,7 +94,7 @@ class Client:
         self._close_hint = CloseHint.CLOSE_NOW
 
     def next_event(self) -> Signal:
-        """Do all that can be done with the octets that came."""
+        """Do all the work that the received octets permit."""
         front = self.front
         if front is not None:
             front.take_events()
@@ -110,7 +110,7 @@ class Client:
         return NEED_DATA
 
     def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
-        """The octets to write now."""
+        """Return the octets to write now."""
         self.hub.now = max(now, self.hub.now)
         front = self.front
         if front is None:
@@ -121,7 +121,7 @@ class Client:
         octets: bytes = front.connection.data_to_send(now, max_bytes)
         self._watch(front)
         if octets:
-            # It reads.
+            # The client reads.
             self._patience = None
             self._wait(front)
             if front.is_held_up and not front.is_behind:
@@ -129,11 +129,11 @@ class Client:
         return octets
 
     def handle_timeout(self, now: float) -> None:
-        """Heartbeats, silence, openings and closings that take too long."""
+        """Handle heartbeats, silence, and slow opening and closing."""
         self.hub.now = max(now, self.hub.now)
         if self.front is not None:
             if self.hub.is_blocked and self.front.publishes:
-                # Nothing of it is read, so that its silence doesn't count.
+                # Its octets are left unread, so its silence doesn't count.
                 self.front.connection.receive_data(b"", now)
             self.front.connection.handle_timeout(now)
             if self._patience is not None and now >= self._patience:
@@ -144,7 +144,7 @@ class Client:
 
     @property
     def next_deadline(self) -> float | None:
-        """When `handle_timeout` is to be called."""
+        """When to call `handle_timeout`."""
         if self.front is None:
             return None if self._acceptor is None else self._patience
         deadline: float | None = self.front.connection.next_deadline
@@ -153,8 +153,8 @@ class Client:
 
     @property
     def receive_budget(self) -> int:
-        """The octets that may still be given; 0 while the broker is full and this client publishes, and while it
-        doesn't read what it is answered."""
+        """Octets that `receive_data` accepts now; 0 while the broker is full and this client publishes, and while the
+        client doesn't read its answers."""
         front = self.front
         if front is None:
             return HEADER_SIZE if self._acceptor is not None else 0
@@ -165,7 +165,7 @@ class Client:
 
     @property
     def close_hint(self) -> CloseHint:
-        """Whether the transport is to be closed."""
+        """Whether to close the transport."""
         if self.front is None or self._close_hint is CloseHint.CLOSE_NOW:
             return self._close_hint
         hint: CloseHint = self.front.connection.close_hint
@@ -173,14 +173,14 @@ class Client:
 
     @property
     def send_backlog(self) -> int:
-        """Octets that wait to be written."""
+        """Octets waiting to be written."""
         if self.front is None:
             return len(self._refusal)
         backlog: int = self.front.connection.send_backlog
         return backlog
 
     def shut_down(self, text: str) -> None:
-        """The broker ends."""
+        """Close the connection, because the broker ends."""
         if self.front is None:
             self._acceptor, self._close_hint = None, CloseHint.CLOSE_NOW
         else:
@@ -189,37 +189,37 @@ class Client:
 
     @property
     def is_behind(self) -> bool:
-        """Whether it isn't read from because it doesn't read. Its silence counts all the same."""
+        """Whether its octets are left unread because it doesn't read. Its silence counts nevertheless."""
         return self.front is not None and self.front.is_behind
 
-    # What adapters read of every core.
+    # Properties that adapters read of every core.
 
     @property
     def report(self) -> CloseReport | None:
-        """Why the connection ended, once it has; None for one that never spoke a version."""
+        """Why the connection ended, once it has; None if it never spoke a version."""
         report: CloseReport | None = None if self.front is None else self.front.connection.report
         return report
 
     @property
     def is_open(self) -> bool:
-        """Whether the client has logged in, and nobody has ended its connection."""
+        """Whether the client has logged in, and neither end has closed the connection."""
         return self.front is not None and bool(self.front.connection.is_open)
 
     @property
     def config(self) -> Any:
-        """The configuration of its engine, or one of those that it may get."""
+        """Its engine's configuration, or before that of one of those possible."""
         return self.front.connection.config if self.front is not None else self.hub.settings.any_config
 
-    # Inside.
+    # Internals.
 
     @property
     def _room_for_login(self) -> int:
-        """Octets that may still come before the client must have logged in; some, when it has."""
+        """Octets that may still arrive before the login; positive after it."""
         return 1 if self._was_open else max(0, self.hub.settings.limits.login - self._early)
 
     def _wait(self, front: Frontend) -> None:
-        """Once the connection is being closed, the client has the time of `close_timeout` to read something: the
-        engine's own runs from when the close has left."""
+        """Give the client `close_timeout` to read something once the connection is being closed; the engine's own
+        timeout starts when the close has been sent."""
         connection = front.connection
         if connection.is_open:
             self._was_open = True
@@ -227,7 +227,7 @@ class Client:
             self._patience = self.hub.now + connection.config.close_timeout
 
     def _watch(self, front: Frontend) -> None:
-        """Let more through when the client has read most of what it got; till then it waits in the queues."""
+        """Refill the gate when the client has read most of its deliveries; until then, messages wait in queues."""
         left = front.gate.octets
         limits = self.hub.settings.limits
         if left is None or left > limits.backlog_high // 2:

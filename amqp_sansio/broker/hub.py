@@ -1,4 +1,4 @@
-"""Hub: the model with all its clients, as one pure value; adapters move octets and time in and out of it."""
+"""Hub: the model with all its clients, as one pure value; adapters move octets and time in and out."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from .model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
 from .snapshot import Whole
 
 if TYPE_CHECKING:
-    from .frontends.frontend import Frontend
+    from .frontends.frontend import Alarm, Frontend
     from .model.commands import Command
-    from .model.owner import Owner
-    from .model.timers import Alarm
+    from .model.queue import Owner
     from .settings import Settings
 
 
 class Hub(Whole):
-    """A broker that clients of every version connect to. Nothing in it does I/O, or reads a clock.
+    """A broker for clients of every version. It does no I/O and reads no clock.
 
-    `connect()` gives the octet-side of a new client. After anything that was given to one client others may have
-    something to send: `take_dirty()` names them. `handle_timeout(now)` at `next_deadline` drives what expires.
+    `connect()` returns the broker's end of a new connection. After input from one client, others may have something to
+    send: `take_dirty()` returns them. `handle_timeout(now)` at `next_deadline` handles everything that expires.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -40,7 +39,7 @@ class Hub(Whole):
         self.is_blocked = ""
         self.is_closing = False
         self.shared: dict[str, Any] = {}
-        """What the front ends of one version share between connections (kept sessions, kept links), by the version's
+        """State that the front ends of one version share between connections (detached sessions and links), by version
         label; each front end package knows the type of its own."""
         self._alarms: dict[Hashable, tuple[float, Alarm]] = {}
         self._owners: dict[int, Frontend] = {}
@@ -50,14 +49,14 @@ class Hub(Whole):
     # For adapters.
 
     def connect(self, *, is_secure: bool = False, peer_name: str = "") -> Client:
-        """A new client's end. `is_secure`: behind TLS; `peer_name`: who the certificate says it is, for EXTERNAL."""
+        """Return a new client's end. `is_secure`: behind TLS; `peer_name`: the certificate's subject, for EXTERNAL."""
         self._numbers += 1
         client = Client(self, self._numbers, is_secure=is_secure, peer_name=peer_name)
         self.clients[client.number] = client
         return client
 
     def take_dirty(self) -> tuple[Client, ...]:
-        """The clients that may have octets to send or another deadline, since the last call."""
+        """Return the clients that may have new octets to send or a new deadline since the last call."""
         if not self._dirty:
             return ()
         dirty = tuple(self._dirty.values())
@@ -66,12 +65,12 @@ class Hub(Whole):
 
     @property
     def is_dirty(self) -> bool:
-        """Whether `take_dirty` has somebody to name."""
+        """Whether `take_dirty` would return any client."""
         return bool(self._dirty)
 
     @property
     def next_deadline(self) -> float | None:
-        """When `handle_timeout` is to be called, for what expires and for alarms; None: never."""
+        """When to call `handle_timeout`, for expiry and alarms; None: never."""
         deadline = self.model.next_deadline
         if self._alarms:
             first = min([each[0] for each in self._alarms.values()])
@@ -79,7 +78,7 @@ class Hub(Whole):
         return deadline
 
     def handle_timeout(self, now: float) -> None:
-        """Let go what has expired, and ring the alarms. A spurious call is a no-op."""
+        """Handle everything that is due: expiry and alarms. A spurious call is a no-op."""
         self.now = max(now, self.now)
         self.model.handle_timeout(self.now)
         if self._alarms:
@@ -91,7 +90,7 @@ class Hub(Whole):
         self.settle()
 
     def change_urls(self, urls: tuple[str, ...]) -> None:
-        """It can be reached at other addresses (`Settings.urls`): queues bound to a failover exchange are told."""
+        """Change the broker's addresses (`Settings.urls`), and tell queues bound to a failover exchange."""
         from .frontends.amqp_0_10.failover import tell_all
 
         self.settings = self.settings.but(urls=urls)
@@ -99,14 +98,14 @@ class Hub(Whole):
         self.settle()
 
     def shut_down(self, text: str = "the broker is shutting down") -> None:
-        """Close every connection with the code its version has for it; nobody is let in any more."""
+        """Close every connection with the code of its version, and accept no more."""
         self.is_closing = True
         for client in list(self.clients.values()):
             client.shut_down(text)
         self.settle()
 
     def add_vhost(self, name: str) -> None:
-        """Have another virtual host, which every user may open who isn't kept to some."""
+        """Add a virtual host, open to every user who isn't restricted to certain ones."""
         if name not in self.settings.vhosts:
             self.settings = self.settings.but(vhosts=(*self.settings.vhosts, name))
         self.model.add_vhost(name)
@@ -118,32 +117,32 @@ class Hub(Whole):
         return self.model.apply(command, self.now)
 
     def own(self, owner: Owner, front: Frontend | None) -> None:
-        """Effects on what `owner` has go to `front`; None: to nobody, its consumers have their windows closed."""
+        """Send effects on `owner`'s consumers and entries to `front`; None: to nobody (their windows are closed)."""
         if front is None:
             self._owners.pop(owner.number, None)
         else:
             self._owners[owner.number] = front
 
     def disown(self, owner: Owner) -> None:
-        """The owner has ended."""
+        """Forget an owner that has ended."""
         self._owners.pop(owner.number, None)
 
     def set_alarm(self, key: Hashable, deadline: float, alarm: Alarm) -> None:
-        """Ring `alarm` at `deadline` (seconds on the hub's clock), instead of the one that `key` had before."""
+        """Set `alarm` for `deadline` (seconds of the hub's clock), replacing an earlier one with the same `key`."""
         self._alarms[key] = (deadline, alarm)
 
     def clear_alarm(self, key: Hashable) -> None:
-        """No alarm for `key` any more."""
+        """Remove the alarm of `key`."""
         self._alarms.pop(key, None)
 
     def touch(self, number: int) -> None:
-        """The client `number` may have something to send."""
+        """Note that the client `number` may have something to send."""
         client = self.clients.get(number)
         if client is not None:
             self._dirty[number] = client
 
     def settle(self) -> None:
-        """Perform all effects, and those that follow from them."""
+        """Carry out all effects, including those that result from them."""
         effects = self.model.effects
         while effects:
             effect = effects.popleft()
@@ -162,12 +161,12 @@ class Hub(Whole):
                 self.touch(front.number)
 
     def forget(self, number: int) -> None:
-        """A client is gone."""
+        """Remove a client."""
         self.clients.pop(number, None)
         self.fronts.pop(number, None)
         self._dirty.pop(number, None)
 
-    # Inside.
+    # Internals.
 
     def _broadcast(self, effect: object) -> None:
         if isinstance(effect, Blocked):

@@ -1,4 +1,4 @@
-"""BrokerLimits: every bound of the broker in one record, each with what happens when it is reached."""
+"""BrokerLimits: all limits of the broker in one record, each with its consequence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .._core.record import record
 
 @record
 class BrokerLimits:
-    """What the model holds at most, and what happens there.
+    """Limits of the model, and the consequence of reaching each.
 
     | field | at the limit |
     |---|---|
@@ -15,14 +15,14 @@ class BrokerLimits:
     | `consumers` | of one queue: refused (LIMIT) |
     | `kept_links` | of 1.0, that may outlive their connections: an attach is refused (amqp:resource-limit-exceeded) |
     | `transactions` | open at the same time: refused (LIMIT) |
-    | `transaction_octets` | what one transaction publishes, and all together `memory_high`: refused (LIMIT) |
-    | `memory_high`, `memory_low` | octets of all messages held: publishers are held up, and let go again |
-    | `backlog_high`, `backlog_low` | octets that one client hasn't read: it gets no more deliveries, and gets again |
+    | `transaction_octets` | of publishes in one transaction; in all together `memory_high`: refused (LIMIT) |
+    | `memory_high`, `memory_low` | octets of all messages: above `high`, publishers are held until below `low` |
+    | `backlog_high`, `backlog_low` | unread octets of a client: above `high`, it gets no deliveries until below `low` |
     | `login` | octets that a client may send before it has logged in: its connection is cut |
 
-    Above `backlog_high` of answers, returns and confirms that a client hasn't read, nothing more is read from it. So it
-    has twice `backlog_high` waiting at most, with the last delivery and the last answer on top: a message, or what a
-    commit returns. What it has sent and isn't read is within its connection's `unparsed`.
+    Above `backlog_high` of answers, returns and confirms that a client hasn't read, its octets are left unread too. So
+    at most twice `backlog_high` waits for it, plus the last delivery and the last answer: a message, or the returns of
+    a commit. Octets from it that aren't parsed yet are within its connection's `unparsed`.
     """
 
     exchanges: int = 65_536

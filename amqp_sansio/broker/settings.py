@@ -1,4 +1,4 @@
-"""Settings: everything a broker is told beforehand; who may come in, and what its connections are made of."""
+"""Settings: the configuration of a broker: users, virtual hosts, and its connections' parameters."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ CAPABILITIES: Final[Mapping[str, Any]] = {
     "per_consumer_qos": True,
     "direct_reply_to": True,
 }
-"""What the broker has of RabbitMQ's extensions of 0-9-1, as clients look for it in the server properties."""
+"""The broker's part of RabbitMQ's extensions of 0-9-1, as clients look for it in the server properties."""
 
 _CAPABILITIES_OF_QPID: Final = frozenset({"publisher_confirms", "basic.nack", "authentication_failure_close"})
-"""Those of them that go without methods that Qpid's dialect lacks."""
+"""Those of them that need no methods missing in Qpid's dialect."""
 
 DialectName = Literal["", "rabbitmq", "specification", "qpid"]
-"""Whose 0-8 and 0-9-1 a broker speaks; "": each client's own."""
+"""The implementation whose 0-8 and 0-9-1 a broker speaks; "": each client's own."""
 _DIALECTS: Final[Mapping[str, str]] = {"rabbitmq": "-rabbit", "specification": "", "qpid": "-qpid"}
-"""How the names of dialects end that stand for each implementation."""
+"""The suffix of dialect names for each implementation."""
 
 _SCRAM_DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
 _IDLE_FACTOR: Final = 2.0
-"""0-9-1 gives a peer up after two heartbeats of silence (4.2.7); 1.0 is told that time itself."""
+"""Silence that ends a connection: two heartbeats in 0-9-1 (4.2.7); 1.0 announces the time itself."""
 _FIRST_FRAMES: Final = 8192
-"""Octets of a 1.0 frame before the opens have crossed: clients send longer ones than the 512 of the specification."""
+"""Octets of a 1.0 frame before the opens are exchanged: clients exceed the 512 of the specification."""
 
 
 @record
 class Verdict:
-    """Whether somebody is let in: `user` is its name, "" when it isn't."""
+    """The result of a login: `user` is its name, "" if it was refused."""
 
     user: str
     reason: str = ""
 
 
 class _Made:
-    """What settings make of themselves once: configurations that connections share, keys of users."""
+    """Values derived from settings once: configurations that connections share, keys of users."""
 
     __slots__ = ("_keys", "_shared", "_spoken")
 
     _shared: dict[tuple[Version, bool], Any]
-    """By version, for connections with and without a certificate's name. Each is made when a client wants it: making
-    one loads its version's engine."""
+    """By version, for connections with and without a certificate's name. Each is created on demand, since creating one
+    loads its version's engine."""
     _keys: dict[tuple[str, str], ScramKeys]
     _spoken: tuple[Version, ...]
 
@@ -78,38 +78,36 @@ class _Made:
 
 @record
 class Settings(_Made):
-    """How a broker behaves.
+    """The configuration of a broker.
 
     | field | meaning |
     |---|---|
     | `users` | by name: a password, or a `User` |
-    | `vhosts` | the virtual hosts there are |
+    | `vhosts` | the virtual hosts |
     | `mechanisms` | of SASL, the preferred first; each version offers those that it knows |
-    | `anonymous` | let clients in without a name (ANONYMOUS; in 1.0 also without SASL), as user "anonymous" |
-    | `auto_create` | 1.0: a plain address that nothing has is that of a durable queue, made when it's named first |
-    | `versions` | those spoken, the preferred first: it is offered to who asks for none that there is |
-    | `dialect` | of 0-8 and 0-9-1: "rabbitmq", "specification" or "qpid"; "": what the client says it is, see below |
+    | `anonymous` | accept clients without a name (ANONYMOUS; in 1.0 also without SASL), as user "anonymous" |
+    | `auto_create` | 1.0: a plain, unused address is that of a durable queue, created on first use |
+    | `versions` | the versions spoken; the first is offered to a client that asks for another |
+    | `dialect` | of 0-8 and 0-9-1: "rabbitmq", "specification" or "qpid"; "": by the client, see below |
     | `heartbeat` | seconds, as 0-8 and 0-9-1 propose it; in 1.0 twice as much silence ends a connection. 0: none |
-    | `history` | how many records of what happened to messages are kept |
-    | `limits` | every bound of the model |
-    | `connection_limits` | every bound of one connection |
-    | `name` | what the broker is called: the container of 1.0, the cluster of 0-9-1 |
-    | `product`, `product_version` | what it says it is; some clients of RabbitMQ insist on that name |
-    | `properties` | more server properties, in every version |
-    | `configs` | by version: an engine's configuration to use instead of the one made of these settings |
+    | `history` | number of records kept of what happens to messages |
+    | `limits` | the limits of the model |
+    | `connection_limits` | the limits of one connection |
+    | `name` | the broker's name: the container of 1.0, the cluster of 0-9-1 |
+    | `product`, `product_version` | its announced product; some clients of RabbitMQ insist on that name |
+    | `properties` | additional server properties, in every version |
+    | `configs` | by version: an engine's configuration that replaces the one from these settings |
     | `urls` | its addresses as "amqp:tcp:HOST:PORT", for known-hosts and failover; `serve_broker` fills them in |
-    | `seed` | octets that everything unforeseeable is made of: SCRAM's nonces and salts; see below |
-    | `epoch` | seconds since 1970 when the broker's clock showed 0, for the times in dead-letter headers |
+    | `seed` | octets that all unpredictable values derive from: SCRAM's nonces and salts; see below |
+    | `epoch` | Unix time at which the broker's clock showed 0, for the times in dead-letter headers |
 
-    Settings draw no randomness: with the same `seed` a broker does the same again. Who serves a broker to others gives
-    it 16 random octets or more; `serve_broker` does so by itself. EXTERNAL is offered to who has shown a certificate
-    only.
+    Settings draw no randomness: with the same `seed` a broker repeats itself. To serve a broker to others, give it 16
+    random octets or more; `serve_broker` does so by itself. EXTERNAL is offered only to clients with a certificate.
 
-    Without a `dialect` a client that says it is one of Qpid's is spoken to as Qpid's brokers do, any other as RabbitMQ
-    does. A dialect is what methods there are, and how they are answered where RabbitMQ and the specification differ.
+    Without a `dialect`, clients that identify as Qpid's get the behaviour of Qpid's brokers, all others RabbitMQ's. A
+    dialect determines the methods, and the answers where RabbitMQ and the specification differ.
 
-    Raises ValueError for a mechanism or dialect that isn't known, no version, no virtual host, or a name that is too
-    long.
+    Raises ValueError for an unknown mechanism or dialect, no version, no virtual host, or a name that is too long.
 
     >>> settings = Settings(users={"me": User("s3cret", vhosts=("test",))}, vhosts=("/", "test"))
     >>> settings.may_open("me", "/"), settings.may_open("me", "test"), settings.may_open("me", "nowhere")
@@ -138,13 +136,13 @@ class Settings(_Made):
 
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"users", "seed"})
 
-    # Who may come in.
+    # Logins.
 
     def authenticate(self, credentials: Credentials, *, is_secure: bool, peer_name: str) -> Verdict:
-        """Whether somebody is who it says. `is_secure`: behind TLS, with a certificate in the name of `peer_name`.
+        """Check a login. `is_secure`: behind TLS, with a certificate in the name of `peer_name`.
 
-        A SCRAM proof has been verified by its mechanism before. Nobody acts for somebody else. The reason is for the
-        broker's own side: who is refused isn't told whether the user or the password was wrong.
+        A SCRAM proof has been verified by its mechanism before. Nobody may act for another user. The reason is for the
+        broker's side: a refused client isn't told whether the user or the password was wrong.
         """
         mechanism, user = credentials.mechanism, credentials.user
         if mechanism == "ANONYMOUS":
@@ -162,7 +160,7 @@ class Settings(_Made):
             return Verdict(user) if known is not None else Verdict("", f"there is no user {user!r}")
         if credentials.password is None:
             return Verdict("", f"{mechanism} isn't supported: there is nobody to judge its token")
-        # The comparison takes place for users that don't exist too: the time it takes says nothing.
+        # Compare for unknown users too, so that timing doesn't reveal them.
         is_right = _same(credentials.password, known.password if known is not None else "")
         if known is None:
             return Verdict("", f"there is no user {user!r}")
@@ -171,9 +169,9 @@ class Settings(_Made):
         return Verdict(user)
 
     def scram_keys(self, mechanism: str, user: str) -> ScramKeys | None:
-        """The keys of a user for a SCRAM mechanism, derived once from the password; None for another mechanism.
+        """Return a user's keys for a SCRAM mechanism, derived once from the password; None for another mechanism.
 
-        Who doesn't exist, or has no password, gets keys that no password proves.
+        An unknown user, or one without a password, gets keys that no password proves.
         """
         digest = _SCRAM_DIGESTS.get(mechanism)
         if digest is None:
@@ -188,20 +186,20 @@ class Settings(_Made):
         return keys
 
     def may_open(self, user: str, vhost: str) -> Literal["", "unknown", "refused"]:
-        """Whether a user may open a virtual host: "" when it may; "unknown": there is no such virtual host."""
+        """Return "" if a user may open a virtual host; "unknown": it doesn't exist."""
         if vhost not in self.vhosts:
             return "unknown"
         known = self._user(user)
         allowed = None if known is None else known.vhosts
         return "" if allowed is None or vhost in allowed else "refused"
 
-    # What a connection is made of.
+    # Configurations of connections.
 
     def configs_for(self, number: int, peer_name: str = "") -> Mapping[Version, Any]:
-        """The engine's configurations for the server end of connection `number`, by version, the preferred first.
+        """Return the engine's configurations for connection `number`'s server end, by version, the preferred first.
 
-        `peer_name` is whom its certificate names; without, EXTERNAL isn't offered. What needs no nonce is shared by all
-        connections.
+        `peer_name` is the name in the client's certificate; without one, EXTERNAL isn't offered. Configurations without
+        a nonce are shared by all connections.
         """
         return _Configs(self, number, bool(peer_name))
 
@@ -211,7 +209,7 @@ class Settings(_Made):
         return self._spoken
 
     def shared_config(self, version: Version, *, with_name: bool = False) -> Any:
-        """The engine's configuration but for the nonce; `with_name`: for who has shown a certificate."""
+        """Return the engine's configuration without a nonce; `with_name`: for a client with a certificate."""
         config = self._shared.get((version, with_name))
         if config is None:
             given = self.configs.get(version)
@@ -223,30 +221,30 @@ class Settings(_Made):
 
     @property
     def any_config(self) -> Any:
-        """The configuration of the preferred version, for what all of them have (timeouts)."""
+        """The configuration of the preferred version, for fields that all have (timeouts)."""
         return self.shared_config(self._spoken[0])
 
     def octets(self, *labels: str) -> bytes:
-        """32 octets that nobody foresees who doesn't know the seed, others for other labels."""
+        """Return 32 octets that are unpredictable without the seed, and different for different labels."""
         from hashlib import sha256
 
         parts = [self.seed, *[label.encode("utf-8", "surrogatepass") for label in labels]]
-        # Each part has its length before it, so that no two lists of labels are the same octets.
+        # Length prefixes make different lists of labels different octets.
         return sha256(b"".join([len(part).to_bytes(8, "big") + part for part in parts])).digest()
 
     def text(self, *labels: str) -> str:
-        """The same as text of 43 letters, digits, "-" and "_"."""
+        """Return the same as text of 43 letters, digits, "-" and "_"."""
         from base64 import urlsafe_b64encode
 
         return urlsafe_b64encode(self.octets(*labels)).decode("ascii").rstrip("=")
 
     def but(self, **changes: object) -> Settings:
-        """The same settings but for some fields. Raises TypeError for what is no field, ValueError as the class."""
+        """Return the settings with changed fields. Raises TypeError for unknown fields, ValueError as the class."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__match_args__}
         fields.update(changes)
         return Settings(**fields)
 
-    # Inside.
+    # Internals.
 
     def _user(self, name: str) -> User | None:
         found = self.users.get(name)
@@ -280,9 +278,9 @@ class _Configs(Mapping[Version, Any]):
 
 
 def _spoken_versions(settings: Settings) -> tuple[Version, ...]:
-    """A version that knows none of the mechanisms isn't spoken: 1.0 would take that for no need to log in.
+    """Return the versions to speak. One that knows none of the mechanisms isn't: 1.0 would require no login.
 
-    Raises ValueError when there is none, and for whatever else of the settings can't be.
+    Raises ValueError if there is none, and for all other invalid settings.
     """
     _check(settings)
     spoken = [each for each in settings.versions if each in settings.configs or _mechanisms(settings, each)]
@@ -307,7 +305,7 @@ def _check(settings: Settings) -> None:
         raise ValueError("Settings.users: a user needs a name")
     limits = settings.connection_limits
     if any(each not in settings.configs for each in settings.versions):
-        # Else a connection couldn't be made, which would be found when the first client comes.
+        # Otherwise the first client would find that a connection can't be created.
         if limits.unparsed < _FIRST_FRAMES:
             raise ValueError(f"Settings.connection_limits: {limits.unparsed} octets unparsed, {_FIRST_FRAMES} at least")
         if limits.channels < 1:
@@ -315,7 +313,7 @@ def _check(settings: Settings) -> None:
 
 
 def _mechanisms(settings: Settings, version: Version) -> tuple[str, ...]:
-    """Those that a version knows. AMQPLAIN is a table of the older versions."""
+    """Return the mechanisms that a version knows. AMQPLAIN is a table of the older versions."""
     has_tables = version in (AMQP_0_8, AMQP_0_9_1)
     names = [name for name in settings.mechanisms if has_tables or name != "AMQPLAIN"]
     others = [name for name in names if name != "ANONYMOUS"]
@@ -332,13 +330,13 @@ def _properties(settings: Settings) -> dict[str, Any]:
 
 
 def _host(settings: Settings) -> dict[str, Any]:
-    """The name of its host, which 0-8 and 0-9-1 want a server to say (connection.start)."""
+    """Return the host name that 0-8 and 0-9-1 require of a server (connection.start)."""
     address = settings.urls[0].partition(":")[2].partition(":")[2] if settings.urls else ""
     return {"host": address.rpartition(":")[0]} if address else {}
 
 
 def _known_hosts(settings: Settings) -> str:
-    """The addresses as 0-8 has them, as many as fit."""
+    """Return the addresses in 0-8's format, as many as fit."""
     hosts = ""
     for url in settings.urls:
         longer = ",".join([*([hosts] if hosts else []), url.rpartition("amqp:tcp:")[2]])
@@ -349,14 +347,14 @@ def _known_hosts(settings: Settings) -> str:
 
 
 def _dialect(settings: Settings, version: Version) -> Any:
-    """The dialect that was chosen; None when clients tell."""
+    """Return the configured dialect; None if the client determines it."""
     from .._classic.codec.dialect import get_dialect
 
     return get_dialect(version.label + _DIALECTS[settings.dialect]) if settings.dialect else None
 
 
 def _capabilities(settings: Settings) -> dict[str, Any]:
-    """What is announced of RabbitMQ's extensions; the specification knows of no such property."""
+    """Return the announced extensions of RabbitMQ; the specification has no such property."""
     if settings.dialect == "specification":
         return {}
     names = _CAPABILITIES_OF_QPID if settings.dialect == "qpid" else CAPABILITIES
@@ -413,7 +411,7 @@ def _make_1_0(settings: Settings) -> Any:
         limits=settings.connection_limits,
         initial_frame_size=_FIRST_FRAMES,
         properties=_properties(settings),
-        # The front end does it: what comes to the management node may have its sections in another order.
+        # The front end checks content: messages to the management node may have sections out of order.
         validate_content=False,
     )
 
@@ -427,7 +425,7 @@ _MAKERS: Final[Mapping[Version, Callable[[Settings], Any]]] = {
 
 
 def _without_external(config: Any) -> Any:
-    """Without EXTERNAL, unless nothing else is offered; who asks for it is refused then."""
+    """Remove EXTERNAL, unless it is the only mechanism; then a client that chooses it is refused."""
     others = tuple([name for name in config.mechanisms if name != "EXTERNAL"])
     return _but(config, mechanisms=others) if others and others != config.mechanisms else config
 
@@ -438,7 +436,7 @@ def _but(config: Any, **changes: Any) -> Any:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two passwords are equal; how long it takes says nothing of where they differ."""
+    """Compare two passwords in a time that doesn't reveal where they differ."""
     from hmac import compare_digest
 
     return compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))

@@ -1,8 +1,8 @@
-"""Snapshots of a broker: pickles whose depth doesn't grow with what the broker holds.
+"""Snapshots of a broker: pickles whose depth doesn't grow with the broker's content.
 
 Owners have consumers, these have queues, these have further consumers, and so on: a pickler that follows such
-references as it meets them runs out of stack. Here each of these objects is written empty where it is met, and what is
-in them comes behind, in flat lists.
+references as it meets them runs out of stack. Here each of these objects is first written empty, and the contents of
+all follow in flat lists.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ import pickle
 from io import BytesIO
 from typing import Any, Final
 
-from .model.consumer import Consumer, Window
-from .model.entry import Entry, Message
+from .model.content import Message
 from .model.exchange import Binding, Exchange
-from .model.owner import Owner
-from .model.queue import Queue
-from .model.transaction import Transaction
+from .model.queue import Consumer, Entry, Owner, Queue, Transaction, Window
 
 _LINKED: Final = (Binding, Consumer, Entry, Exchange, Message, Owner, Queue, Transaction, Window)
-"""What refers to one another in chains of any length."""
+"""Classes that refer to one another in chains of any length."""
 
 
 class Whole:
-    """The base of what pickles as one snapshot: a Broker, a Hub. Objects of theirs that are pickled beside them, and
-    not through `dumps`, are copies."""
+    """The base of objects that pickle as one snapshot: Broker, Hub. Their parts, if pickled beside them without
+    `dumps`, become copies."""
 
     __slots__ = ()
 
@@ -33,7 +30,7 @@ class Whole:
 
 
 def dumps(value: object) -> bytes:
-    """Pickle `value`, which may be a Broker or Hub, or a tuple of one with objects of it that stay its own."""
+    """Pickle `value`: a Broker or Hub, or a tuple of one with objects that stay parts of it."""
     target = BytesIO()
     pickler = _Pickler(target)
     pickler.dump(value)
@@ -45,7 +42,7 @@ def dumps(value: object) -> bytes:
 
 
 def loads(octets: bytes) -> Any:
-    """What `dumps` was given. As with every pickle: only for octets from a source that is trusted."""
+    """Return the value given to `dumps`. As with every pickle: only for octets from a trusted source."""
     unpickler = pickle.Unpickler(BytesIO(octets))
     value = unpickler.load()
     while (filled := unpickler.load()) is not None:

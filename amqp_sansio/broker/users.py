@@ -1,4 +1,4 @@
-"""User: who may come in, with what proof, and into which virtual hosts."""
+"""User: a user's password and virtual hosts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
 ANONYMOUS_USER: Final = "anonymous"
-"""The name under which clients go that came in by ANONYMOUS, or in 1.0 without SASL."""
+"""The user name of clients that logged in by ANONYMOUS, or in 1.0 without SASL."""
 
 
 @record
 class User:
-    """Somebody whom the broker knows.
+    """A user of the broker.
 
-    `password` "" is none: such a user comes in by EXTERNAL only, with a certificate in its name. `vhosts` are those it
-    may open, None for all. `tags` are for people and for `properties` of tools; the broker gives no rights for them.
+    `password` "" is none: such a user logs in only by EXTERNAL, with a certificate in its name. `vhosts` are those it
+    may open, None for all. `tags` are for people and for `properties` of tools; they give no rights.
 
     >>> User("s3cret", vhosts=("/", "test"))
     User(vhosts=('/', 'test'), tags=())

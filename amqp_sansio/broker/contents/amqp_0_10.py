@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...amqp_0_10.codec.values import Struct32
-    from ..model.death import Death
+    from ..model.content import Death
 
 DEFAULT_PRIORITY: Final = 4
 _PERSISTENT: Final = 2
@@ -37,7 +37,7 @@ _COUNT: Final = Form(">I")
 
 
 class ZeroTenContent(Content):
-    """The header segment, `header_segment`, and the octets of a body. Nothing is decoded before it's asked for.
+    """The octets of a header segment, `header_segment`, and of a body. Decodes on access.
 
     `has_body`: there is a body segment, which may be empty.
     """
@@ -63,7 +63,7 @@ class ZeroTenContent(Content):
 
     @property
     def structs(self) -> tuple[Struct | Struct32, ...]:
-        """The structs of the header segment; none where it's damaged."""
+        """The structs of the header segment; none if it is damaged."""
         found = self._structs
         if found is None:
             try:
@@ -75,7 +75,7 @@ class ZeroTenContent(Content):
 
     @property
     def delivery_properties(self) -> DeliveryProperties:
-        """The delivery-properties; empty ones where there are none."""
+        """The delivery-properties; empty ones if there are none."""
         found = self._delivery
         if found is None:
             found = _NO_DELIVERY_PROPERTIES
@@ -87,7 +87,7 @@ class ZeroTenContent(Content):
 
     @property
     def message_properties(self) -> MessageProperties:
-        """The message-properties; empty ones where there are none."""
+        """The message-properties; empty ones if there are none."""
         for struct in self.structs:
             if isinstance(struct, MessageProperties):
                 return struct
@@ -112,7 +112,7 @@ class ZeroTenContent(Content):
 
     @property
     def headers(self) -> Mapping[str, Any]:
-        """message-properties.application-headers; none where they are damaged."""
+        """message-properties.application-headers; none if they are damaged."""
         found = self._headers
         if found is None:
             found = self.message_properties.application_headers
@@ -128,18 +128,18 @@ class ZeroTenContent(Content):
 
     @property
     def deaths(self) -> tuple[Death, ...]:
-        """What the application header "x-death" says."""
+        """The deaths in the application header "x-death"."""
         return read_deaths(self.headers.get(DEATH))
 
     @property
     def expirations(self) -> Expirations:
-        """What "x-death" says of times to live that were taken from the message."""
+        """The times to live in "x-death" that were removed from the message."""
         return read_expirations(self.headers.get(DEATH))
 
     def with_deaths(self, deaths: tuple[Death, ...]) -> ZeroTenContent:
-        """The same message with these deaths in its application headers, and without ttl and expiration.
+        """Return the message with these deaths in its application headers, and without ttl and expiration.
 
-        A damaged header segment and damaged headers are replaced: what they say can't be told.
+        A damaged header segment and damaged headers are replaced, since they are unreadable.
         """
         delivery = self.delivery_properties
         message = self.message_properties
@@ -179,7 +179,7 @@ def _segment(structs: Sequence[Struct | Struct32]) -> Headers:
 
 
 def _fitting(death: Death) -> Death:
-    """A death whose texts a str16 holds: names of other versions may be longer."""
+    """Return a death whose texts fit a str16: names of other versions may be longer."""
     keys = tuple([_cut(each) for each in death.routing_keys])
     return type(death)(
         _cut(death.queue), death.reason, death.count, _cut(death.exchange), keys, death.time
@@ -193,7 +193,7 @@ def _cut(text: str) -> str:
 
 
 def dead_headers(headers: Mapping[str, Any], deaths: tuple[Death, ...], expirations: Expirations) -> Map:
-    """Application headers with what they say of deaths; the others keep their octets."""
+    """Return application headers with these deaths; other headers keep their octets."""
     fitting = tuple([_fitting(each) for each in deaths])
     entries = [{**entry, "time": Datetime(entry["time"])} for entry in write_deaths(fitting, expirations)]
     values = headers_of(fitting, entries, headers)
@@ -206,7 +206,7 @@ def dead_headers(headers: Mapping[str, Any], deaths: tuple[Death, ...], expirati
 
 
 def check_values(value: Any) -> None:
-    """Read a value with all that's in it, which maps put off. Raises CodecError for damaged octets."""
+    """Decode a value with everything in it, which maps defer. Raises CodecError for damaged octets."""
     pending: list[Any] = [value]
     while pending:
         each = pending.pop()
@@ -217,7 +217,7 @@ def check_values(value: Any) -> None:
 
 
 def map_entries(raw: bytes) -> list[tuple[str, bytes]]:
-    """The entries of a map that can be read: name, and the octets of name, type and value."""
+    """Return the readable entries of a map: name, and the octets of name, type and value."""
     found: list[tuple[str, bytes]] = []
     pos = 4
     while pos < len(raw):

@@ -19,7 +19,7 @@ from ..model.content import NO_HEADERS, Content
 from .deaths import Expirations, add_expiration, listed, read_death
 
 if TYPE_CHECKING:
-    from ..model.death import Death
+    from ..model.content import Death
 
 DEATHS: Final = Symbol("x-opt-deaths")
 _MILLISECONDS: Final = 1000
@@ -32,28 +32,26 @@ _DEFAULTS: Final = Header()
 
 
 class OneZeroContent(Content):
-    """A message's sections, `payload`, as they were transferred; nothing of it is read before it's asked for.
+    """A message's sections, `payload`, as transferred. Decodes on access.
 
-    Of a message in another format than the specification's own, 0, only the size is known, and it's never changed.
+    Of a message in another format than the specification's own, 0, only the size is known, and it is never changed.
     """
 
     is_plain = False
 
     __slots__ = ("_deaths", "_headers", "_message", "message_format", "payload", "size", "version")
 
-    def __init__(
-        self, payload: bytes, message_format: int = 0, deaths: tuple[Death, ...] | None = None
-    ) -> None:
+    def __init__(self, payload: bytes, message_format: int = 0, deaths: tuple[Death, ...] | None = None) -> None:
         self.version = AMQP_1_0
         self.payload = payload
         self.message_format = message_format
         self._message: Message | None = None
         self._headers: Mapping[str, Any] | None = None
         self._deaths = deaths
-        """Those that its octets have no place for."""
+        """Deaths that can't be written into its octets."""
 
     def __getattr__(self, name: str) -> Any:
-        # Where the body begins is only looked up when its size is asked for.
+        # The start of the body is only located when its size is asked for.
         if name != "size":
             raise AttributeError(f"OneZeroContent has no {name}")
         self.size = self._body_octets()
@@ -64,7 +62,7 @@ class OneZeroContent(Content):
         if self.message_format:
             return len(payload)
         try:
-            # All descriptors have three octets there, and there's one section of a body.
+            # All descriptors have three octets there, and the body is a single section.
             index = locate(payload)
         except READ_FAULTS:
             return self._careful_body_octets()
@@ -97,7 +95,7 @@ class OneZeroContent(Content):
 
     @property
     def header(self) -> Header:
-        """The header, or its defaults: also where it's damaged, and in a message of another format."""
+        """The header, or its defaults if it is damaged, or the message has another format."""
         if self.message_format:
             return _DEFAULTS
         try:
@@ -123,7 +121,7 @@ class OneZeroContent(Content):
 
     @property
     def headers(self) -> Mapping[str, Any]:
-        """The application properties; none where they are damaged."""
+        """The application properties; none if they are damaged."""
         found = self._headers
         if found is None:
             found = NO_HEADERS
@@ -138,7 +136,7 @@ class OneZeroContent(Content):
 
     @property
     def annotations(self) -> Mapping[Any, Any]:
-        """The message annotations; none where they are damaged."""
+        """The message annotations; none if they are damaged."""
         if self.message_format:
             return NO_HEADERS
         try:
@@ -150,21 +148,21 @@ class OneZeroContent(Content):
 
     @property
     def deaths(self) -> tuple[Death, ...]:
-        """What the message annotation "x-opt-deaths" says."""
+        """The deaths in the message annotation "x-opt-deaths"."""
         if self._deaths is not None:
             return self._deaths
         return read_deaths(self.annotations.get(DEATHS))
 
     @property
     def expirations(self) -> Expirations:
-        """What "x-opt-deaths" says of times to live that were taken from the message."""
+        """The times to live in "x-opt-deaths" that were removed from the message."""
         return read_ttls(self.annotations.get(DEATHS))
 
     def with_deaths(self, deaths: tuple[Death, ...]) -> OneZeroContent:
-        """The same message with these deaths in its message annotations, and without ttl.
+        """Return the message with these deaths in its message annotations, and without ttl.
 
-        Damaged annotations are replaced. Where not even the sections can be told, and in another format than 0, the
-        octets stay, and the deaths are remembered beside them.
+        Damaged annotations are replaced. If even the sections are unreadable, or the format isn't 0, the octets stay
+        unchanged and the deaths are kept beside them.
         """
         if self.message_format:
             return OneZeroContent(self.payload, self.message_format, deaths)
@@ -180,7 +178,7 @@ class OneZeroContent(Content):
             return OneZeroContent(self.payload, 0, deaths)
 
     def _with(self, header: Header, annotations: Mapping[Any, Any]) -> bytes:
-        """The sections with another header, and annotations instead of those with these keys. Raises CodecError."""
+        """Return the sections with another header, and new annotations for these keys. Raises CodecError."""
         payload = self.payload
         places = {name: (start, stop) for name, start, stop in self.message.sections}
         start, stop = places.get("header", (0, 0))
@@ -213,7 +211,7 @@ class OneZeroContent(Content):
 
 
 def _value_at(payload: bytes, name: str, start: int) -> int:
-    """Where the octets of a section's value begin; those of a data section without their size."""
+    """Return the start of a section's value; for a data section, of its octets after the size."""
     at = skip(payload, start + 1, len(payload))
     if name != "data":
         return at
@@ -221,7 +219,7 @@ def _value_at(payload: bytes, name: str, start: int) -> int:
 
 
 def map_entries(raw: bytes) -> list[tuple[Any, bytes]]:
-    """The entries of a map that can be read: key, and the octets of key and value."""
+    """Return the readable entries of a map: key, and the octets of key and value."""
     code, pos = read_code(raw, 0, len(raw))
     at, stop, _ = read_counted(raw, pos, len(raw), code >> 4, ENTRIES)
     found: list[tuple[Any, bytes]] = []
@@ -234,13 +232,13 @@ def map_entries(raw: bytes) -> list[tuple[Any, bytes]]:
 
 
 def read_deaths(value: Any) -> tuple[Death, ...]:
-    """The deaths of an "x-opt-deaths", without entries that say something else."""
+    """Return the deaths in "x-opt-deaths", without invalid entries."""
     found = [read_death(entry, "first-time", _MILLISECONDS) for entry in listed(value)]
     return tuple([death for death in found if death is not None])
 
 
 def read_ttls(value: Any) -> Expirations:
-    """What the entries of an "x-opt-deaths" say of times to live."""
+    """Return the times to live in "x-opt-deaths"."""
     found: Expirations = {}
     for entry in listed(value):
         death = read_death(entry, "first-time", _MILLISECONDS)
@@ -252,9 +250,9 @@ def read_ttls(value: Any) -> Expirations:
 
 
 def write_deaths(deaths: tuple[Death, ...], expirations: Expirations) -> Array:
-    """An "x-opt-deaths": an array of maps, the last death first.
+    """Return "x-opt-deaths": an array of maps, the last death first.
 
-    `first-time` and `last-time` are the same: the time of later ones isn't known.
+    `first-time` and `last-time` are the same: the time of later deaths is unknown.
     """
     maps: list[dict[Symbol, Any]] = []
     for death in deaths:

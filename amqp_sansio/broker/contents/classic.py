@@ -1,4 +1,4 @@
-"""ClassicContent: a message as 0-8 and 0-9-1 encode it (section 4.2.6: properties behind flags, and a body)."""
+"""ClassicContent: a message as 0-8 and 0-9-1 encode it (section 4.2.6: flags, properties, and a body)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .tables import fit_name, fitted, replaced
 if TYPE_CHECKING:
     from ..._classic.codec.table_rules import TableRules
     from ...versions import Version
-    from ..model.death import Death
+    from ..model.content import Death
 
 _HEADERS: Final = 0x20
 _DELIVERY_MODE: Final = 0x10
@@ -37,9 +37,9 @@ _NO_PROPERTIES: Final = b"\0\0"
 
 
 class ClassicContent(Content):
-    """Property flags and properties, `raw_properties`, and the octets of a body.
+    """The octets of property flags and properties, `raw_properties`, and of a body. Decodes on access.
 
-    `tables` are the rules by which the headers are read. Nothing is decoded before it's asked for.
+    `tables` are the rules for decoding the headers.
     """
 
     __slots__ = ("_flags", "_headers", "_properties", "body", "is_plain", "raw_properties", "size", "tables", "version")
@@ -62,7 +62,7 @@ class ClassicContent(Content):
 
     @property
     def properties(self) -> BasicProperties:
-        """The properties; none at all where their octets are damaged. (The headers' own octets aren't looked at.)"""
+        """The properties; all absent if their octets are damaged. (The octets inside the headers aren't checked.)"""
         found = self._properties
         if found is None:
             found = BasicProperties.from_wire(self.raw_properties, self.tables)
@@ -75,14 +75,14 @@ class ClassicContent(Content):
 
     @property
     def priority(self) -> int:
-        """The priority; 0 where it has none."""
+        """The priority; 0 if absent."""
         if not self._flags & _PRIORITY:
             return 0
         return self.properties.priority or 0
 
     @property
     def ttl(self) -> float | None:
-        """The expiration, in seconds; None also for a text that is no number of milliseconds."""
+        """The expiration, in seconds; also None for a text that is no number of milliseconds."""
         if not self._flags & _EXPIRATION:
             return None
         milliseconds = read_expiration(self.properties.expiration)
@@ -95,7 +95,7 @@ class ClassicContent(Content):
 
     @property
     def headers(self) -> Mapping[str, Any]:
-        """The headers; none where they are damaged."""
+        """The headers; none if they are damaged."""
         if not self._flags & _HEADERS:
             return NO_HEADERS
         found = self._headers
@@ -104,7 +104,7 @@ class ClassicContent(Content):
             found = NO_HEADERS
             if table is not None:
                 try:
-                    # All of it, what is nested too.
+                    # Decodes all of it, with nested values.
                     len(table)
                     found = table
                 except CodecError:
@@ -114,7 +114,7 @@ class ClassicContent(Content):
 
     @property
     def deaths(self) -> tuple[Death, ...]:
-        """What "x-death" says; "x_death" where the dialect's names have no hyphen."""
+        """The deaths in "x-death"; "x_death" if the dialect's names have no hyphen."""
         if not self._flags & _HEADERS:
             return ()
         return read_deaths(self.headers.get(fit_name(DEATH, self.tables)), self._separator)
@@ -125,13 +125,13 @@ class ClassicContent(Content):
 
     @property
     def expirations(self) -> Expirations:
-        """What "x-death" says of times to live that were taken from the message."""
+        """The times to live in "x-death" that were removed from the message."""
         return read_expirations(self.headers.get(fit_name(DEATH, self.tables)), self._separator)
 
     def with_deaths(self, deaths: tuple[Death, ...]) -> ClassicContent:
-        """The same message with these deaths in its headers, and without expiration.
+        """Return the message with these deaths in its headers, and without expiration.
 
-        Damaged properties and damaged headers are replaced: what they say can't be told.
+        Damaged properties and damaged headers are replaced, since they are unreadable.
         """
         properties = self.properties
         expirations = add_expiration(self.expirations, deaths, properties.expiration)
@@ -151,7 +151,7 @@ class ClassicContent(Content):
 def dead_headers(
     headers: Mapping[str, Any], tables: TableRules, deaths: tuple[Death, ...], expirations: Expirations
 ) -> Table:
-    """Headers with what they say of deaths; the others keep their octets."""
+    """Return headers with these deaths; other headers keep their octets."""
     entries = [
         {**entry, "count": Typed("l", entry["count"]), "time": Timestamp(entry["time"])}
         for entry in write_deaths(deaths, expirations)
@@ -162,7 +162,7 @@ def dead_headers(
 
 
 def read_expiration(text: str | None) -> int | None:
-    """The milliseconds that an expiration says, decimal digits; None for any other text."""
+    """Return the milliseconds of an expiration, decimal digits; None for any other text."""
     if text is None or not text.isascii() or not text.isdecimal():
         return None
     return int(text)

@@ -1,7 +1,7 @@
-"""The history of a dead-lettered message as its headers have it: RabbitMQ's "x-death" (0-8, 0-9-1 and 0-10).
+"""The history of a dead-lettered message in its headers: RabbitMQ's "x-death" (0-8, 0-9-1 and 0-10).
 
-It's an array of tables, the last death first: `count`, `reason`, `queue`, `time`, `exchange`, `routing-keys`, and
-`original-expiration` where the message had a time to live that was taken from it.
+It is an array of tables, the last death first: `count`, `reason`, `queue`, `time`, `exchange`, `routing-keys`, and
+`original-expiration` if a time to live was removed from the message.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..model.death import Death
+from ..model.content import Death
 
 DEATH: Final = "x-death"
 FIRST: Final = "x-first-death-"
 LAST: Final = "x-last-death-"
 KEPT: Final = ("reason", "queue", "exchange")
-"""What is said of the first and of the last death, each in a header of its own."""
+"""Fields of the first and of the last death that have a header of their own."""
 
 FIRSTS: Final = tuple([FIRST + name for name in KEPT])
-"""The headers that are written once, and stay."""
+"""The headers that are written once and never changed."""
 
 Expirations: TypeAlias = dict[tuple[str, str], str]
-"""The time to live, a text of milliseconds, that a message had before it left a queue for a reason."""
+"""By queue and reason of a death, the time to live before it, as text of milliseconds."""
 
 
 def listed(value: Any) -> list[Any]:
-    """The elements of an array, or of what stands for one: a table's values. Anything else has none."""
+    """Return the elements of an array, or the values of a table that represents one. Anything else has none."""
     table = _table(value)
     if table is not None:
         return list(table.values())
@@ -36,7 +36,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def read_death(entry: Any, time: str = "time", per_second: int = 1, separator: str = "-") -> Death | None:
-    """A death as an entry says it; None for one that says something else."""
+    """Return the death in an entry; None for an invalid one."""
     table = _table(entry)
     if table is None:
         return None
@@ -62,13 +62,13 @@ def _is_number(value: Any) -> bool:
 
 
 def read_deaths(value: Any, separator: str = "-") -> tuple[Death, ...]:
-    """All deaths of an "x-death", without entries that say something else."""
+    """Return all deaths in "x-death", without invalid entries."""
     found = [read_death(entry, separator=separator) for entry in listed(value)]
     return tuple([death for death in found if death is not None])
 
 
 def read_expirations(value: Any, separator: str = "-") -> Expirations:
-    """What the entries of an "x-death" say of times to live."""
+    """Return the times to live in "x-death"."""
     found: Expirations = {}
     for entry in listed(value):
         death = read_death(entry, separator=separator)
@@ -80,7 +80,7 @@ def read_expirations(value: Any, separator: str = "-") -> Expirations:
 
 
 def add_expiration(known: Expirations, deaths: Sequence[Death], text: str | None) -> Expirations:
-    """Also the time to live that the message had at its last death, unless an earlier one for this reason had one."""
+    """Add the time to live at a message's last death, unless an earlier death for this reason had one."""
     if text is None or not deaths:
         return known
     key = (deaths[0].queue, deaths[0].reason)
@@ -88,7 +88,7 @@ def add_expiration(known: Expirations, deaths: Sequence[Death], text: str | None
 
 
 def write_deaths(deaths: Iterable[Death], expirations: Expirations) -> list[dict[str, Any]]:
-    """The entries of an "x-death", with plain values; `time` is a whole number of seconds."""
+    """Return the entries of "x-death", with plain values; `time` is a whole number of seconds."""
     found: list[dict[str, Any]] = []
     for death in deaths:
         entry: dict[str, Any] = {
@@ -107,7 +107,7 @@ def write_deaths(deaths: Iterable[Death], expirations: Expirations) -> list[dict
 
 
 def headers_of(deaths: Sequence[Death], entries: Any, known: Container[str]) -> dict[str, Any]:
-    """All headers that tell of deaths: "x-first-death-queue" and so on, unless they are `known`, "x-death" with
+    """Return all headers about deaths: "x-first-death-queue" and so on, unless they are `known`, "x-death" with
     `entries`, and "x-last-death-queue" and so on."""
     found: dict[str, Any] = {}
     for prefix, death in ((FIRST, deaths[-1:]), (LAST, deaths[:1])):

@@ -1,4 +1,4 @@
-"""Field tables of any dialect: values made to fit what its tables hold, entries exchanged octet by octet."""
+"""Field tables of any dialect: fits values to the dialect's tables, and replaces entries octet by octet."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NARROW: Final = 1 << 31
 _WIDE: Final = 1 << 63
 
 _NOTHING: Final = Typed("", None)
-"""Stands for a value that tables of the dialect can't hold in any way."""
+"""Marks a value that tables of the dialect can't hold in any form."""
 
 
 def spans(raw: bytes, rules: TableRules) -> Iterator[tuple[str, int, int]]:
-    """The name of every entry, and where in a table's octets it begins and ends. Raises CodecError for damage."""
-    # Names that the dialect forbids are no damage: they are passed on as they came.
+    """Yield the name of every entry, and its start and end in a table's octets. Raises CodecError for damage."""
+    # Names that the dialect forbids are no damage: they are passed on unchanged.
     check_table(raw, 0, len(raw), rules.with_any_names())
     pos = 0
     while pos < len(raw):
@@ -40,7 +40,7 @@ def spans(raw: bytes, rules: TableRules) -> Iterator[tuple[str, int, int]]:
 
 
 def replaced(raw: bytes, rules: TableRules, values: Mapping[str, Any], drop: Sequence[str] = ()) -> Table:
-    """A table with `values` instead of the entries of these names and of `drop`; the others keep their octets.
+    """Return a table with `values` in place of the entries of these names and of `drop`; others keep their octets.
 
     Raises CodecError for damaged octets.
     """
@@ -50,17 +50,17 @@ def replaced(raw: bytes, rules: TableRules, values: Mapping[str, Any], drop: Seq
 
 
 def fitted(values: Mapping[str, Any], rules: TableRules) -> Table:
-    """A table of what its dialect can say of `values`.
+    """Return a table of `values`, as far as its dialect can express them.
 
-    What has no type there is written as the nearest that has: integers out of range, floats and decimals as text, None
-    not at all, an array as a table with the names "i1", "i2" and so on. A dialect that restricts names gets "_" for
-    what they can't have. Names above 255 octets, and values nested too deep, are left out.
+    A value without a type there becomes the nearest: integers out of range, floats and decimals become text, an array
+    becomes a table with the names "i1", "i2" and so on, None is left out. A dialect that restricts names gets "_" for
+    forbidden characters. Names above 255 octets, and values nested too deep, are left out.
     """
     return Table({str(name): value for name, value in _entries(values, rules, 1)}, rules=rules)
 
 
 def fit_name(name: str, rules: TableRules) -> str:
-    """A name as tables of a dialect may have it."""
+    """Return a name in a form that a dialect's tables permit."""
     if not rules.strict_names or name_fault(name) is None:
         return name
     fit = "".join([each if each.isalnum() or each in "$#_" else "_" for each in name])[:128]
@@ -125,7 +125,7 @@ def _fit_typed(value: Typed, rules: TableRules, depth: int) -> Any:
 
 
 def _fit_rare(value: Any, rules: TableRules) -> Any:
-    # A Decimal that has no form there, a UUID, and whatever else has a text.
+    # A Decimal without a form there, a UUID, and anything else with a text.
     try:
         Table({"v": value}, rules=rules)
     except CodecError:

@@ -1,6 +1,6 @@
-"""Conversion: a message of any version as any other version has it.
+"""Conversion: translates a message of any version into any other version.
 
-`docs/conversions.md` tells for every pair of versions what is kept, what is changed and what is lost.
+`docs/conversions.md` lists, for every pair of versions, what is kept, changed and lost.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 
     from ..._classic.codec.table_rules import TableRules
     from ...versions import Version
-    from ..model.content import Content
-    from ..model.entry import Message
+    from ..model.content import Content, Message
     from .common import Common
 
 
 def as_classic(message: Message, version: Version, tables: TableRules) -> ClassicContent:
-    """The message as 0-8 or 0-9-1 has it, its headers by the rules of `tables`; its own content if that is so already.
+    """Return the message in 0-8 or 0-9-1, with headers by the rules of `tables`; its own content if it fits already.
 
-    Of damaged properties nothing is said, and the body stays.
+    Damaged properties are left out; the body stays.
     """
     content = message.content
     if isinstance(content, ClassicContent):
@@ -43,7 +42,7 @@ def as_classic(message: Message, version: Version, tables: TableRules) -> Classi
 
 
 def as_zero_ten(message: Message) -> ZeroTenContent:
-    """The message as 0-10 has it; its own content if that is so already. Of damaged properties nothing is said."""
+    """Return the message in 0-10; its own content if it has that already. Damaged properties are left out."""
     content = message.content
     if isinstance(content, ZeroTenContent):
         return content
@@ -55,7 +54,7 @@ def as_zero_ten(message: Message) -> ZeroTenContent:
 
 
 def as_one_zero(message: Message) -> OneZeroContent:
-    """The message as 1.0 has it; its own content if that is so already. Of damaged properties nothing is said."""
+    """Return the message in 1.0; its own content if it has that already. Damaged properties are left out."""
     content = message.content
     if isinstance(content, OneZeroContent):
         return content
@@ -67,19 +66,19 @@ def as_one_zero(message: Message) -> OneZeroContent:
 
 
 def _found(message: Message, whom: Hashable) -> Content | None:
-    """What was made of a message before, for the same readers."""
+    """Return an earlier conversion of a message for the same readers."""
     kept = message.converted
     return kept[1] if kept is not None and kept[0] == whom else None
 
 
 def _keep(message: Message, whom: Hashable, content: Content) -> None:
-    """Keep a conversion of a message that goes to several queues: the next is likely to want the same."""
+    """Cache the conversion of a message that goes to several queues: the next one is likely to need the same."""
     if message.copies > 1:
         message.converted = whom, content
 
 
 def read(content: Content) -> Common:
-    """What a message says, in the words of no version; of damaged properties nothing."""
+    """Read a message in version-independent form, without damaged properties."""
     if isinstance(content, ClassicContent):
         return classic.read(content)
     if isinstance(content, ZeroTenContent):

@@ -1,4 +1,4 @@
-"""Messages of 0-10 to `Common` and back (class 4: delivery-properties and message-properties)."""
+"""Converts messages of 0-10 to `Common` and back (class 4: delivery-properties and message-properties)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TEXTS: Final = {"content_type": "content-type", "content_encoding": "content-en
 
 
 def read(content: ZeroTenContent) -> Common:
-    """What a message says; of a damaged header segment or damaged headers nothing."""
+    """Read a message, without a damaged header segment or damaged headers."""
     common = Common(content.body)
     properties = content.message_properties
     _read_delivery(common, content.delivery_properties)
@@ -80,8 +80,8 @@ def _read_delivery(common: Common, delivery: DeliveryProperties) -> None:
 
 
 def write(common: Common, exchange: str, routing_key: str) -> ZeroTenContent:
-    """The message in 0-10, published to `exchange` with `routing_key`."""
-    # The properties that stand there as they are; others are carried.
+    """Write the message in 0-10, published to `exchange` with `routing_key`."""
+    # Properties with an exact place; others are carried.
     kept: list[str] = []
     delivery = _write_delivery(common, kept)
     for name, text in (("exchange", exchange), ("routing_key", routing_key)):

@@ -1,4 +1,4 @@
-"""Maps of 0-10 to values and back (part 1 section 2.2)."""
+"""Converts maps of 0-10 to values and back (part 1 section 2.2)."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ _TYPES: Final = {
     "other": "vbin32",
     "null": "void",
 }
-"""The type as which a kind of value is written, where it's always the same."""
+"""The type of each kind of value that always has the same one."""
 
 
 def read_map(found: Map) -> Entries:
-    """The entries of a map. Raises CodecError for damaged octets, and for a name that is there twice."""
+    """Return the entries of a map. Raises CodecError for damaged octets, and for a repeated name."""
     len(found)
     raw = found.raw
     return [(name, read_value(octets[1 + octets[0] :])) for name, octets in map_entries(raw)]
 
 
 def read_value(octets: bytes) -> Value:
-    """A value behind its type code, of octets that have been decoded before."""
+    """Read a value after its type code, from octets that have been decoded before."""
     # The whole map has been decoded: every size is right.
     code = octets[0]
     name = NAMES.get(code, "")
@@ -119,10 +119,9 @@ def _read_array(inner: bytes) -> list[Value]:
 
 
 def write_map(entries: Entries) -> Map:
-    """A map of what 0-10 can say of the entries.
+    """Return a map of the entries, as far as 0-10 can express them.
 
-    What has no type is written as the nearest that has. Names above 255 octets, and values nested too deep, are left
-    out.
+    A value without a type becomes the nearest. Names above 255 octets, and values nested too deep, are left out.
     """
     found: dict[str, Any] = {}
     for name, value in entries:
@@ -132,7 +131,7 @@ def write_map(entries: Entries) -> Map:
 
 
 def holds(value: Value) -> bool:
-    """Whether 0-10 says a value exactly, to the kind."""
+    """Whether 0-10 expresses a value exactly, including its kind."""
     if depth_of(value) > _DEEPEST:
         return False
     try:
@@ -144,7 +143,7 @@ def holds(value: Value) -> bool:
 
 
 def typed(value: Value) -> Any:
-    """What the encoder makes the value of."""
+    """Return the value in the form that the encoder takes."""
     kind, content = value
     if kind == "text":
         octets = octets_of(content)

@@ -1,4 +1,4 @@
-"""Messages of 1.0 to `Common` and back (part 3 section 3.2)."""
+"""Converts messages of 1.0 to `Common` and back (part 3 section 3.2)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _KINDS: Final = {"group_sequence": "uint32", "absolute_expiry_time": "time", "cr
 
 
 def read(content: OneZeroContent) -> Common:
-    """What a message says; damaged sections say nothing, and where none can be told apart, all octets are the body."""
+    """Read a message, without damaged sections; if none can be told apart, all octets are the body."""
     if content.message_format:
         common = Common(content.payload)
         common.form = f"format {content.message_format}"
@@ -82,7 +82,7 @@ def _or_nothing(message: Message) -> Any:
 
 
 def _tolerant(step: Callable[[], None]) -> None:
-    # A section that is damaged says nothing; the others still do.
+    # A damaged section is skipped; the others still count.
     try:
         step()
     except CodecError:
@@ -151,10 +151,10 @@ def _name(key: Value) -> str:
 
 
 def write(common: Common) -> OneZeroContent:
-    """The message in 1.0."""
+    """Write the message in 1.0."""
     if common.form.startswith("format "):
         return OneZeroContent(common.body, int(common.form.removeprefix("format ")))
-    # The properties that stand there as they are; others are carried.
+    # Properties with an exact place; others are carried.
     kept: list[str] = []
     header = _write_header(common, kept)
     properties = _write_properties(common, kept)
@@ -188,7 +188,7 @@ def _write_header(common: Common, kept: list[str]) -> Header | None:
     if "durable" in found:
         held["durable"] = True
     if found.get("delivery-mode") == ("uint8", 1):
-        # What isn't durable isn't persistent.
+        # A message that isn't durable isn't persistent.
         kept.append("delivery-mode")
     if "priority" in found:
         held["priority"] = found["priority"][1]
@@ -231,7 +231,7 @@ def _same(content: Any) -> Any:
 
 
 def _may_stand(name: str, text: str, form: str) -> bool:
-    # A content encoding is for data only, and "identity" is never said (section 3.2.4).
+    # A content encoding is for data only, and "identity" is never written (section 3.2.4).
     return name != "content-encoding" or (not form and text != "identity")
 
 

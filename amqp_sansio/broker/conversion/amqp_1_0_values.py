@@ -1,4 +1,4 @@
-"""Values of 1.0 to values of no version and back (part 1 section 1.6)."""
+"""Converts values of 1.0 to version-independent values and back (part 1 section 1.6)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ...errors import CodecError
 from .values import NULL, SIMPLE, Value, depth_of, is_utf8, octets_of
 
 _DEEPEST: Final = 26
-"""Annotations and bodies put a few levels around a value."""
+"""Deepest value, since annotations and bodies add a few levels."""
 
 NOTHING: Final[Mapping[Symbol, Any]] = {}
 
@@ -40,11 +40,11 @@ _KINDS: Final[dict[type[Any], str]] = {
 _DECIMALS: Final[dict[type[Any], str]] = {Decimal32: "decimal32", Decimal64: "decimal64", Decimal128: "decimal"}
 _CLASSES: Final = {kind: each for each, kind in _KINDS.items()}
 _MOST_REPEATED: Final = 256
-"""Elements without octets that other versions get as a list. More of them stay octets: a few say any number."""
+"""Most elements without octets that become a list elsewhere. More stay octets: a few octets declare any number."""
 
 
 def read(value: Any) -> Value:
-    """A decoded value. Raises CodecError for damage in octets that weren't looked at so far."""
+    """Read a decoded value. Raises CodecError for damage in octets that are decoded on access."""
     if value is None:
         return NULL
     kind = _KINDS.get(value.__class__)
@@ -74,7 +74,7 @@ def _plain(value: Any) -> Any:
 
 
 def write(value: Value) -> Any:
-    """A value as 1.0 encodes it. Of one that has no type there, the nearest that has."""
+    """Return a value in 1.0's types; the nearest one if there is no exact type."""
     kind, content = value
     if kind == "null":
         return None
@@ -119,14 +119,14 @@ def _array(items: list[Any]) -> Any:
 
 
 def decoded(value: Value) -> Any:
-    """A value as it's read again once it was written. Raises CodecError."""
+    """Encode and decode a value. Raises CodecError."""
     return decode(encode(write(value)))[0]
 
 
 def write_pairs(pairs: list[tuple[Value, Value]], more: Mapping[Symbol, Any] = NOTHING) -> bytes:
-    """The octets of a map of those pairs that 1.0 can say, and of `more`; b"" where there is none.
+    """Return the octets of a map of `more` and those pairs that 1.0 can express; b"" if there are none.
 
-    Of one key the first pair counts.
+    The first pair of a key counts.
     """
     found: dict[bytes, bytes] = {encode(key): encode(value) for key, value in more.items()}
     for key, value in pairs:
@@ -136,7 +136,7 @@ def write_pairs(pairs: list[tuple[Value, Value]], more: Mapping[Symbol, Any] = N
 
 
 def can_hold(value: Value) -> bool:
-    """Whether 1.0 can say a value in an annotation, exactly or nearly."""
+    """Whether 1.0 can express a value in an annotation, exactly or nearly."""
     if depth_of(value) > _DEEPEST:
         return False
     try:
@@ -147,7 +147,7 @@ def can_hold(value: Value) -> bool:
 
 
 def is_simple(value: Value) -> bool:
-    """Whether application properties may have it: no compound, and no described value (part 3 section 3.2.5)."""
+    """Whether application properties may contain it: no compound, and no described value (part 3 section 3.2.5)."""
     return value[0] in SIMPLE
 
 

@@ -1,4 +1,4 @@
-"""The body of a 1.0 message as octets for the older versions, and back (1.0 part 3 sections 3.2.6 to 3.2.8).
+"""Converts the body of a 1.0 message to octets for the older versions, and back (1.0 part 3 sections 3.2.6 to 3.2.8).
 
 | 1.0 | body of the older versions | content type, if there is none | header "x-amqp-body" |
 |---|---|---|---|
@@ -6,13 +6,13 @@
 | amqp-value, string | UTF-8 | text/plain | string |
 | amqp-value, binary | the octets | | binary |
 | amqp-value, null | empty | | null |
-| amqp-value, map | a map as 0-10 encodes it, behind its size | amqp/map | none |
-| amqp-value, list | a list as 0-10 encodes it, behind its size | amqp/list | none |
+| amqp-value, map | a map as 0-10 encodes it, after its size | amqp/map | none |
+| amqp-value, list | a list as 0-10 encodes it, after its size | amqp/list | none |
 | any other | the octets of the body's sections | amqp/1.0 | sections |
 | of another message format, N | the octets of the message | amqp/1.0 | format N |
 
-"amqp/map" and "amqp/list" are Qpid's: its clients of 0-10 and 0-9-1 read and write such bodies. Data whose content type
-says that it's one of them all the same has "x-amqp-body: data".
+"amqp/map" and "amqp/list" are Qpid's: its clients of 0-10 and 0-9-1 read and write such bodies. Data with one of these
+content types has "x-amqp-body: data".
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from typing import Any, Final
 
 from ...amqp_0_10.codec.types import decode_typed, encode_as
 from ...amqp_0_10.codec.values import CODES, Map
-from ...amqp_1_0.codec.bodies import AmqpValue, Data
 from ...amqp_1_0.codec.encode import encode
-from ...amqp_1_0.codec.message import Message
+from ...amqp_1_0.codec.message import AmqpValue, Data, Message
 from ...errors import CodecError
 from . import amqp_0_10_values, amqp_1_0_values
 from .common import Common, text_property
@@ -36,7 +35,7 @@ TYPES: Final = {
     "sections": "amqp/1.0",
     "format": "amqp/1.0",
 }
-"""The content types that tell what a body is that isn't data."""
+"""The content types of bodies other than data."""
 
 DATA: Final = "data"
 _BODIES: Final = ("data", "amqp-sequence", "amqp-value")
@@ -45,7 +44,7 @@ _NESTING: Final = 32
 
 
 def read_body(common: Common, message: Message) -> None:
-    """Set body and form of what was read from 1.0. Raises CodecError for damage."""
+    """Set the body and form of a message read from 1.0. Raises CodecError for damage."""
     found = message.typed_body
     if isinstance(found, Data) or found is None:
         common.body = b"" if found is None else found.content
@@ -72,14 +71,14 @@ def _read_compound(common: Common, content: Any) -> bool:
 
 
 def content_type(common: Common) -> tuple[str | None, bool]:
-    """The content type for the older versions, and whether it's the message's own all the same, and is carried."""
+    """Return the older versions' content type, and whether it is carried because the form implies the same one."""
     own = text_property(common, "content-type")
     told = TYPES.get(common.form.partition(" ")[0])
     return (told, False) if own is None else (own, own == told)
 
 
 def marker(common: Common) -> str | None:
-    """What "x-amqp-body" says, None: nothing."""
+    """Return the value of "x-amqp-body", None: absent."""
     form = common.form
     if form == "map" or form == "list":
         return None if text_property(common, "content-type") is None else form
@@ -89,9 +88,9 @@ def marker(common: Common) -> str | None:
 
 
 def take_marker(common: Common, said: str | None, kept: bool) -> None:
-    """Set the form of a message of an older version by what its headers and content type say.
+    """Set the form of a message of an older version from its headers and content type.
 
-    `kept`: its content type was carried, so it's its own.
+    `kept`: its content type was carried, so it is the message's own.
     """
     told = text_property(common, "content-type")
     form = _COMPOUND.get(told or "", "") if said is None and not kept else said or ""
@@ -149,7 +148,7 @@ _CHECKS: Final = {
 
 
 def _compound(body: bytes, form: str) -> Value | None:
-    """The value of an encoded map or list, if 1.0 can have it and it would be encoded to the same octets again."""
+    """Return the value of an encoded map or list, if 1.0 can express it and it encodes to the same octets again."""
     code = CODES[form]
     try:
         found, stop = decode_typed(code, body, 0, len(body), _NESTING)
@@ -171,7 +170,7 @@ def _value_of(form: str, found: Any, body: bytes) -> Value:
 
 
 def write_body(common: Common) -> bytes:
-    """The octets of the body's sections in 1.0."""
+    """Return the octets of the body's sections in 1.0."""
     form = common.form
     body = common.body
     if form == "sections":

@@ -1,4 +1,4 @@
-"""Messages of 0-8 and 0-9-1 to `Common` and back (section 1.8.1.2 of 0-8, basic class of 0-9-1)."""
+"""Converts messages of 0-8 and 0-9-1 to `Common` and back (section 1.8.1.2 of 0-8, basic class of 0-9-1)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _PERSISTENT: Final = 2
 _TRANSIENT: Final = 1
 _SECOND: Final = 1000
 _LATEST: Final = 1 << 63
-"""Milliseconds that 1.0 can't say any more."""
+"""The lowest number of milliseconds that 1.0 can't express."""
 _LONGEST_TTL: Final = 1 << 64
 
 
 def read(content: ClassicContent) -> Common:
-    """What a message says; of damaged properties or headers nothing."""
+    """Read a message, without damaged properties or headers."""
     common = Common(content.body)
     properties = content.properties
     for attribute, name in _TEXTS.items():
@@ -89,7 +89,7 @@ def _moment(seconds: int, beyond: bool) -> Value:
 
 
 def passed_on(content: ClassicContent, version: Version, tables: TableRules) -> ClassicContent | None:
-    """The same octets as content of the other version, where they mean the same there; None where they don't."""
+    """Return the same octets as content of the other version if they mean the same there; None if they don't."""
     source = content.tables
     raw = content.raw_properties
     alike = (source.writes, source.s_is_string, source.l_is_unsigned, source.strict_names)
@@ -109,7 +109,7 @@ def passed_on(content: ClassicContent, version: Version, tables: TableRules) -> 
 
 
 def _repeats(value: Any) -> bool:
-    """Whether a table, or one in it, has a name twice: which of the entries counts isn't the same everywhere."""
+    """Whether a table, or one nested in it, repeats a name: versions differ in which entry counts."""
     if isinstance(value, Table):
         entries = value.entries()
         names = [name for name, _, _ in entries]
@@ -119,9 +119,9 @@ def _repeats(value: Any) -> bool:
 
 
 def write(common: Common, version: Version, tables: TableRules) -> ClassicContent:
-    """The message in 0-8 or 0-9-1, its headers by `tables`."""
+    """Write the message in 0-8 or 0-9-1, with headers in the format of `tables`."""
     held: dict[str, Any] = {}
-    # The properties that stand there as they are; others are carried.
+    # Properties with an exact place; others are carried.
     kept: list[str] = []
     told, is_own = content_type(common)
     for attribute, name in _TEXTS.items():

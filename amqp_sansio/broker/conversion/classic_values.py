@@ -1,4 +1,4 @@
-"""Field tables of 0-8 and 0-9-1 to values and back (section 4.2.5.5)."""
+"""Converts field tables of 0-8 and 0-9-1 to values and back (section 4.2.5.5)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LATEST: Final = 1 << 64
 
 
 def read_table(table: Table) -> Entries:
-    """The entries of a table that count. Raises CodecError for damaged octets."""
+    """Return the entries of a table that count. Raises CodecError for damaged octets."""
     raw, rules = table.raw, table.rules
     found: dict[str, Value] = {}
     for name, start, _ in spans(raw, rules):
@@ -36,7 +36,7 @@ def read_table(table: Table) -> Entries:
 
 
 def _read(raw: bytes, at: int, rules: TableRules) -> tuple[Value, int]:
-    # `spans` has been through all of it: every size is right.
+    # `spans` has read all of it: every size is right.
     tag = chr(raw[at])
     at += 1
     if tag in "SxFA":
@@ -75,12 +75,12 @@ def _read_sized(tag: str, octets: bytes, rules: TableRules) -> Value:
 
 
 def write_table(entries: Entries, rules: TableRules) -> Table:
-    """A table of what its rules can say of the entries; what has no type is written as the nearest that has."""
+    """Return a table of the entries, as far as its rules can express them; a value without a type gets the nearest."""
     return fitted({name: _typed(value, rules) for name, value in entries}, rules)
 
 
 def holds(value: Value, rules: TableRules) -> bool:
-    """Whether a table of these rules says a value exactly, to the kind."""
+    """Whether a table of these rules expresses a value exactly, including its kind."""
     kind, content = value
     if kind in INTEGERS:
         return _tag(kind, rules) != ""
@@ -109,7 +109,7 @@ def _tag(kind: str, rules: TableRules) -> str:
 
 
 def _typed(value: Value, rules: TableRules) -> Any:
-    """What `fitted` makes the entry of."""
+    """Return the entry's value in the form that `fitted` gives it."""
     kind, content = value
     if kind in INTEGERS:
         tag = _tag(kind, rules)

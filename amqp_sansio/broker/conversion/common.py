@@ -1,8 +1,8 @@
-"""A message in the words of no version, between being read from one encoding and written in another.
+"""Version-independent form of a message, between reading from one encoding and writing in another.
 
 A property that a version has no place for, or that doesn't fit there exactly, is *carried*: in 0-8, 0-9-1 and 0-10 as
-the header "x-amqp-" and its name, in 1.0 as the message annotation "x-opt-amqp-" and its name. Where a message is read
-again, it's taken from there, so that there and back nothing is lost.
+the header "x-amqp-" and its name, in 1.0 as the message annotation "x-opt-amqp-" and its name. Reading the message
+restores it from there, so that a conversion there and back loses nothing.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ..contents.deaths import Expirations
-    from ..model.death import Death
+    from ..model.content import Death
     from .values import Entries
 
 HEADER_PREFIX: Final = "x-amqp-"
 ANNOTATION_PREFIX: Final = "x-opt-amqp-"
 SUBJECT: Final = "qpid.subject"
-"""The header in which 0-10 has the subject, as Qpid's clients write it."""
+"""The header for the subject in 0-10, as Qpid's clients write it."""
 
 BODY: Final = "body"
 ANNOTATIONS: Final = "message-annotations"
 APPLICATION_PROPERTIES: Final = "application-properties"
 FOOTER: Final = "footer"
 HEADERS: Final = "headers"
-"""What is carried besides properties: the kind of the body, octets of 1.0's maps, headers of compound values."""
+"""Carried besides properties: the kind of the body, octets of 1.0's maps, headers of compound values."""
 
 _URN: Final = "urn:uuid:"
 _UUID: Final = 36
@@ -38,13 +38,13 @@ _UINT64: Final = 1 << 64
 
 
 class Common:
-    """What a message says.
+    """A message in version-independent form.
 
-    `properties` by their names in 1.0, and "app-id", "cluster-id", "timestamp" and "expiration"; `headers` are what the
-    application wrote: headers, application headers, application properties. `annotations` and `footer` are 1.0's.
-    `body` are the octets as the older versions have them, `form` what they are in 1.0: "" data, else the kind
-    of an amqp-value ("string", "binary", "null", "map", "list"), "sections" for the octets of sections, and
-    "format N" for a message of another format.
+    `properties` have their names of 1.0, plus "app-id", "cluster-id", "timestamp" and "expiration"; `headers` are the
+    application's: headers, application headers, application properties. `annotations` and `footer` are 1.0's. `body`
+    has the octets in the older versions, `form` its kind in 1.0: "" for data, else the kind of an amqp-value ("string",
+    "binary", "null", "map", "list"), "sections" for the octets of sections, and "format N" for a message of another
+    format.
     """
 
     __slots__ = ("annotations", "body", "deaths", "expirations", "footer", "form", "headers", "properties")
@@ -60,13 +60,13 @@ class Common:
         self.form = ""
 
     def put(self, name: str, value: Value | None) -> None:
-        """Set a property; None: there is none."""
+        """Set a property; None: it is absent."""
         if value is not None:
             self.properties[name] = value
 
 
 def carried(value: Value) -> Value:
-    """A property as it's carried: of moments the milliseconds, of text what 1.0 can hold."""
+    """Return a property as carried: timestamps in milliseconds, text as far as 1.0 can express it."""
     kind, content = value
     if kind == "time":
         return "int64", content
@@ -79,7 +79,7 @@ def _integer(low: int, high: int, kind: str) -> Callable[[Value], Value | None]:
     def take(value: Value) -> Value | None:
         number = value[1]
         if value[0] == "text" and number.isascii() and number.isdecimal() and len(number) <= 20:
-            # Where the tables of a dialect have no integer that wide.
+            # The tables of some dialects have no integer that wide.
             number = int(number)
         elif value[0] not in INTEGERS:
             return None
@@ -128,14 +128,14 @@ TAKEN: Final[dict[str, Callable[[Value], Value | None]]] = {
     "expiration": _text,
     "delivery-mode": _integer(0, 255, "uint8"),
 }
-"""The properties that may be carried, and how each is taken back. A user id isn't: it would pass for a checked one."""
+"""Properties that may be carried, and how to restore each. A user id isn't: it would pass for a checked one."""
 
 
 # Ids (message-id, correlation-id)
 
 
 def id_octets(value: Value) -> bytes:
-    """An id as the octets that older versions show: a UUID as a URN, a number as digits."""
+    """Return an id as octets in older versions: a UUID as a URN, a number as digits."""
     kind, content = value
     if kind == "binary":
         return bytes(content)
@@ -145,7 +145,7 @@ def id_octets(value: Value) -> bytes:
 
 
 def read_id(octets: bytes) -> Value:
-    """The id that octets of an older version are: of "urn:uuid:" a UUID, else text, or what isn't UTF-8 as it is."""
+    """Return the id in octets of an older version: a UUID for "urn:uuid:", else text, or octets that aren't UTF-8."""
     found = text_value(text_of(octets))
     if found[0] == "text" and found[1].startswith(_URN):
         uuid = to_uuid(found[1])
@@ -155,7 +155,7 @@ def read_id(octets: bytes) -> Value:
 
 
 def to_uuid(text: str) -> UUID | None:
-    """The UUID that a text is, "urn:uuid:" or "ID:" in front or not."""
+    """Return the UUID in a text, with or without "urn:uuid:" or "ID:" in front."""
     digits = text.removeprefix(_URN).removeprefix("ID:")
     if len(digits) != _UUID or not digits.isascii() or any([digits[place] != "-" for place in _HYPHENS]):
         return None
@@ -167,13 +167,13 @@ def to_uuid(text: str) -> UUID | None:
         return None
 
 
-# Where answers go (reply-to)
+# Reply addresses (reply-to).
 
 
 def read_node(text: str) -> Value:
-    """What a text names: a node, as an exchange ("" for the default one) and a routing key; else the text.
+    """Return the node named by a text as an exchange ("" for the default one) and a routing key; otherwise the text.
 
-    "/queues/Q" and "/exchanges/E/K" as in addresses of 1.0; what has no slash in front is a queue's name.
+    "/queues/Q" and "/exchanges/E/K" as in addresses of 1.0; a text without a leading slash is a queue's name.
     """
     if not text.startswith("/"):
         return "node", ("", text)
@@ -191,7 +191,7 @@ def read_node(text: str) -> Value:
 
 
 def node_text(value: Value) -> str:
-    """The text that `read_node` reads as this: a queue's plain name where that can be."""
+    """Return the text that `read_node` reads as this: a queue's plain name if possible."""
     kind, content = value
     if kind != "node":
         return str(content)
@@ -210,7 +210,7 @@ def _encoded(text: str, encoded: Callable[[str], str]) -> str:
 
 
 def take_carried(common: Common, name: str, value: Value) -> bool:
-    """Take a carried property back; False for one that isn't known, or has no value that it can have."""
+    """Restore a carried property; False if it is unknown or its value is invalid."""
     take = TAKEN.get(name)
     found = None if take is None else take(value)
     if found is None:
@@ -220,7 +220,7 @@ def take_carried(common: Common, name: str, value: Value) -> bool:
 
 
 def text_property(common: Common, name: str) -> str | None:
-    """A property that is text, or None."""
+    """Return a text property, or None."""
     value: Any = common.properties.get(name)
     return None if value is None or value[0] != "text" else value[1]
 

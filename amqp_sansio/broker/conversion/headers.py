@@ -1,4 +1,4 @@
-"""What the headers of 0-8, 0-9-1 and 0-10 carry besides the application's own: see `common`."""
+"""Reads and writes the headers of 0-8, 0-9-1 and 0-10 that carry more than the application's own: see `common`."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _SPECIAL: Final = (BODY, ANNOTATIONS, APPLICATION_PROPERTIES, FOOTER)
 
 
 _NAMES: Final = {HEADER_PREFIX + name: name for name in (*TAKEN, *_SPECIAL)}
-"""What is carried under which name."""
+"""Header names of everything carried."""
 
 
 def take_headers(common: Common, entries: Entries, fit: Callable[[str], str] = str) -> None:
-    """Set what headers say: of deaths, of 1.0's sections and body, of properties, and the application's own.
+    """Set what headers contain: deaths, 1.0's sections and body, carried properties, and the application's own.
 
-    `fit` makes of a name what the tables of a dialect have of it.
+    `fit` returns a name in the form of the dialect's tables.
     """
     names = _NAMES if fit is str else {fit(known): name for known, name in _NAMES.items()}
     special: dict[str, Value] = {}
@@ -82,7 +82,7 @@ def _override(entries: Entries, name: str, fit: str, value: Value) -> None:
 def _octets(value: Value) -> bytes:
     kind, content = value
     if kind == "text":
-        # Of a dialect whose tables have no byte array.
+        # From a dialect whose tables have no byte array.
         return octets_of(content)
     return content if kind == "binary" else b""
 
@@ -96,7 +96,7 @@ def _is_annotations(octets: bytes) -> bool:
 
 
 def read_pairs(value: Value | None) -> list[tuple[Value, Value]]:
-    """The pairs of a map that is carried as 1.0's octets; none for damaged ones."""
+    """Return the pairs of a map carried as 1.0's octets; none for damaged ones."""
     if value is None:
         return []
     try:
@@ -109,10 +109,10 @@ def read_pairs(value: Value | None) -> list[tuple[Value, Value]]:
 def written_headers(
     common: Common, kept: Container[str], holds: Callable[[Value], bool], fits: Callable[[str], bool]
 ) -> Entries:
-    """All headers but those of deaths: the application's, annotations of 1.0, and what is carried.
+    """Return all headers but those of deaths: the application's, annotations of 1.0, and carried ones.
 
-    `kept` are the properties that stand somewhere else. `holds` and `fits` say of a value and of a name whether the
-    version has them exactly: what it hasn't is written as well as can be, and carried as 1.0 has it.
+    `kept` are the properties that have a place elsewhere. `holds` and `fits` tell whether the version expresses a value
+    or a name exactly: if not, it is written as well as possible, and carried in 1.0's form.
     """
     found: dict[str, Value] = {}
     inexact: list[tuple[Value, Value]] = []

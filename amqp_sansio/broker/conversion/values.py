@@ -1,4 +1,4 @@
-"""Values of headers and annotations in the words of no version: a kind, and a Python value.
+"""Version-independent values of headers and annotations: a kind, and a Python value.
 
 | kind | value |
 |---|---|
@@ -22,17 +22,17 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 
 Value: TypeAlias = tuple[str, Any]
-"""A kind, and what it holds."""
+"""A kind, and its value."""
 
 Entries: TypeAlias = list[tuple[str, Value]]
-"""Names with values, in their order."""
+"""Names with values, in order."""
 
 NULL: Final[Value] = ("null", None)
 SIMPLE: Final = frozenset({
     *("null", "bool", "float", "double", "decimal32", "decimal64", "decimal", "text", "symbol", "char", "binary"),
     *("time", "uuid", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 })  # fmt: skip
-"""The kinds that are no compound of others."""
+"""Kinds of values that contain no others."""
 
 INTEGERS: Final = {
     f"{sign}int{bits}": (0, (1 << bits) - 1) if sign else (-(1 << bits - 1), (1 << bits - 1) - 1)
@@ -43,12 +43,12 @@ INTEGERS: Final = {
 
 
 def text_value(text: str) -> Value:
-    """Text, or its octets where they aren't UTF-8: what 1.0 can hold of it."""
+    """Return text as a value, or its octets if they aren't UTF-8, which 1.0 requires."""
     return ("text", text) if is_utf8(text) else ("binary", octets_of(text))
 
 
 def is_utf8(text: str) -> bool:
-    """Whether the octets that a text stands for are UTF-8."""
+    """Whether the octets that a text represents are UTF-8."""
     if text.isascii():
         return True
     try:
@@ -59,17 +59,17 @@ def is_utf8(text: str) -> bool:
 
 
 def octets_of(text: str) -> bytes:
-    """The octets that a text stands for."""
+    """Return the octets that a text represents."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def text_of(octets: bytes) -> str:
-    """A text that stands for any octets."""
+    """Return a text that represents any octets."""
     return octets.decode("utf-8", "surrogateescape")
 
 
 def depth_of(value: Value) -> int:
-    """How deep a value nests: 0 for one that is no compound."""
+    """Return the nesting depth of a value: 0 if it contains no others."""
     kind, content = value
     if kind == "map":
         return 1 + max([max(depth_of(key), depth_of(each)) for key, each in content], default=0)
@@ -79,7 +79,7 @@ def depth_of(value: Value) -> int:
 
 
 def plain_text(value: Value) -> str:
-    """A value as text, for a name or where no type of the target holds it."""
+    """Return a value as text, for a name or a target without a type for it."""
     kind, content = value
     if kind in ("binary", "encoded", "other"):
         return text_of(content)

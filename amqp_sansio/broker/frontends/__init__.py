@@ -1,1 +1,1 @@
-"""The front ends: between the engine of each version and the model."""
+"""The front ends, which connect the engine of each version to the model."""

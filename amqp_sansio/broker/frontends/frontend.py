@@ -1,34 +1,92 @@
-"""Frontend: one client's connection, between the engine of its version and the model."""
+"""Frontend: one client's connection, between the engine of its version and the model; what it may use of its hub."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...events import PAUSED
-from ..model.consumer import Window
+from ..model.queue import Window
 
 if TYPE_CHECKING:
-    from ...endpoint import Endpoint
+    from collections.abc import Hashable
+
+    from ...endpoint import CloseHint, Endpoint
     from ...events import Event, Signal
-    from ..hub import Hub
+    from ..model.broker import Broker
+    from ..model.commands import Command
     from ..model.effects import Effect
+    from ..model.queue import Owner
+    from ..settings import Settings
+
+
+class HubContext(Protocol):
+    """The part of `Hub` that clients and front ends use; see there."""
+
+    settings: Settings
+    model: Broker
+    now: float
+    fronts: dict[int, Frontend]
+    is_blocked: str
+    is_closing: bool
+    shared: dict[str, Any]
+
+    @property
+    def is_dirty(self) -> bool: ...
+
+    def apply(self, command: Command) -> Any: ...
+
+    def own(self, owner: Owner, front: Frontend | None) -> None: ...
+
+    def disown(self, owner: Owner) -> None: ...
+
+    def set_alarm(self, key: Hashable, deadline: float, alarm: Alarm) -> None: ...
+
+    def clear_alarm(self, key: Hashable) -> None: ...
+
+    def touch(self, number: int) -> None: ...
+
+    def settle(self) -> None: ...
+
+    def forget(self, number: int) -> None: ...
+
+
+class ClientContext(Protocol):
+    """The part of `Client` that a front end uses; see there."""
+
+    is_secure: bool
+    peer_name: str
+
+    @property
+    def close_hint(self) -> CloseHint: ...
+
+    def connection_lost(self, reason: str, now: float) -> None: ...
+
+
+class Alarm(ABC):
+    """Work of a front end to be done at a given time (`Hub.set_alarm`); a value that pickles."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def ring(self, hub: HubContext) -> None:
+        """Do the work; `hub.now` is the time. Effects are performed afterwards."""
 
 
 class Frontend(ABC):
-    """What each version's front end does; `Hub` and `Client` call it.
+    """The interface of each version's front end, called by `Hub` and `Client`.
 
-    `connection` is the engine's server end. `gate` is a window that every consumer of the connection has among its
-    windows: it lets through what a client may leave unread, and `Client` gives more when the client has read.
-    `publishes`: the client has published, so that it's held up while the broker is full. `is_held_up`: the client's
-    events wait until it has read more.
+    `connection` is the engine's server end. `gate` is a window shared by every consumer of the connection: it limits
+    the octets that a client may leave unread, and `Client` refills it when the client has read. `publishes`: the client
+    has published, so it is held while the broker is full. `is_held_up`: the client's events wait until it has read
+    more.
     """
 
     __slots__ = ("connection", "gate", "hub", "is_held_up", "number", "publishes")
 
     connection: Any
 
-    def __init__(self, hub: Hub, number: int, connection: Endpoint) -> None:
+    def __init__(self, hub: HubContext, number: int, connection: Endpoint) -> None:
         self.hub = hub
         self.number = number
         self.connection = connection
@@ -38,15 +96,15 @@ class Frontend(ABC):
 
     @property
     def is_behind(self) -> bool:
-        """Whether answers, returns and confirms that the client hasn't read are more than `backlog_high`, beside what
-        `gate` has let through."""
+        """Whether the client has left more than `backlog_high` of answers, returns and confirms unread, beside the
+        deliveries within `gate`."""
         connection, room = self.connection, self.gate.octets
         high = self.hub.settings.limits.backlog_high
         allowed = 2 * high - (high if room is None else room)
         return connection.send_backlog > allowed and not connection.is_ending
 
     def next_event(self) -> Event | Signal:
-        """The engine's next event; none for a client that is behind, whatever it has sent."""
+        """Return the engine's next event; none for a client that is behind."""
         self.is_held_up = self.is_behind
         if self.is_held_up:
             return PAUSED
@@ -55,36 +113,35 @@ class Frontend(ABC):
 
     @abstractmethod
     def take_events(self) -> None:
-        """Take the engine's events until there is none, and do what each asks for.
+        """Take the engine's events until there are none, and carry each out.
 
-        After every event `hub.settle()` is called, which has all effects performed: what an answer is to precede is
-        answered before.
+        Calls `hub.settle()` after every event, so a reply is queued before the effects that must follow it.
         """
 
     @abstractmethod
     def perform(self, effect: Effect) -> None:
-        """Do what the model says of one of this front's consumers or entries: send a delivery, a cancel."""
+        """Carry out an effect on one of this front's consumers or entries: send a delivery, a cancel."""
 
     @abstractmethod
     def block(self, reason: str) -> None:
-        """The broker is full: tell the client so, if its version has a word for it."""
+        """Tell the client that the broker is full, if its version can express that."""
 
     @abstractmethod
     def unblock(self) -> None:
-        """The broker isn't full any more."""
+        """Tell the client that the broker has room again."""
 
     @abstractmethod
     def caught_up(self) -> None:
-        """The client has read most of what it got: `gate` is open again, and what the model had for it is delivered."""
+        """Continue after the client has read: `gate` is open again, and the model's deliveries for it are made."""
 
     @abstractmethod
     def node_deleted(self, kind: str, name: str) -> None:
-        """A queue or exchange of its virtual host is gone."""
+        """Handle the deletion of a queue or exchange of its virtual host."""
 
     @abstractmethod
     def shut_down(self, text: str) -> None:
-        """The broker ends: close the connection (320, amqp:connection:forced)."""
+        """Close the connection because the broker ends (320, amqp:connection:forced)."""
 
     @abstractmethod
     def describe(self) -> tuple[str, str]:
-        """The user and virtual host, "" before they are known."""
+        """Return the user and virtual host, "" before they are known."""

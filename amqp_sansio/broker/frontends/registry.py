@@ -1,4 +1,4 @@
-"""Which front end a version has; each is imported when its first client comes."""
+"""The front end of each version; imported when its first client connects."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 from ...versions import AMQP_0_10, AMQP_1_0, Version
 
 if TYPE_CHECKING:
-    from ..client import Client
-    from ..hub import Hub
-    from .frontend import Frontend
+    from .frontend import ClientContext, Frontend, HubContext
 
 
-def front_for(hub: Hub, number: int, version: Version, connection: Any, client: Client) -> Frontend:
-    """The front end for an engine's connection."""
+def front_for(hub: HubContext, number: int, version: Version, connection: Any, client: ClientContext) -> Frontend:
+    """Create the front end for an engine's connection."""
     if version is AMQP_1_0:
         from .amqp_1_0 import OneZeroFrontend
 

@@ -1,1 +1,1 @@
-"""The broker's model, which knows no wire and no version: exchanges, queues, consumers, transactions."""
+"""The broker's model: exchanges, queues, consumers and transactions, independent of wire and version."""

@@ -1,60 +1,42 @@
-"""Everything that can be asked of the model, as records: `Broker.apply(command, now)`.
+"""Every command of the model, as records for `Broker.apply(command, now)`.
 
-Each says what `apply` returns. A command that isn't carried out raises `Fault`, and nothing has changed. What it brings
-about for others, deliveries above all, is in `Broker.effects` afterwards.
+Each documents the result of `apply`. A command that fails raises `Fault` and changes nothing. Its consequences for
+others, deliveries above all, are in `Broker.effects` afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..._core.record import record
+from .options import NO_ARGUMENTS as NO_ARGUMENTS
+from .options import Lifetime as Lifetime
+from .queue import Command as Command
 
 if TYPE_CHECKING:
-    from .consumer import Consumer, Filter, Measure, Window
-    from .content import Content
-    from .entry import Entry
-    from .owner import Owner
-    from .transaction import Transaction
-
-NO_ARGUMENTS: Final[Mapping[str, Any]] = {}
+    from .content import Content, Filter, Measure
+    from .queue import Consumer, Entry, Owner, Transaction, Window
 
 
 class Outcome(Enum):
-    """What becomes of a message that was acquired."""
+    """The decision about an acquired message."""
 
     ACCEPT = "accept"
-    """It is done with, and leaves the queue."""
+    """Consumed: it leaves the queue."""
     REJECT = "reject"
-    """It was refused for good: it leaves the queue, for the dead-letter or alternate exchange if there is one."""
+    """Refused for good: it leaves the queue, for the dead-letter or alternate exchange if there is one."""
     RELEASE = "release"
-    """It goes back to its place in the queue."""
+    """Returned: it goes to its place in the queue."""
 
 
-class Lifetime(Enum):
-    """When a dynamic node of 1.0 goes (part 3 section 5)."""
-
-    ON_CLOSE = "on-close"
-    ON_NO_LINKS = "on-no-links"
-    ON_NO_MESSAGES = "on-no-messages"
-    ON_NO_LINKS_OR_MESSAGES = "on-no-links-or-messages"
-
-
-class Command:
-    """The base of all commands."""
-
-    __slots__ = ()
-    __match_args__: tuple[str, ...] = ()
-
-
-# Who asks.
+# Owners.
 
 
 @record
 class OpenOwner(Command):
-    """Somebody came: a connection of `user` in a virtual host, or with `parent` a channel, session or link.
+    """Open an owner: a connection of `user` in a virtual host, or with `parent` a channel, session or link.
 
     Returns the Owner. Faults: NOT_FOUND.
     """
@@ -66,10 +48,10 @@ class OpenOwner(Command):
 
 @record
 class CloseOwner(Command):
-    """It is gone, with all that is below it; see `Owner` for what follows. Returns None.
+    """Close an owner and everything below it; see `Owner` for the consequences. Returns None.
 
-    With `redelivered` false (0-10 and 1.0, for what was never seen) the messages that go back aren't marked. What
-    another's transaction has decided of is the `heir`'s, should that be rolled back; without one it goes back then.
+    With `redelivered` false, returned messages aren't marked (0-10, 1.0: messages never seen). Messages settled in
+    another owner's transaction pass to `heir`, in case it is rolled back; without an heir they return then.
     """
 
     owner: Owner
@@ -82,12 +64,12 @@ class CloseOwner(Command):
 
 @record
 class DeclareExchange(Command):
-    """Make an exchange, or see to it that it is as said. Returns the Exchange.
+    """Create an exchange, or check that the existing one has these properties. Returns the Exchange.
 
-    `type` is "direct", "fanout", "topic", "headers", "system", "failover" or one that begins with "x-" and was
-    registered. `compare` names what has to be the same when it exists: of "type", "durable", "auto_delete", "internal",
-    "alternate", "arguments". `passive` looks only whether it exists. `reserved`: names that begin with "amq." are
-    refused unless it exists.
+    `type` is "direct", "fanout", "topic", "headers", "system", "failover", or a registered one that begins with "x-".
+    `compare` names the properties that must be equal if it exists: of "type", "durable", "auto_delete", "internal",
+    "alternate", "arguments". `passive` only checks that it exists. `reserved` refuses names that begin with "amq."
+    unless the exchange exists.
 
     Faults: NOT_FOUND (passive; the alternate), INEQUIVALENT, TYPE_UNKNOWN, RESERVED_NAME, NAME_MISSING,
     DEFAULT_EXCHANGE, BAD_ARGUMENT, NOT_ALLOWED (a second failover exchange), LIMIT.
@@ -110,8 +92,8 @@ class DeclareExchange(Command):
 class DeleteExchange(Command):
     """Delete an exchange with its bindings. Returns None.
 
-    Faults: NOT_FOUND, IN_USE (`if_unused` with bindings), USED_AS_ALTERNATE (where `alternates` are looked after),
-    DEFAULT_EXCHANGE, RESERVED_NAME (one of the broker's), NAME_MISSING.
+    Faults: NOT_FOUND, IN_USE (`if_unused` with bindings), USED_AS_ALTERNATE (if `alternates` is set), DEFAULT_EXCHANGE,
+    RESERVED_NAME (one of the broker's), NAME_MISSING.
     """
 
     owner: Owner
@@ -122,7 +104,7 @@ class DeleteExchange(Command):
 
 @record
 class BindExchange(Command):
-    """Bind exchange `destination` to `source`: what matches goes on to it. Returns whether the binding is new.
+    """Bind exchange `destination` to `source`, which forwards matching messages. Returns whether the binding is new.
 
     Faults: NOT_FOUND, DEFAULT_EXCHANGE, NOT_ALLOWED, BAD_ARGUMENT.
     """
@@ -136,7 +118,7 @@ class BindExchange(Command):
 
 @record
 class UnbindExchange(Command):
-    """Undo `BindExchange`. Returns None. Faults: NOT_FOUND, BINDING_NOT_FOUND, DEFAULT_EXCHANGE."""
+    """Remove an exchange binding. Returns None. Faults: NOT_FOUND, BINDING_NOT_FOUND, DEFAULT_EXCHANGE."""
 
     owner: Owner
     destination: str
@@ -150,12 +132,12 @@ class UnbindExchange(Command):
 
 @record
 class DeclareQueue(Command):
-    """Make a queue, or see to it that it is as said. Returns the Queue.
+    """Create a queue, or check that the existing one has these properties. Returns the Queue.
 
-    `name` "" has the broker make one up. `exclusive_to` is the owner that has it for itself, and with which it goes.
-    `arguments` are those of `QueueOptions`; unknown ones are kept and ignored, unless `strict` refuses them.
-    `compare` names what has to be the same when it exists: of "durable", "exclusive", "auto_delete", "alternate",
-    "arguments". `lifetime` (1.0) says when a dynamic node goes, with `owner` as its creating link.
+    With an empty `name` the broker generates one. `exclusive_to` is the only owner that may use the queue; the queue is
+    deleted with it. `arguments` are those of `QueueOptions`; unknown ones are ignored, or refused with `strict`.
+    `compare` names the properties that must be equal if it exists: of "durable", "exclusive", "auto_delete",
+    "alternate", "arguments". `lifetime` (1.0) says when a dynamic node is deleted, with `owner` as its creating link.
 
     Faults: NOT_FOUND (passive; the alternate), INEQUIVALENT, LOCKED, RESERVED_NAME, BAD_ARGUMENT, UNKNOWN_ARGUMENT,
     LIMIT.
@@ -174,13 +156,13 @@ class DeclareQueue(Command):
     reserved: bool = True
     lifetime: Lifetime | None = None
     outlives: bool = False
-    """(0-10) Its owner's end deletes an exclusive queue only if it's `auto_delete`, which means nothing else for it;
-    without it the queue is anybody's from then on."""
+    """(0-10) The end of the owner deletes an exclusive queue only if it is `auto_delete`, which has no other effect on
+    it; otherwise the queue becomes usable by everybody."""
 
 
 @record
 class DeleteQueue(Command):
-    """Delete a queue; its consumers end (`Cancelled`). Returns the number of messages that were in it.
+    """Delete a queue and end its consumers (`Cancelled`). Returns the number of messages that were in it.
 
     Faults: NOT_FOUND, LOCKED, IN_USE, NOT_EMPTY, NAME_MISSING.
     """
@@ -193,7 +175,7 @@ class DeleteQueue(Command):
 
 @record
 class PurgeQueue(Command):
-    """Drop all messages that are available; those that are acquired stay. Returns how many there were.
+    """Drop all available messages; acquired ones stay. Returns how many were dropped.
 
     Faults: NOT_FOUND, LOCKED, NAME_MISSING.
     """
@@ -206,8 +188,8 @@ class PurgeQueue(Command):
 class Bind(Command):
     """Bind a queue to an exchange. Returns whether the binding is new.
 
-    `by_arguments`: bindings that differ in their arguments alone are two (0-9-1); else the second changes nothing
-    (0-10). Faults: NOT_FOUND, LOCKED, DEFAULT_EXCHANGE, NOT_ALLOWED, BAD_ARGUMENT, NAME_MISSING, LIMIT.
+    With `by_arguments`, bindings that differ only in their arguments are distinct (0-9-1); otherwise the second one
+    changes nothing (0-10). Faults: NOT_FOUND, LOCKED, DEFAULT_EXCHANGE, NOT_ALLOWED, BAD_ARGUMENT, NAME_MISSING, LIMIT.
     """
 
     owner: Owner
@@ -220,7 +202,7 @@ class Bind(Command):
 
 @record
 class Unbind(Command):
-    """Undo `Bind`. Returns None. Faults: NOT_FOUND, BINDING_NOT_FOUND, LOCKED, DEFAULT_EXCHANGE, NAME_MISSING."""
+    """Remove a binding. Returns None. Faults: NOT_FOUND, BINDING_NOT_FOUND, LOCKED, DEFAULT_EXCHANGE, NAME_MISSING."""
 
     owner: Owner
     queue: str
@@ -232,7 +214,7 @@ class Unbind(Command):
 
 @record
 class LinkQueue(Command):
-    """A link of 1.0 uses a queue from now on, which `Lifetime` counts. Returns None. Faults: NOT_FOUND, LOCKED."""
+    """Count a link of 1.0 as a user of a queue, for `Lifetime`. Returns None. Faults: NOT_FOUND, LOCKED."""
 
     owner: Owner
     name: str
@@ -240,7 +222,7 @@ class LinkQueue(Command):
 
 @record
 class UnlinkQueue(Command):
-    """It doesn't any more. Returns None; also when the queue is gone."""
+    """Undo `LinkQueue`. Returns None, also if the queue no longer exists."""
 
     owner: Owner
     name: str
@@ -253,8 +235,8 @@ class UnlinkQueue(Command):
 class Subscribe(Command):
     """Deliver the messages of a queue to a consumer. Returns the Consumer; `Deliver` effects follow, now and later.
 
-    See `Consumer` for the arguments. `exclusive`: it wants to be the only one. `cursors`: a browser goes on where one
-    with these (`Consumer.cursors`) stopped. Faults: NOT_FOUND, LOCKED, EXCLUSIVE, LIMIT.
+    See `Consumer` for the arguments. `exclusive` demands to be the only consumer. `cursors` (`Consumer.cursors`) makes
+    a browser continue at the point where another one stopped. Faults: NOT_FOUND, LOCKED, EXCLUSIVE, LIMIT.
     """
 
     owner: Owner
@@ -273,14 +255,14 @@ class Subscribe(Command):
 
 @record
 class Cancel(Command):
-    """End a consumer. What was delivered to it stays with its owner. Returns None; no `Cancelled` follows."""
+    """End a consumer. Messages delivered to it stay with its owner. Returns None; no `Cancelled` follows."""
 
     consumer: Consumer
 
 
 @record
 class Grant(Command):
-    """Give a window more room, on top of what it has. Returns None. No limit stays no limit."""
+    """Add credit to a window. An unlimited window stays unlimited. Returns None."""
 
     window: Window
     messages: int = 0
@@ -289,7 +271,7 @@ class Grant(Command):
 
 @record
 class SetWindow(Command):
-    """Set what is left of a window, None for no limit. Returns None."""
+    """Set the remaining credit of a window; None for no limit. Returns None."""
 
     window: Window
     messages: int | None
@@ -298,7 +280,7 @@ class SetWindow(Command):
 
 @record
 class ChangeWindows(Command):
-    """Count a consumer's deliveries in other windows from now on: its session (0-10) or link (1.0) goes on elsewhere.
+    """Count a consumer's deliveries in other windows from now on, because its session (0-10) or link (1.0) has moved.
 
     Returns None.
     """
@@ -309,7 +291,7 @@ class ChangeWindows(Command):
 
 @record
 class Get(Command):
-    """Acquire the first message of a queue. Returns its Entry, or None when there is none available.
+    """Acquire the first message of a queue. Returns its Entry, or None if no message is available.
 
     With `settles` it is settled at once. Faults: NOT_FOUND, LOCKED, EXCLUSIVE, NAME_MISSING.
     """
@@ -321,9 +303,9 @@ class Get(Command):
 
 @record
 class Acquire(Command):
-    """Acquire messages that a browsing consumer has seen (0-10 message.acquire).
+    """Acquire messages that were shown to a browsing consumer (0-10 message.acquire).
 
-    Returns those that were available, as a tuple of Entry.
+    Returns those that were still available, as a tuple of Entry.
     """
 
     owner: Owner
@@ -336,11 +318,11 @@ class Acquire(Command):
 
 @record
 class Publish(Command):
-    """Publish a message. Returns a `Published`; in a transaction None, its fate is known at the commit.
+    """Publish a message. Returns a `Published`, or None in a transaction, whose commit routes it.
 
-    `alternates`: what matches nothing goes to the exchange's alternate; with `chained` on to the alternate's own.
-    `rerouted`: it counts as matching nothing, whatever it matches (0-10 delivery-properties.immediate).
-    `promised`: its sender was told that it will be taken, so that a queue that is full by then takes it all the same.
+    With `alternates`, an unroutable message goes to the exchange's alternate, and with `chained` on to the alternate's
+    own. `rerouted` treats the message as unroutable in any case (0-10 delivery-properties.immediate). `promised`: the
+    sender was told that the message will be accepted, so a queue that has filled up meanwhile takes it nevertheless.
 
     Faults: NOT_FOUND, INTERNAL.
     """
@@ -360,10 +342,10 @@ class Publish(Command):
 
 @record
 class Published:
-    """What became of a publish.
+    """The result of a publish.
 
-    `routed`: a queue took it. `consumed`: a consumer got it at once, for `immediate`, without which nothing of it
-    stays in queues (0-8 section 1.8.3.8). `refused`: a queue is full and says so (overflow "reject-publish").
+    `routed`: a queue took the message. `consumed`: a consumer received it at once, for `immediate`; otherwise no copy
+    stays in queues (0-8 section 1.8.3.8). `refused`: a queue is full and refuses (overflow "reject-publish").
     """
 
     routed: bool
@@ -373,15 +355,15 @@ class Published:
 
 @record
 class Settle(Command):
-    """Decide about messages that the owner has, all alike. Returns None.
+    """Settle messages that the owner holds, all with the same outcome. Returns None.
 
-    RELEASE and REJECT: `delivery_failed` counts against the delivery limit and marks as redelivered (`redelivered` only
-    marks, for 0-10's set-redelivered and 0-9-1's requeue). `excluded`: the consumer it came to doesn't get it again
-    (1.0 undeliverable-here). `content` replaces the message's (1.0 modified with annotations, rejected with an error).
-    In a transaction it counts from the commit on. `unsaid`: REJECT is the broker's own, because the message can't be
-    said to its consumer: it dies as at a delivery limit, and doesn't come back to a queue where that happened.
+    RELEASE and REJECT: `delivery_failed` counts against the delivery limit and marks as redelivered; `redelivered` only
+    marks (0-10 set-redelivered, 0-9-1 requeue). `excluded` bars the consumer that had the message from receiving it
+    again (1.0 undeliverable-here). `content` replaces the message's (1.0 modified with annotations, rejected with an
+    error). In a transaction, everything takes effect at the commit. `unsaid`: the consumer's version can't express the
+    message; it is dead-lettered as at a delivery limit, and never returns to a queue where this happened.
 
-    Faults: ILLEGAL_STATE for an entry that isn't the owner's, or that is decided of in a transaction.
+    Faults: ILLEGAL_STATE for an entry that the owner doesn't hold, or that is settled in an open transaction.
     """
 
     owner: Owner
@@ -400,7 +382,7 @@ class Settle(Command):
 
 @record
 class Begin(Command):
-    """Begin a transaction. Returns it. With an owner it is rolled back when the owner ends; None: it outlives all.
+    """Begin a transaction. Returns it. It is rolled back when its owner ends; without an owner it outlives all.
 
     Faults: NOT_FOUND, LIMIT.
     """
@@ -411,18 +393,18 @@ class Begin(Command):
 
 @record
 class Commit(Command):
-    """Do all that was published and settled in a transaction, in its order. Returns the tuple of its mandatory messages
-    that no queue took, and of its immediate ones that no consumer got: `Message.mandatory` tells the first from the
-    second. Faults: ILLEGAL_STATE when it is over."""
+    """Perform everything published and settled in a transaction, in order. Returns a tuple of its mandatory messages
+    that no queue took and its immediate ones that no consumer received; `Message.mandatory` distinguishes them. Faults:
+    ILLEGAL_STATE if the transaction has ended."""
 
     transaction: Transaction
 
 
 @record
 class Rollback(Command):
-    """Forget all that was published and settled in a transaction: messages stay with their owners, undecided.
+    """Discard everything published and settled in a transaction. Messages stay with their owners, unsettled.
 
-    Returns None. Faults: ILLEGAL_STATE when it is over.
+    Returns None. Faults: ILLEGAL_STATE if the transaction has ended.
     """
 
     transaction: Transaction

@@ -1,69 +1,149 @@
-"""Content: a message in the encoding in which it was published, with what the model reads of it.
+"""Message: a published message; Content: its properties and body, in the encoding in which it was published; filters.
 
-The subclasses, one for each encoding, are in `contents`; `conversion` makes one of another.
+The subclasses of Content, one for each encoding, are in `contents`; `conversion` translates between them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final
+
+from ..._core.record import record
 
 if TYPE_CHECKING:
     from ...versions import Version
-    from .death import Death
 
 NO_HEADERS: Final[Mapping[str, Any]] = {}
+MESSAGE_OCTETS: Final = 256
+"""Octets counted for a message on top of its content, so that an empty one counts too."""
+PLACE_OCTETS: Final = 256
+"""Octets counted for each of its places in queues."""
+FRAMES_OCTETS: Final = 128
+"""Approximate octets of a delivery's frames, counted with its content as unread by the client."""
+
+
+@record
+class Death:
+    """Counts the times (`count`) a message left `queue` for `reason`.
+
+    `reason` is "rejected", "expired", "maxlen", "delivery_limit" or "orphaned" (its queue was deleted). `exchange` and
+    `routing_keys` are those it was published with, `time` is the Unix time of the first death, by the model's clock.
+    """
+
+    queue: str
+    reason: str
+    count: int
+    exchange: str
+    routing_keys: tuple[str, ...]
+    time: float
 
 
 class Content(ABC):
-    """Properties and body of a message, as octets; immutable. What damaged octets would say is read as absent."""
+    """Properties and body of a message, as octets; immutable. Properties in damaged octets read as absent."""
 
     __slots__ = ()
 
     version: Version
-    """The version in whose encoding it is (0-8 and 0-9-1 are two)."""
+    """The version of its encoding (0-8 and 0-9-1 are two)."""
 
     size: int
-    """Octets of the body, which length limits and 0-8 and 0-9-1 windows count."""
+    """Octets of the body, as counted by length limits and by 0-8 and 0-9-1 windows."""
 
     is_plain: bool
-    """Whether it has neither priority nor time to live; false also where that isn't known without decoding."""
+    """Whether it has neither priority nor time to live; false also if only decoding could tell."""
 
     @property
     @abstractmethod
     def octets(self) -> int:
-        """Octets of everything that is kept of it, for the bound on the broker's memory."""
+        """Octets of everything stored for it, for the bound on the broker's memory."""
 
     @property
     @abstractmethod
     def priority(self) -> int:
-        """Its priority; where it has none 0, in 1.0 and 0-10 their default, 4."""
+        """Its priority; the default is 0, in 1.0 and 0-10 it is 4."""
 
     @property
     @abstractmethod
     def ttl(self) -> float | None:
-        """For how many seconds it may wait in a queue; None: for ever.
+        """Seconds it may wait in a queue; None: forever.
 
-        0-8 and 0-9-1: `expiration`, a text of milliseconds; 0-10 and 1.0: `ttl`, milliseconds.
+        0-8 and 0-9-1: `expiration`, milliseconds as text; 0-10 and 1.0: `ttl`, milliseconds.
         """
 
     @property
     @abstractmethod
     def persistent(self) -> bool:
-        """Whether it is meant to survive a restart."""
+        """Whether it should survive a restart."""
 
     @property
     @abstractmethod
     def headers(self) -> Mapping[str, Any]:
-        """What a headers exchange matches: the headers, application headers, application properties."""
+        """The headers, application headers or application properties, which a headers exchange matches."""
 
     @property
     @abstractmethod
     def deaths(self) -> tuple[Death, ...]:
-        """Why it left queues before, the last one first, as `with_deaths` wrote them."""
+        """Its earlier dead-letterings, the latest first, as `with_deaths` wrote them."""
 
     @abstractmethod
     def with_deaths(self, deaths: tuple[Death, ...]) -> Content:
-        """The same message with these deaths in its headers ("x-death", as RabbitMQ writes them), and without
-        a time to live, so that it doesn't die of that again."""
+        """Return the message with these deaths in its headers ("x-death", as RabbitMQ writes them), and without its
+        time to live, so that it doesn't expire again."""
+
+
+class Message:
+    """A published message: its content and destination. `number` counts the publishes of a broker."""
+
+    __slots__ = (
+        "content", "converted", "copies", "exchange", "immediate", "mandatory", "number", "octets", "publisher",
+        "routing_key",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        content: Content,
+        exchange: str,
+        routing_key: str,
+        number: int,
+        publisher: int = 0,
+        mandatory: bool = False,
+        immediate: bool = False,
+    ) -> None:
+        self.content = content
+        self.exchange = exchange
+        self.routing_key = routing_key
+        self.number = number
+        self.publisher = publisher
+        """The number of the publishing connection's owner, for no-local."""
+        self.mandatory = mandatory
+        self.immediate = immediate
+        self.octets = content.octets
+        """Octets stored for it."""
+        self.converted: tuple[Hashable, Content] | None = None
+        """The last result of `conversion` and its recipient's version, kept while several queues hold the message."""
+        self.copies = 0
+        """The number of queues that hold it."""
+
+    def __repr__(self) -> str:
+        return f"<Message {self.number} to {self.exchange!r} with {self.routing_key!r}>"
+
+
+class Filter(ABC):
+    """Selects the messages for a consumer; a value that pickles."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def accepts(self, message: Message) -> bool:
+        """Whether the consumer wants it."""
+
+
+class Measure(ABC):
+    """Computes the octets by which messages count in windows, if not by `Content.size`; a value that pickles."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def octets_of(self, message: Message) -> int:
+        """Return the octets by which a message counts."""

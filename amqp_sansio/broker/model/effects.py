@@ -1,4 +1,4 @@
-"""What a command brings about for others: `Broker.effects`, in their order."""
+"""Consequences of commands for other clients: `Broker.effects`, in order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ..._core.record import record
 
 if TYPE_CHECKING:
-    from .consumer import Consumer
-    from .entry import Entry
+    from .queue import Consumer, Entry
 
 
 class Effect:
@@ -20,8 +19,8 @@ class Effect:
 
 @record
 class Deliver(Effect):
-    """Send a message to a consumer. Unless the consumer browses, the entry is acquired and the consumer's owner has it
-    until it is settled; with `Consumer.settles` it is settled already."""
+    """Send a message to a consumer. Unless the consumer browses, its owner holds the acquired entry until it is
+    settled; with `Consumer.settles` it is settled already."""
 
     consumer: Consumer
     entry: Entry
@@ -37,7 +36,7 @@ class Cancelled(Effect):
 
 @record
 class NodeDeleted(Effect):
-    """A queue or exchange is gone, for links of 1.0 that end with it (amqp:resource-deleted)."""
+    """A queue or exchange is gone, and with it the links of 1.0 to it (amqp:resource-deleted)."""
 
     vhost: str
     kind: str
@@ -47,11 +46,11 @@ class NodeDeleted(Effect):
 
 @record
 class Blocked(Effect):
-    """The broker holds too much: publishers are to be held up."""
+    """The broker's memory is full: hold publishers."""
 
     reason: str
 
 
 @record
 class Unblocked(Effect):
-    """Publishers may go on."""
+    """The broker has room again: release publishers."""

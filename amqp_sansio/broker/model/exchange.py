@@ -1,29 +1,50 @@
-"""Exchange: where messages are published to, one class for each type; Binding: what leads on from there.
+"""Exchange: routes published messages, one class for each type; Binding: a route from an exchange.
 
-Sources: 0-9-1 section 3.1.3, 0-10 section 11.1; bindings between exchanges are RabbitMQ's. `routing` goes
-through several of them.
+Sources: 0-9-1 section 3.1.3, 0-10 section 11.1; bindings between exchanges are RabbitMQ's. `VirtualHost.route` follows
+several of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from ...errors import CodecError
-from .commands import NO_ARGUMENTS
 from .faults import Fault, FaultKind
 from .headers import HeadersIndex, comparable_items, match_mode
-from .options import as_text
+from .options import NO_ARGUMENTS, as_text
 from .topic import TopicTrie
 
 if TYPE_CHECKING:
     from .content import Content
-    from .queue import Queue
-    from .vhost import VirtualHost
 
-Destination: TypeAlias = "Queue | Exchange"
 BindingKey: TypeAlias = tuple[str, str, str, Hashable]
-"""Kind and name of the destination, the routing key, and what stands for the arguments: None for any."""
+"""Kind and name of the destination, the routing key, and a key for the arguments: None for any."""
+
+
+
+class Destination:
+    """The base of what a binding leads to: a queue or an exchange."""
+
+    __slots__ = ()
+
+    name: str
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it belongs to one owner."""
+        return False
+
+
+class Nodes(Protocol):
+    """The queues of a virtual host, and the queues' names that serve a system exchange, by the service's name."""
+
+    @property
+    def queues(self) -> Mapping[str, Destination]: ...
+
+    @property
+    def services(self) -> Mapping[str, str]: ...
+
 
 _NOBODY: Final[Collection[Destination]] = ()
 
@@ -31,10 +52,10 @@ _NOBODY: Final[Collection[Destination]] = ()
 def binding_key(
     destination: Destination, routing_key: str, arguments: Mapping[str, Any], by_arguments: bool
 ) -> BindingKey:
-    """What tells one binding of an exchange from another.
+    """Return the key that identifies a binding of an exchange.
 
-    With `by_arguments` bindings to one destination with one routing key are two when their arguments differ (0-9-1);
-    else all of them are the same (0-10 exchange.bind). Raises Fault: BAD_ARGUMENT, for arguments that can't be read.
+    With `by_arguments`, bindings with the same destination and routing key are distinct if their arguments differ
+    (0-9-1); otherwise they are the same (0-10 exchange.bind). Raises Fault: BAD_ARGUMENT, for unreadable arguments.
     """
     kind = "exchange" if isinstance(destination, Exchange) else "queue"
     if not by_arguments:
@@ -46,10 +67,10 @@ def binding_key(
 
 
 class Binding:
-    """What leads from an exchange to a queue, or to another exchange; immutable.
+    """A binding of an exchange to a queue or another exchange; immutable.
 
-    `key` tells it from others, as `binding_key` makes it of its arguments. With `by_arguments` false it is no new one
-    where one with the same destination and routing key is (0-10).
+    `key` identifies it, as computed by `binding_key`. With `by_arguments` false, it equals every binding with the same
+    destination and routing key (0-10).
     """
 
     __slots__ = ("arguments", "by_arguments", "destination", "key", "routing_key")
@@ -72,12 +93,12 @@ class Binding:
         return f"<Binding to {kind} {name!r} by {routing_key!r}>"
 
 
-class Exchange:
+class Exchange(Destination):
     """The base of all exchanges. The model changes it; everybody may read.
 
-    `was_bound` is whether it ever had a binding, without which it isn't deleted automatically; `forwards` how many of
-    its bindings lead to exchanges. A type of one's own is a subclass that keeps what `match` needs in `_added` and
-    `_removed`, has a `type` that begins with "x-", and is given to `make_exchange`.
+    `was_bound` is whether it ever had a binding; only then is it deleted automatically. `forwards` counts its bindings
+    to other exchanges. A custom type is a subclass that maintains the data of `match` in `_added` and `_removed`, has a
+    `type` that begins with "x-", and is given to `make_exchange`.
     """
 
     type: ClassVar[str] = ""
@@ -108,21 +129,21 @@ class Exchange:
         self.forwards = 0
         self._by_destination: dict[Destination, dict[BindingKey, Binding]] = {}
         self._with_arguments: dict[tuple[str, str, str], dict[BindingKey, None]] = {}
-        """Those that have arguments, by all of their key but these, for who doesn't tell them apart by them."""
+        """Bindings with arguments, by the rest of their key, for callers that ignore arguments."""
 
     # Bindings.
 
     def check(
         self, destination: Destination, routing_key: str, arguments: Mapping[str, Any], *, by_arguments: bool = True
     ) -> None:
-        """Refuse a binding that this type doesn't take, before it is made.
+        """Refuse a binding that this type doesn't support, before it is made.
 
-        `by_arguments` false is 0-10, where a headers exchange wants to be told "all" or "any".
-        Raises Fault: NOT_ALLOWED, BAD_ARGUMENT, DEFAULT_EXCHANGE.
+        With `by_arguments` false (0-10), a headers exchange requires "all" or "any". Raises Fault: NOT_ALLOWED,
+        BAD_ARGUMENT, DEFAULT_EXCHANGE.
         """
 
     def add(self, binding: Binding) -> bool:
-        """Add a binding that `check` found right; whether it is new."""
+        """Add a binding that has passed `check`; return whether it is new."""
         kind, name, routing_key, arguments = key = binding.key
         if self._find(key if binding.by_arguments else (kind, name, routing_key, None)) is not None:
             return False
@@ -138,9 +159,9 @@ class Exchange:
         return True
 
     def remove(self, key: BindingKey) -> Binding | None:
-        """Remove the binding with a key, and return it; None if there is none.
+        """Remove and return the binding with this key; None if there is none.
 
-        With a key that leaves the arguments open it is the oldest of those without, then of those with arguments.
+        A key that leaves the arguments open removes the oldest binding without arguments, then the oldest with some.
         """
         binding = self._find(key)
         if binding is None:
@@ -163,7 +184,7 @@ class Exchange:
         return binding
 
     def remove_destination(self, destination: Destination) -> int:
-        """Remove all bindings to a destination, and return how many there were; it costs nothing for others."""
+        """Remove all bindings to a destination and return their number, without looking at other bindings."""
         keys = list(self._by_destination.get(destination, ()))
         for key in keys:
             self.remove(key)
@@ -171,11 +192,11 @@ class Exchange:
 
     @property
     def destinations(self) -> Collection[Destination]:
-        """All that is bound, each once, in the order of their first bindings."""
+        """All bound destinations, each once, in the order of their first bindings."""
         return self._by_destination.keys()
 
     def bindings_to(self, destination: Destination) -> Collection[Binding]:
-        """All bindings to one destination, in their order."""
+        """Return all bindings to one destination, in order."""
         return self._by_destination.get(destination, {}).values()
 
     def _find(self, key: BindingKey) -> Binding | None:
@@ -188,28 +209,28 @@ class Exchange:
                 return self.bindings[each]
         return found
 
-    # What a type is made of.
+    # For subclasses.
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Where its bindings send a message, each destination once; not to be changed."""
+        """Return the destinations of a message by its bindings, each once; don't change the result."""
         raise NotImplementedError
 
-    def targets(self, vhost: VirtualHost, routing_key: str, content: Content) -> Collection[Destination]:
-        """`match`, for types that don't send by bindings as well."""
+    def targets(self, vhost: Nodes, routing_key: str, content: Content) -> Collection[Destination]:
+        """Do the same as `match`; overridden by types that also route without bindings."""
         return self.match(routing_key, content)
 
     def _added(self, binding: Binding) -> None:
-        """A binding comes."""
+        """Called when a binding was added."""
 
     def _removed(self, binding: Binding) -> None:
-        """A binding is gone."""
+        """Called when a binding was removed."""
 
     def __repr__(self) -> str:
         return f"<Exchange {self.name!r}, {self.type}>"
 
 
 class DirectExchange(Exchange):
-    """To those whose binding has the message's routing key."""
+    """Routes to bindings whose key equals the message's routing key."""
 
     type = "direct"
 
@@ -220,7 +241,7 @@ class DirectExchange(Exchange):
         self._by_key: dict[str, dict[Destination, int]] = {}
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Where its bindings send a message, each destination once; not to be changed."""
+        """Return the destinations of a message by its bindings, each once; don't change the result."""
         return self._by_key.get(routing_key, _NOBODY)
 
     def _added(self, binding: Binding) -> None:
@@ -237,7 +258,7 @@ class DirectExchange(Exchange):
 
 
 class DefaultExchange(Exchange):
-    """The nameless one, to the queue that the routing key names: every queue is bound to it by that name alone."""
+    """The nameless exchange: every queue is bound to it by its own name, and by nothing else."""
 
     type = "direct"
 
@@ -251,29 +272,29 @@ class DefaultExchange(Exchange):
         raise Fault(FaultKind.DEFAULT_EXCHANGE, text, "exchange")
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Nowhere: it has no bindings."""
+        """Return nothing: it has no bindings."""
         return _NOBODY
 
-    def targets(self, vhost: VirtualHost, routing_key: str, content: Content) -> Collection[Destination]:
-        """The queue of that name."""
+    def targets(self, vhost: Nodes, routing_key: str, content: Content) -> Collection[Destination]:
+        """Return the queue of that name."""
         queue = vhost.queues.get(routing_key)
         return _NOBODY if queue is None else (queue,)
 
 
 class FanoutExchange(Exchange):
-    """To all that are bound."""
+    """Routes to all destinations."""
 
     type = "fanout"
 
     __slots__ = ()
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Where its bindings send a message, each destination once; not to be changed."""
+        """Return the destinations of a message by its bindings, each once; don't change the result."""
         return self._by_destination
 
 
 class TopicExchange(Exchange):
-    """To those whose binding has a pattern that the routing key matches."""
+    """Routes by patterns that the routing key must match."""
 
     type = "topic"
 
@@ -284,7 +305,7 @@ class TopicExchange(Exchange):
         self._trie: TopicTrie[Destination] = TopicTrie()
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Where its bindings send a message, each destination once; not to be changed."""
+        """Return the destinations of a message by its bindings, each once; don't change the result."""
         return self._trie.match(routing_key)
 
     def _added(self, binding: Binding) -> None:
@@ -295,7 +316,7 @@ class TopicExchange(Exchange):
 
 
 class HeadersExchange(Exchange):
-    """To those whose binding's arguments the message's headers match."""
+    """Routes by matching the message's headers with the bindings' arguments."""
 
     type = "headers"
 
@@ -308,14 +329,14 @@ class HeadersExchange(Exchange):
     def check(
         self, destination: Destination, routing_key: str, arguments: Mapping[str, Any], *, by_arguments: bool = True
     ) -> None:
-        """Refuse an x-match that it doesn't know. Raises Fault: BAD_ARGUMENT."""
+        """Refuse an unknown x-match. Raises Fault: BAD_ARGUMENT."""
         try:
             match_mode(arguments, standard=not by_arguments)
         except CodecError as error:
             raise _unreadable(error) from error
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Where its bindings send a message, each destination once; not to be changed."""
+        """Return the destinations of a message by its bindings, each once; don't change the result."""
         return self._index.match(content.headers)
 
     def _added(self, binding: Binding) -> None:
@@ -326,7 +347,7 @@ class HeadersExchange(Exchange):
 
 
 class SystemExchange(Exchange):
-    """To the service that the routing key names: the queue that `VirtualHost.services` has for it."""
+    """Routes to the service named by the routing key: a queue in `VirtualHost.services`."""
 
     type = "system"
 
@@ -344,20 +365,20 @@ class SystemExchange(Exchange):
         )
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Nowhere: it has no bindings."""
+        """Return nothing: it has no bindings."""
         return _NOBODY
 
-    def targets(self, vhost: VirtualHost, routing_key: str, content: Content) -> Collection[Destination]:
-        """The queue that serves that name."""
+    def targets(self, vhost: Nodes, routing_key: str, content: Content) -> Collection[Destination]:
+        """Return the queue that serves that name."""
         name = vhost.services.get(routing_key)
         queue = None if name is None else vhost.queues.get(name)
         return _NOBODY if queue is None else (queue,)
 
 
 class FailoverExchange(Exchange):
-    """Tells private queues where else the broker can be reached (0-10 section 11.1.2.3).
+    """Tells private queues the broker's other addresses (0-10 section 11.1.2.3).
 
-    The model sends these updates, to `destinations`; what clients publish to it goes nowhere.
+    The model sends these updates to `destinations`; messages that clients publish here go nowhere.
     """
 
     type = "failover"
@@ -367,8 +388,8 @@ class FailoverExchange(Exchange):
     def check(
         self, destination: Destination, routing_key: str, arguments: Mapping[str, Any], *, by_arguments: bool = True
     ) -> None:
-        """Refuse all but private queues. Raises Fault: NOT_ALLOWED."""
-        if isinstance(destination, Exchange) or destination.exclusive_to is None:
+        """Refuse all queues that aren't private. Raises Fault: NOT_ALLOWED."""
+        if not destination.is_private:
             raise Fault(
                 FaultKind.NOT_ALLOWED,
                 f"{_named(destination)} can't be bound to exchange {self.name!r}: a failover exchange takes private "
@@ -377,7 +398,7 @@ class FailoverExchange(Exchange):
             )
 
     def match(self, routing_key: str, content: Content) -> Collection[Destination]:
-        """Nowhere."""
+        """Return nothing."""
         return _NOBODY
 
 
@@ -387,9 +408,9 @@ TYPES: Final[Mapping[str, type[Exchange]]] = {
         DirectExchange, FanoutExchange, TopicExchange, HeadersExchange, SystemExchange, FailoverExchange
     )
 }  # fmt: skip
-"""The types of the specifications."""
+"""The exchange types of the specifications."""
 ALTERNATE: Final = "alternate-exchange"
-"""The argument that names the alternate exchange where the method has no field for it (RabbitMQ)."""
+"""The argument for the alternate exchange, where the method has no field for it (RabbitMQ)."""
 
 
 def make_exchange(
@@ -403,7 +424,7 @@ def make_exchange(
     arguments: Mapping[str, Any] = NO_ARGUMENTS,
     types: Mapping[str, type[Exchange]] = TYPES,
 ) -> Exchange:
-    """An exchange of a type. `types` may have more than the specifications do, all with names that begin with "x-".
+    """Create an exchange. `types` may add to the types of the specifications; added names begin with "x-".
 
     Raises Fault: TYPE_UNKNOWN, BAD_ARGUMENT.
     """
@@ -423,9 +444,9 @@ def make_exchange(
 
 
 def predeclared() -> tuple[Exchange, ...]:
-    """The exchanges that every virtual host has from the start; durable all.
+    """Create the exchanges that every virtual host has from the start; all are durable.
 
-    A headers exchange has two: 0-9-1 names it by its type in one place and "amq.match" in another.
+    There are two headers exchanges: 0-9-1 names it by its type in one place and "amq.match" in another.
     """
     return (
         DefaultExchange("", durable=True),

@@ -1,4 +1,4 @@
-"""HeadersIndex: the bindings of a headers exchange, and what it means that two values are the same.
+"""HeadersIndex: the bindings of a headers exchange, and the equality of values.
 
 Sources: 0-9-1 section 3.1.3.4, 0-10 section 11.1.2.1; "all-with-x" and "any-with-x" are RabbitMQ's.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 from ...errors import CodecError
 from .faults import Fault, FaultKind
@@ -16,35 +16,36 @@ from .options import as_text
 _D = TypeVar("_D")
 
 X_MATCH: Final = "x-match"
-"""The argument that says how many of the others have to match."""
+"""The argument that selects how many of the others must match."""
 MODES: Final = ("all", "any", "all-with-x", "any-with-x")
 STANDARD_MODES: Final = MODES[:2]
 _LONGEST: Final = 65_536
-"""Items of a sequence that are compared. A longer one is like no other."""
+"""Most items of a sequence that are compared; a longer one equals nothing else."""
 _LONGEST_REPEATED: Final = 256
-"""Items of an array of 1.0 whose items have no octets, that are compared: a few octets say any number of them."""
+"""Most items compared in a 1.0 array of items without octets, of which a few octets can declare any number."""
 _DEEPEST: Final = 64
-"""Levels of lists and maps that are compared."""
+"""Most levels of nested lists and maps that are compared."""
 _MOMENTS: Final = {
     "amqp_sansio._classic.codec.table_rules.Timestamp": 1000,
     "amqp_sansio.amqp_0_10.codec.values.Datetime": 1000,
     "amqp_sansio.amqp_1_0.codec.types.Timestamp": 1,
 }
-"""The integers that are moments, by the names of their classes, so that no engine is imported for them: the
-milliseconds in their unit."""
+"""Timestamp classes that are integers, by name, so that no engine is imported for them, with the milliseconds in their
+unit."""
 
 
 def comparable(value: Any, depth: int = _DEEPEST) -> Hashable:
-    """What stands for a value of a table or map: two are equal when type and value are.
+    """Return a key for a value of a table or map: keys are equal if type and value are.
 
-    Types are void, truth value, integer (of any width), floating point (of any width), decimal, moment, text, uuid,
-    list, map. Octets are the text that they are in UTF-8. 1 is neither 1.0 nor true. A not-a-number is itself. What
-    nests deeper than `depth` levels is like nothing else. Numbers are told as text, whose hash no peer can foresee.
-    Raises CodecError for damaged octets.
+    Types are void, boolean, integer (of any width), floating point (of any width), decimal, timestamp, text, uuid,
+    list, map. Octets equal the text that they encode in UTF-8. 1 differs from 1.0 and true. A NaN equals only itself.
+    Values nested deeper than `depth` levels equal nothing. Numbers become text, whose hash no peer can predict. Raises
+    CodecError for damaged octets.
     """
-    kind = cast("type[object]", type(value))
+    kind: type[object] = value.__class__
     if kind is str or value is None:
-        return cast("Hashable", value)
+        key: Hashable = value
+        return key
     if kind is int:
         return ("integer", int.__repr__(value))
     if kind is bool:
@@ -71,7 +72,7 @@ def comparable(value: Any, depth: int = _DEEPEST) -> Hashable:
 
 
 def _digits(number: Decimal) -> str:
-    """A decimal in the one text that all equal to it have."""
+    """Return a decimal as text that is the same for all equal ones."""
     sign, digits, exponent = number.as_tuple()
     if isinstance(exponent, str):
         return str(number)
@@ -81,16 +82,16 @@ def _digits(number: Decimal) -> str:
 
 
 def comparable_items(values: Mapping[Any, Any], depth: int = _DEEPEST) -> tuple[tuple[Hashable, Hashable], ...]:
-    """`comparable` names and values, in an order that doesn't depend on theirs."""
+    """Return the names with `comparable` values, in an order that doesn't depend on theirs."""
     if not values:
         return ()
     return tuple(sorted([(comparable(name), comparable(values[name], depth)) for name in values], key=repr))
 
 
 def match_mode(arguments: Mapping[str, Any], *, standard: bool) -> str:
-    """How a binding with these arguments matches, one of `MODES`; "all" when they don't say.
+    """Return how a binding with these arguments matches, one of `MODES`; the default is "all".
 
-    `standard`: they have to say, and it is "all" or "any" (0-10). Raises Fault: BAD_ARGUMENT.
+    With `standard` the mode is required, and is "all" or "any" (0-10). Raises Fault: BAD_ARGUMENT.
     """
     modes = STANDARD_MODES if standard else MODES
     value = arguments.get(X_MATCH)
@@ -105,10 +106,10 @@ def match_mode(arguments: Mapping[str, Any], *, standard: bool) -> str:
 
 
 class HeadersIndex(Generic[_D]):
-    """Destinations by the headers that they want.
+    """Destinations by the headers that they require.
 
-    Each binding is kept under pairs of name and value without which it can't match, so that a message costs what its
-    own headers find, not what all bindings would cost.
+    Each binding is indexed by pairs of name and value that it can't match without, so the cost of a message depends on
+    the bindings its own headers find, not on all bindings.
     """
 
     __slots__ = ("_always", "_by_name", "_patterns")
@@ -118,10 +119,10 @@ class HeadersIndex(Generic[_D]):
         self._by_name: dict[str, dict[Hashable, dict[_Pattern[_D], None]]] = {}
         """By name and value; None, the void, for any value."""
         self._always: dict[_Pattern[_D], None] = {}
-        """Those that want nothing."""
+        """Bindings that require nothing."""
 
     def add(self, key: Hashable, arguments: Mapping[str, Any], destination: _D) -> None:
-        """Add a binding, under a `key` that it is removed by. Raises Fault: BAD_ARGUMENT."""
+        """Add a binding under `key`, for its removal. Raises Fault: BAD_ARGUMENT."""
         mode = match_mode(arguments, standard=False)
         with_x = mode.endswith("-with-x")
         wanted = [
@@ -136,13 +137,13 @@ class HeadersIndex(Generic[_D]):
                 self._always[pattern] = None
             return
         if not pattern.any_of:
-            # All have to be there, so one of them is enough to be found by: the one that the fewest others share.
+            # All must be present, so one is enough for the index: the one that the fewest other bindings share.
             pattern.found_by = (min(wanted, key=self._shared),)
         for name, value in pattern.found_by:
             self._by_name.setdefault(name, {}).setdefault(value, {})[pattern] = None
 
     def remove(self, key: Hashable) -> None:
-        """Remove a binding. Raises KeyError if it isn't there."""
+        """Remove a binding. Raises KeyError if it doesn't exist."""
         pattern = self._patterns.pop(key)
         self._always.pop(pattern, None)
         for name, value in pattern.found_by:
@@ -173,7 +174,7 @@ class HeadersIndex(Generic[_D]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is kept."""
+        """Whether the index is empty."""
         return not self._patterns and not self._by_name and not self._always
 
     def _shared(self, pair: tuple[str, Hashable]) -> int:
@@ -181,7 +182,7 @@ class HeadersIndex(Generic[_D]):
 
 
 class _Pattern(Generic[_D]):
-    """A binding: `wanted` are names with comparable values, `found_by` those that it is kept under."""
+    """A binding: `wanted` are names with comparable values, `found_by` those it is indexed by."""
 
     __slots__ = ("any_of", "destination", "found_by", "wanted")
 
@@ -196,13 +197,11 @@ def _read(value: Any) -> Hashable:
     try:
         return comparable(value)
     except CodecError:
-        # It is there, and like nothing else.
+        # It is present, and equals nothing else.
         return object()
 
 
-def _has_all(
-    wanted: tuple[tuple[str, Hashable], ...], headers: Mapping[str, Any], known: dict[str, Hashable]
-) -> bool:
+def _has_all(wanted: tuple[tuple[str, Hashable], ...], headers: Mapping[str, Any], known: dict[str, Hashable]) -> bool:
     for name, value in wanted:
         if name not in known:
             if name not in headers:

@@ -1,4 +1,4 @@
-"""History: what happened to messages, kept for whoever asks, as records in their order."""
+"""History: records of what happened to messages, in order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from ..._core.record import record
 
 if TYPE_CHECKING:
-    from .content import Content
-    from .entry import Message
-    from .owner import Owner
+    from .content import Content, Message
+    from .queue import Owner
 
 Kind = Literal[
     "published", "routed", "unroutable", "refused", "delivered", "got", "accepted", "rejected", "released", "expired",
@@ -24,20 +23,20 @@ class Happened:
 
     | `kind` | when |
     |---|---|
-    | `published` | a client published it, `connection` says who |
-    | `routed` | it came into `queue` |
+    | `published` | a client published it; `connection` is that client |
+    | `routed` | it entered `queue` |
     | `unroutable` | no queue took it |
     | `refused` | `queue` was full and refused it |
-    | `delivered`, `got` | from `queue` to `consumer`, or fetched; `redelivered` says whether it's marked so |
+    | `delivered`, `got` | from `queue` to `consumer`, or fetched; `redelivered` is its flag |
     | `accepted`, `rejected`, `released` | it was settled |
-    | `expired` | it waited too long in `queue` |
-    | `dead-lettered` | it left `queue` for an exchange, `reason` says why |
-    | `dropped` | it left `queue` for good, unsettled, `reason` says why |
+    | `expired` | its time to live in `queue` ended |
+    | `dead-lettered` | it left `queue` for an exchange, for `reason` |
+    | `dropped` | it left `queue` for good, unsettled, for `reason` |
     | `purged` | by a purge of `queue` |
 
-    `number` counts the publishes of the broker: what belongs to one message has one number (a dead-lettered message is
-    a publish of its own). `connection` is the number of the connection's owner, `user` who it was. `at` are seconds on
-    the broker's clock.
+    `number` counts the publishes of the broker; all records of a message share it (a dead-lettered message is a new
+    publish). `connection` is the number of the connection's owner, `user` its user. `at` is in seconds of the broker's
+    clock.
     """
 
     kind: Kind
@@ -56,7 +55,7 @@ class Happened:
 
 
 class History:
-    """The last `limit` records; `dropped` counts those that made room."""
+    """The last `limit` records; `dropped` counts the older ones, which are discarded."""
 
     __slots__ = ("dropped", "limit", "records")
 
@@ -78,7 +77,7 @@ class History:
         redelivered: bool = False,
         reason: str = "",
     ) -> None:
-        """Keep a record."""
+        """Append a record."""
         connection, user = (0, "") if owner is None else (owner.connection, owner.user)
         self.records.append(
             Happened(

@@ -1,16 +1,19 @@
-"""QueueOptions: what a queue's arguments ask of it, under the names that RabbitMQ and Qpid's brokers gave them.
+"""QueueOptions: the meaning of a queue's arguments, under the names that RabbitMQ and Qpid's brokers gave them.
 
-Qpid's are those of Broker-J's appendix "Queue Declaration Arguments" and of the C++ broker; their clients write numbers
-as texts too.
+Qpid's are those of Broker-J's appendix "Queue Declaration Arguments" and of the C++ broker; their clients also write
+numbers as text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Final, Literal
 
 from ..._core.record import record
 from .faults import Fault, FaultKind
+
+NO_ARGUMENTS: Final[Mapping[str, Any]] = {}
 
 Overflow = Literal["drop-head", "reject-publish", "reject-publish-dlx"]
 _OVERFLOWS: Final[Mapping[str, Overflow]] = {
@@ -20,43 +23,52 @@ _OVERFLOWS: Final[Mapping[str, Overflow]] = {
 }
 _POLICY: Final = "qpid.policy_type"
 _LIMITS_OF_QPID: Final = ("qpid.max_count", "qpid.max_size")
-"""The limits that Qpid's policy is for."""
+"""The limits that Qpid's policy applies to."""
 _POLICIES: Final[Mapping[str, Overflow | None]] = {
     "reject": "reject-publish",
     "ring": "drop-head",
     "ring_strict": "drop-head",
     "flow_to_disk": None,
 }
-"""What happens at a limit, by qpid.policy_type; None: nothing, the queue takes more than it keeps in memory."""
+"""The overflow behaviour of qpid.policy_type; None: no limit, the queue may exceed what it keeps in memory."""
 _LAST_VALUE: Final = "qpid.LVQ_key"
-"""The header that a queue of last values goes by when it wasn't told another."""
+"""The default key header of a last-value queue."""
 _MOST_LEVELS: Final = 256
 _LONGEST_NUMBER: Final = 20
-"""Digits of a number that came as text."""
+"""Most digits of a number given as text."""
 _LONGEST: Final = (1 << 32) - 1
-"""Milliseconds that a time to live may have."""
+"""The highest time to live, in milliseconds."""
+
+
+class Lifetime(Enum):
+    """When a dynamic node of 1.0 is deleted (part 3 section 5)."""
+
+    ON_CLOSE = "on-close"
+    ON_NO_LINKS = "on-no-links"
+    ON_NO_MESSAGES = "on-no-messages"
+    ON_NO_LINKS_OR_MESSAGES = "on-no-links-or-messages"
 
 
 @record
 class QueueOptions:
-    """What a queue does with its messages beside keeping them in order.
+    """Properties of a queue that its arguments set.
 
     | field | argument | meaning |
     |---|---|---|
-    | `message_ttl` | x-message-ttl (milliseconds) | seconds that a message may wait; None: for ever |
-    | `expires` | x-expires (milliseconds) | seconds without use after which the queue goes; None: never |
+    | `message_ttl` | x-message-ttl (milliseconds) | seconds that a message may wait; None: forever |
+    | `expires` | x-expires (milliseconds) | seconds without use before the queue is deleted; None: never |
     | `max_length` | x-max-length, qpid.max_count | messages that may wait; None: any number |
     | `max_octets` | x-max-length-bytes, qpid.max_size | octets of bodies that may wait |
-    | `overflow` | x-overflow, qpid.policy_type | at a limit: the oldest go, or publishes are refused |
-    | `dead_letter_exchange` | x-dead-letter-exchange | where go rejected, expired and surplus messages |
-    | `dead_letter_routing_key` | x-dead-letter-routing-key | with which key; None: their own |
+    | `overflow` | x-overflow, qpid.policy_type | at a limit: drop the oldest, or refuse publishes |
+    | `dead_letter_exchange` | x-dead-letter-exchange | exchange for rejected, expired and surplus messages |
+    | `dead_letter_routing_key` | x-dead-letter-routing-key | their routing key; None: their own |
     | `max_priority` | x-max-priority | the highest level of priority; None: two levels, 0 to 4 and 5 and above |
-    | `single_active_consumer` | x-single-active-consumer | one consumer at a time gets all |
-    | `delivery_limit` | x-delivery-limit | failed deliveries after which a message is dead; None: any number |
+    | `single_active_consumer` | x-single-active-consumer | one consumer at a time receives all messages |
+    | `delivery_limit` | x-delivery-limit | failed deliveries before dead-lettering; None: any number |
     | `levels` | qpid.priorities, x-qpid-priorities | levels of priority, as 0-10 spreads them around the middle |
-    | `last_value_key` | qpid.last_value_queue_key, qpid.last_value_queue | the header: of each value the newest stays |
-    | `group_key` | qpid.group_header_key | the header that says which messages go to the same consumer |
-    | `shared_groups` | qpid.shared_msg_group | a group is a consumer's while it has some of it; else till its end |
+    | `last_value_key` | qpid.last_value_queue_key, qpid.last_value_queue | header: the newest of each value stays |
+    | `group_key` | qpid.group_header_key | header whose value groups messages for one consumer |
+    | `shared_groups` | qpid.shared_msg_group | a consumer keeps a group while it holds some of it; else until it ends |
     """
 
     message_ttl: float | None = None
@@ -96,9 +108,9 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "qpid.group_header_key": "group_key",
     "qpid.shared_msg_group": "shared_groups",
 }
-"""The field of `QueueOptions` that an argument sets. Of several the last one here holds."""
+"""The field of `QueueOptions` that an argument sets. If several are given, the last one here wins."""
 NO_LOCAL: Final = "no-local"
-"""What the subscriber's own connection publishes isn't for it (Qpid's JMS client); its front end sees to it."""
+"""Excludes messages of the subscriber's own connection (Qpid's JMS client); the front end applies it."""
 
 WITHOUT_EFFECT: Final = frozenset(
     {
@@ -112,15 +124,15 @@ WITHOUT_EFFECT: Final = frozenset(
         *("x-qpid-capacity", "x-qpid-flow-resume-capacity", NO_LOCAL),
     }
 )
-"""Arguments that say how a broker is to store and watch a queue, which changes nothing for its clients."""
+"""Arguments about storing and monitoring a queue, without effect on its clients."""
 
 _QUEUE_TYPES: Final = ("classic", "quorum")
 
 
 def queue_options(arguments: Mapping[str, Any], *, strict: bool = False) -> QueueOptions:
-    """Read a queue's arguments. With `strict` unknown ones are refused, else ignored.
+    """Parse a queue's arguments. Unknown ones are ignored, or refused with `strict`.
 
-    Raises Fault: BAD_ARGUMENT, UNKNOWN_ARGUMENT, `field` names the argument.
+    Raises Fault: BAD_ARGUMENT, UNKNOWN_ARGUMENT; `field` names the argument.
     """
     if not arguments:
         return _DEFAULT
@@ -148,7 +160,7 @@ def queue_options(arguments: Mapping[str, Any], *, strict: bool = False) -> Queu
 
 
 def as_text(value: Any) -> str | None:
-    """A text that came as str or as octets; None for anything else."""
+    """Return text given as str or octets; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bytes, bytearray)):
@@ -157,7 +169,7 @@ def as_text(value: Any) -> str | None:
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a number without fraction, and no truth value."""
+    """Whether it is an integer and no boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -215,7 +227,7 @@ def _overflow(name: str, value: Any) -> Overflow:
 
 
 def _number(name: str, value: Any) -> int:
-    """A count that may have come as text."""
+    """Return a count that may be given as text."""
     text = as_text(value)
     if text is not None and len(text) <= _LONGEST_NUMBER and text.isascii() and text.isdigit():
         return int(text)
@@ -230,7 +242,7 @@ def _levels(name: str, value: Any) -> int:
 
 
 def _flag(name: str, value: Any) -> bool:
-    """A truth value, also as a number or a text."""
+    """Return a boolean that may be given as a number or text."""
     text = as_text(value)
     if text is not None and text.lower() in ("true", "false"):
         return text.lower() == "true"

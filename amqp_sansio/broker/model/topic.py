@@ -1,8 +1,8 @@
 """TopicTrie: the patterns of a topic exchange, as a tree of their words (0-9-1 section 3.1.3.3).
 
-A routing key is looked up in one pass over its words, with all the nodes that its words so far lead to: nothing is
-tried twice, however many `#` a pattern has. The cost is that of the nodes that are reached, so patterns that part from
-the key at a word that differs cost nothing.
+A lookup makes one pass over the words of the routing key, with all the nodes that the words so far reach: nothing is
+tried twice, however many `#` a pattern has. The cost is that of the nodes reached, so patterns that differ from the key
+at some word cost nothing from there on.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _D = TypeVar("_D")
 
 
 class TopicTrie(Generic[_D]):
-    """Destinations by pattern. Words are separated by dots; in patterns `*` is one word, `#` none or more.
+    """Destinations by pattern. Words are separated by dots; in patterns `*` is one word, `#` zero or more.
 
-    The empty key has no word. Words may be empty: "a..b" has three. A destination may be there several times under one
-    pattern: it goes when it was removed as often.
+    The empty key has no word. Words may be empty: "a..b" has three. A destination may be added several times under one
+    pattern; it must be removed as often.
 
     >>> trie = TopicTrie[str]()
     >>> trie.add("*.stock.#", "queue")
@@ -36,7 +36,7 @@ class TopicTrie(Generic[_D]):
         destinations[destination] = destinations.get(destination, 0) + 1
 
     def remove(self, pattern: str, destination: _D) -> None:
-        """Remove a destination once, with all nodes that lead nowhere then. Raises KeyError if it isn't there."""
+        """Remove a destination once, with all nodes that become useless. Raises KeyError if it doesn't exist."""
         path: list[tuple[_Node[_D], str]] = []
         node = self._root
         for word in _normal(pattern):
@@ -57,7 +57,7 @@ class TopicTrie(Generic[_D]):
             node = parent
 
     def match(self, key: str) -> Collection[_D]:
-        """The destinations of all patterns that match a routing key, each once; not to be changed."""
+        """Return the destinations of all patterns that match a routing key, each once; don't change the result."""
         hits: list[dict[_D, int]] = []
         # A `#` stays reached until the end of the key; its own destinations are hit at once, whatever follows.
         staying: dict[_Node[_D], None] = {}
@@ -98,11 +98,11 @@ class TopicTrie(Generic[_D]):
         return found
 
     def count_nodes(self) -> int:
-        """How many nodes it has; 1 when it is empty."""
+        """Return the number of nodes; 1 for an empty trie."""
         return sum([1 for _ in self._walk()])
 
     def __getstate__(self) -> tuple[list[tuple[str, dict[_D, int]]]]:
-        # Flat: a node for every word would be as deep as the longest pattern, more than pickle can go.
+        # Flat: one pickled node per word would nest as deep as the longest pattern, more than pickle can handle.
         return ([(pattern, node.destinations) for pattern, node in self._walk() if node.destinations],)
 
     def __setstate__(self, state: tuple[list[tuple[str, dict[_D, int]]]]) -> None:
@@ -111,7 +111,7 @@ class TopicTrie(Generic[_D]):
             self._node(pattern).destinations = destinations
 
     def _node(self, pattern: str) -> _Node[_D]:
-        """The node of a pattern, made when there is none."""
+        """Return the node of a pattern, creating it if necessary."""
         node = self._root
         for word in _normal(pattern):
             node = node.child(word) or node.grow(word)
@@ -131,7 +131,7 @@ class TopicTrie(Generic[_D]):
 
 
 class _Node(Generic[_D]):
-    """What the words of a pattern so far lead to."""
+    """The state reached by the words of a pattern so far."""
 
     __slots__ = ("destinations", "hash", "star", "words")
 
@@ -140,7 +140,7 @@ class _Node(Generic[_D]):
         self.star: _Node[_D] | None = None
         self.hash: _Node[_D] | None = None
         self.destinations: dict[_D, int] = {}
-        """Those of the pattern that ends here, with how often they were added."""
+        """Destinations of the pattern that ends here, with the number of times each was added."""
 
     def child(self, word: str) -> _Node[_D] | None:
         if word == "*":
@@ -177,8 +177,8 @@ class _Node(Generic[_D]):
 
 
 def _normal(pattern: str) -> list[str]:
-    """The words of a pattern. Neighbouring wildcards mean the same in any order, and one `#` as much as several: the
-    stars come first and one `#` behind them, so that a `#` is always followed by a word or by nothing."""
+    """Return the words of a pattern in normal form. Neighbouring wildcards may be in any order, and several `#` equal
+    one: the stars come first and one `#` after them, so that a `#` is always followed by a word or by nothing."""
     words: list[str] = pattern.split(".") if pattern else []
     if words.count("#") == 0:
         return words
@@ -197,14 +197,12 @@ def _normal(pattern: str) -> list[str]:
     return normal
 
 
-def _follow_hashes(
-    reached: list[_Node[_D]], hits: list[dict[_D, int]], staying: dict[_Node[_D], None]
-) -> None:
-    """A `#` may stand for no word: it is reached together with the node before it."""
+def _follow_hashes(reached: list[_Node[_D]], hits: list[dict[_D, int]], staying: dict[_Node[_D], None]) -> None:
+    """Reach each `#` together with the node before it, since it may stand for no word."""
     for node in reached:
         following = node.hash
         if following is not None and following not in staying:
-            # Without words behind it, it may come again: then the same destinations are hit twice, and count once.
+            # At the end of a pattern it may be reached again; then the same destinations are hit twice, and count once.
             if following.destinations:
                 hits.append(following.destinations)
             if following.words is not None:

@@ -1,4 +1,4 @@
-"""The front end of 0-10: what its commands mean to the model, and its sessions, which outlive their connections."""
+"""The front end of 0-10: carries out its commands in the model, and keeps sessions that outlive their connections."""
 
 from .frontend import ZeroTenFrontend
 

@@ -1,9 +1,9 @@
-"""The content classes of 0-10: a queue takes all of them, each has consumers of its own (rule queue/any-content)."""
+"""The content classes of 0-10: a queue takes all of them, and each has its own consumers (rule queue/any-content)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ....amqp_0_10.codec.message import Headers
 from ....amqp_0_10.codec.record import encode_headers
@@ -13,14 +13,11 @@ from ....errors import CodecError
 from ...contents.amqp_0_10 import ZeroTenContent, check_values
 from ...contents.deaths import DEATH, write_deaths
 from ...conversion import as_zero_ten
-from ...model.consumer import Filter, Measure
-from ...model.content import NO_HEADERS
+from ...model.content import NO_HEADERS, Filter, Measure
 from .segments import outgoing
 
 if TYPE_CHECKING:
-    from ...model.death import Death
-    from ...model.entry import Message
-    from .sessions import ServedSession
+    from ...model.content import Death, Message
 
 NO_RESUMING: Final[Mapping[str, Any]] = {}
 
@@ -43,13 +40,13 @@ class FileContent(ZeroTenContent):
 
     @property
     def priority(self) -> int:
-        """The priority in its properties; 0 where there is none."""
+        """The priority in its properties; 0 if there is none."""
         properties = self.own_properties
         return 0 if properties is None else properties.priority or 0
 
     @property
     def persistent(self) -> bool:
-        """Files are; what is streamed isn't."""
+        """True for files, false for stream packets."""
         return True
 
     @property
@@ -66,8 +63,8 @@ class FileContent(ZeroTenContent):
         return found
 
     def with_deaths(self, deaths: tuple[Death, ...]) -> ZeroTenContent:
-        """The same content with these deaths in the headers of its properties, which it has from now on where they
-        can't be read."""
+        """Return the same content with these deaths in the headers of its properties, which it replaces if they are
+        unreadable."""
         structs = self.structs
         old = self.own_properties
         if old is None:
@@ -94,28 +91,34 @@ class StreamContent(FileContent):
 
     @property
     def persistent(self) -> bool:
-        """It isn't."""
+        """False."""
         return False
 
 
 def kind_of(content: object) -> str:
-    """The class of content: "file", "stream" or "message"."""
+    """Return the content's class: "file", "stream" or "message"."""
     if isinstance(content, StreamContent):
         return "stream"
     return "file" if isinstance(content, FileContent) else "message"
 
 
+class Publishers(Protocol):
+    """Tells the publishers of one connection: a `ServedSession`."""
+
+    def is_local(self, publisher: int) -> bool: ...
+
+
 class KindFilter(Filter):
-    """Leaves the content of other classes to their consumers; with `avoided` also what its connection published."""
+    """Skips content of other classes; with `avoided` also messages published by that connection."""
 
     __slots__ = ("avoided", "kind")
 
-    def __init__(self, kind: str, avoided: ServedSession | None = None) -> None:
+    def __init__(self, kind: str, avoided: Publishers | None = None) -> None:
         self.kind = kind
         self.avoided = avoided
 
     def accepts(self, message: Message) -> bool:
-        """Whether it is of the consumer's class, and from elsewhere."""
+        """Whether it is of the consumer's class, and not from the avoided connection."""
         if kind_of(message.content) != self.kind:
             return False
         session = self.avoided
@@ -126,7 +129,7 @@ MESSAGES: Final = KindFilter("message")
 
 
 class TransferMeasure(Measure):
-    """What a message takes of byte credit: its header and body segments (class 4, message.set-flow-mode)."""
+    """Computes a message's octets of byte credit: header and body segments (class 4, message.set-flow-mode)."""
 
     __slots__ = ("_last", "resume")
 
@@ -135,12 +138,12 @@ class TransferMeasure(Measure):
         self._last: tuple[Message, ZeroTenContent] | None = None
 
     def octets_of(self, message: Message) -> int:
-        """Octets of header and body, as they are sent."""
+        """Return the octets of header and body, as sent."""
         content = self.content(message)
         return len(outgoing(content.header_segment.raw, False, self.resume)) + content.size
 
     def content(self, message: Message) -> ZeroTenContent:
-        """The message as 0-10 has it; the last one isn't converted again."""
+        """Return the message in 0-10's encoding; the last result is cached."""
         last = self._last
         if last is not None and last[0] is message:
             return last[1]
@@ -149,7 +152,7 @@ class TransferMeasure(Measure):
         return content
 
     def headers(self, message: Message, redelivered: bool) -> Headers:
-        """The header segment that is sent; the very one it came with, if it says all it has to."""
+        """Return the header segment to send; the original one if nothing needs to be changed."""
         headers = self.content(message).header_segment
         raw = outgoing(headers.raw, redelivered, self.resume)
         return headers if raw is headers.raw else Headers(raw)

@@ -34,20 +34,16 @@ if TYPE_CHECKING:
         QueueQuery,
     )
     from ...model.exchange import Binding
-    from .answers import Result
-    from .frontend import ZeroTenFrontend
-    from .sessions import ServedSession
+    from .sessions import Result, ServedSession, SessionFrontend
 
 _SELECTOR: Final = "x-filter-jms-selector"
-"""What Qpid's JMS client gives with every binding to a topic exchange; an empty one wants everything."""
+"""The selector that Qpid's JMS client sends with every binding to a topic exchange; an empty one selects everything."""
 
 # Exchanges.
 
 
-def declare_exchange(
-    front: ZeroTenFrontend, session: ServedSession, command: ExchangeDeclare, event: object
-) -> Result:
-    """`exchange.declare`: what exists has to have the same type and alternate exchange. Raises Fault."""
+def declare_exchange(front: SessionFrontend, session: ServedSession, command: ExchangeDeclare, event: object) -> Result:
+    """`exchange.declare`: an existing one must have the same type and alternate exchange. Raises Fault."""
     alternate = command.alternate_exchange or None
     arguments = command.arguments or NO_ARGUMENTS
     if not command.passive:
@@ -67,9 +63,7 @@ def declare_exchange(
     return None
 
 
-def delete_exchange(
-    front: ZeroTenFrontend, session: ServedSession, command: ExchangeDelete, event: object
-) -> Result:
+def delete_exchange(front: SessionFrontend, session: ServedSession, command: ExchangeDelete, event: object) -> Result:
     """`exchange.delete`. Raises Fault."""
     front.hub.apply(
         DeleteExchange(
@@ -79,9 +73,7 @@ def delete_exchange(
     return None
 
 
-def query_exchange(
-    front: ZeroTenFrontend, session: ServedSession, command: ExchangeQuery, event: object
-) -> Result:
+def query_exchange(front: SessionFrontend, session: ServedSession, command: ExchangeQuery, event: object) -> Result:
     """`exchange.query`."""
     exchange = session.owner.vhost.exchanges.get(command.name or "")
     if exchange is None:
@@ -89,8 +81,8 @@ def query_exchange(
     return ExchangeQueryResult(exchange.type, exchange.durable, arguments=exchange.arguments)
 
 
-def bind(front: ZeroTenFrontend, session: ServedSession, command: ExchangeBind, event: object) -> Result:
-    """`exchange.bind`: one that is there already stays as it is. Raises Fault."""
+def bind(front: SessionFrontend, session: ServedSession, command: ExchangeBind, event: object) -> Result:
+    """`exchange.bind`: an existing binding stays unchanged. Raises Fault."""
     name = command.exchange or ""
     arguments = command.arguments or NO_ARGUMENTS
     queue = command.queue or ""
@@ -115,9 +107,7 @@ def bind(front: ZeroTenFrontend, session: ServedSession, command: ExchangeBind, 
     return None
 
 
-def unbind(
-    front: ZeroTenFrontend, session: ServedSession, command: ExchangeUnbind, event: object
-) -> Result:
+def unbind(front: SessionFrontend, session: ServedSession, command: ExchangeUnbind, event: object) -> Result:
     """`exchange.unbind`. Raises Fault."""
     front.hub.apply(
         Unbind(
@@ -131,10 +121,8 @@ def unbind(
     return None
 
 
-def bound(
-    front: ZeroTenFrontend, session: ServedSession, command: ExchangeBound, event: object
-) -> Result:
-    """`exchange.bound`: the first of queue, key and arguments that no binding has beside those before it."""
+def bound(front: SessionFrontend, session: ServedSession, command: ExchangeBound, event: object) -> Result:
+    """`exchange.bound`: report the first of queue, key, arguments without a binding that matches all so far."""
     vhost = session.owner.vhost
     exchange = vhost.exchanges.get(command.exchange or "")
     queue = vhost.queues.get(command.queue or "")
@@ -160,13 +148,11 @@ def bound(
 # Queues.
 
 
-def declare_queue(
-    front: ZeroTenFrontend, session: ServedSession, command: QueueDeclare, event: object
-) -> Result:
-    """`queue.declare`: what exists has to have the same alternate exchange. Raises Fault."""
+def declare_queue(front: SessionFrontend, session: ServedSession, command: QueueDeclare, event: object) -> Result:
+    """`queue.declare`: an existing one must have the same alternate exchange. Raises Fault."""
     name = command.queue or ""
     if not name:
-        raise Fault(FaultKind.NAME_MISSING, "a queue's name is needed, the broker makes none up", "queue")
+        raise Fault(FaultKind.NAME_MISSING, "a queue's name is needed, the broker generates none", "queue")
     alternate = command.alternate_exchange or None
     front.hub.apply(
         DeclareQueue(
@@ -186,9 +172,7 @@ def declare_queue(
     return None
 
 
-def delete_queue(
-    front: ZeroTenFrontend, session: ServedSession, command: QueueDelete, event: object
-) -> Result:
+def delete_queue(front: SessionFrontend, session: ServedSession, command: QueueDelete, event: object) -> Result:
     """`queue.delete`. Raises Fault."""
     front.hub.apply(
         DeleteQueue(
@@ -201,18 +185,14 @@ def delete_queue(
     return None
 
 
-def purge_queue(
-    front: ZeroTenFrontend, session: ServedSession, command: QueuePurge, event: object
-) -> Result:
+def purge_queue(front: SessionFrontend, session: ServedSession, command: QueuePurge, event: object) -> Result:
     """`queue.purge`. Raises Fault."""
     front.hub.apply(PurgeQueue(session.owner, command.queue or ""))
     return None
 
 
-def query_queue(
-    front: ZeroTenFrontend, session: ServedSession, command: QueueQuery, event: object
-) -> Result:
-    """`queue.query`: of one that doesn't exist nothing is said."""
+def query_queue(front: SessionFrontend, session: ServedSession, command: QueueQuery, event: object) -> Result:
+    """`queue.query`: the result for an unknown queue is empty."""
     queue = session.owner.vhost.queues.get(command.queue or "")
     if queue is None:
         return QueueQueryResult()
@@ -228,7 +208,7 @@ def query_queue(
     )
 
 
-# Inside.
+# Internals.
 
 
 def _refuse_unknown(arguments: Mapping[str, Any], text: str) -> None:
@@ -236,10 +216,8 @@ def _refuse_unknown(arguments: Mapping[str, Any], text: str) -> None:
         raise Fault(FaultKind.UNKNOWN_ARGUMENT, f"{text}, {name!r} was given", "arguments")
 
 
-def _narrow(
-    found: list[Binding], result: dict[str, bool], name: str, matching: list[Binding]
-) -> list[Binding]:
-    """Those that match; when none does, that is said, and those before are left for what comes next."""
+def _narrow(found: list[Binding], result: dict[str, bool], name: str, matching: list[Binding]) -> list[Binding]:
+    """Return the bindings that match; if none does, note that in `result` and return all."""
     if matching:
         return matching
     result[name] = True
@@ -247,7 +225,7 @@ def _narrow(
 
 
 def _bound_by_default(queues: Iterable[str], command: ExchangeBound) -> ExchangeBoundResult:
-    """Every queue is bound to the default exchange by its name alone."""
+    """Answer for the default exchange, to which every queue is bound by its name alone."""
     key, queue = command.binding_key, command.queue
     return ExchangeBoundResult(
         key_not_matched=key is not None and (key != queue if queue else key not in queues),

@@ -1,4 +1,4 @@
-"""What a Fault of the model is in 0-10: the code of execution.exception, and the rule that a command broke."""
+"""Maps a Fault of the model to the code of execution.exception and the rule that a command broke."""
 
 from __future__ import annotations
 
@@ -80,17 +80,17 @@ RULES: Final[Mapping[tuple[str, FaultKind, str], str]] = {
     ("file.consume", FaultKind.EXCLUSIVE, ""): "exclusive",
     ("stream.consume", FaultKind.EXCLUSIVE, ""): "exclusive",
 }
-"""The rule of a command's class for a kind of fault and the field at fault, "" for any other."""
+"""The broken rule, by class, kind of fault and field; field "" matches any other."""
 
 _ARGUMENTS: Final[Mapping[str, str]] = {
     "alternate": "alternate_exchange",
     "binding": "binding_key",
 }
-"""How the fields of faults are called in commands, where not alike."""
+"""The names of fault fields in commands, where they differ."""
 
 
 def error_of(command: Any, fault: Fault) -> tuple[ExecutionError, str | None]:
-    """The exception for a fault, and the argument of the command that it is about; None where it's none."""
+    """Return the exception for a fault, and the argument of the command at fault, if any."""
     name = command.NAME
     rule = RULES.get((name, fault.kind, fault.field)) or RULES.get((name, fault.kind, ""))
     field = _ARGUMENTS.get(fault.field, fault.field)

@@ -1,4 +1,4 @@
-"""Failover updates: where else the broker can be reached, for private queues bound to amq.failover (11.1.2.3)."""
+"""Failover updates: the broker's other addresses, for private queues bound to amq.failover (11.1.2.3)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ...model.commands import Publish
 from ...model.queue import Queue
 
 if TYPE_CHECKING:
-    from ...hub import Hub
-    from ...model.owner import Owner
+    from ...model.queue import Owner
+    from ..frontend import HubContext
 
 _HEADER: Final = "amq.failover"
 
 
-def tell_queue(hub: Hub, owner: Owner, exchange: str, queue: str) -> None:
+def tell_queue(hub: HubContext, owner: Owner, exchange: str, queue: str) -> None:
     """Put an update into a queue: an empty body, and one header with the addresses in order of preference."""
     urls = Typed("array", [Typed("str16", url) for url in hub.settings.urls])
     structs = (
@@ -30,8 +30,8 @@ def tell_queue(hub: Hub, owner: Owner, exchange: str, queue: str) -> None:
     hub.apply(Publish(owner, "", queue, content))
 
 
-def tell_all(hub: Hub) -> None:
-    """The addresses have changed: every queue that is bound gets an update."""
+def tell_all(hub: HubContext) -> None:
+    """Send an update to every bound queue, since the addresses have changed."""
     for vhost in hub.model.vhosts.values():
         for exchange in vhost.exchanges.values():
             if exchange.type != "failover":

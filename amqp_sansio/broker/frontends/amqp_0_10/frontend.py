@@ -1,12 +1,11 @@
-"""ZeroTenFrontend: one 0-10 connection, from its login to its end (0-10 classes 1 and 2)."""
+"""ZeroTenFrontend: one 0-10 connection, from login to end (0-10 classes 1 and 2)."""
 
-# The table at the end names the handlers, which are nobody else's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from .... import amqp_0_10 as records
 from ....amqp_0_10.codec.records import MessageFlush
 from ....amqp_0_10.endpoint.connection import Connection
 from ....amqp_0_10.model.events import (
@@ -20,7 +19,6 @@ from ....amqp_0_10.model.events import (
 from ....amqp_0_10.model.execution import (
     ILLEGAL_ARGUMENT,
     NOT_IMPLEMENTED,
-    UNAUTHORIZED_ACCESS,
     ExecutionError,
 )
 from ....endpoint import CloseHint
@@ -38,77 +36,54 @@ from ...contents.amqp_0_10 import check_values
 from ...model.commands import OpenOwner, SetWindow
 from ...model.effects import Cancelled, Deliver
 from ...model.faults import Fault
-from ..frontend import Frontend
-from . import delivering, dispatching, publishing, throttling
-from .answers import Answer
+from . import declaring, publishing, staging, subscribing, transacting
 from .errors import error_of
-from .sessions import ServedSession, register_of
+from .sessions import Answer, ServedSession, SessionFrontend
 
 if TYPE_CHECKING:
-    from ....amqp_0_10.codec.record import Command, Struct
+    from ....amqp_0_10.codec.record import Command
     from ....amqp_0_10.endpoint.session import Session
     from ....amqp_0_10.model.session_state import SessionState
-    from ...client import Client
-    from ...hub import Hub
     from ...model.effects import Effect
-    from .answers import Result
-    from .sessions import Key, Register
+    from ..frontend import ClientContext, HubContext
+    from .sessions import Execute, Key
 
 FORCED: Final = 320
 INVALID_PATH: Final = 402
 _MANY: Final = 256
-"""Publishes that are accepted by one command at most."""
-_UNTOLD: Final = 128
-"""Messages that the engine has to have room for: more than clients complete without telling."""
-_UNSURE: Final = ("EXTERNAL",)
-"""Mechanisms whose user the engine doesn't know: a certificate says who it is."""
+"""Most publishes accepted by one command."""
 
 
-class ZeroTenFrontend(Frontend):
-    """What a 0-10 client asks of the model.
+class ZeroTenFrontend(SessionFrontend):
+    """Serves a 0-10 client from the model."""
 
-    `attached` are its sessions by their channels, `owned` by the numbers of their owners in the model; `full` are those
-    of them whose engine takes no more deliveries at the moment, `held` those that were told to stop publishing.
-    """
+    __slots__ = ("client", "vhost")
 
-    __slots__ = ("attached", "client", "full", "held", "large", "owned", "register", "user", "vhost")
-
-    connection: Connection
-
-    def __init__(self, hub: Hub, number: int, connection: Connection, client: Client) -> None:
+    def __init__(self, hub: HubContext, number: int, connection: Connection, client: ClientContext) -> None:
         super().__init__(hub, number, connection)
         self.client = client
-        self.register: Register = register_of(hub)
-        self.user = self.vhost = ""
-        self.attached: dict[int, ServedSession] = {}
-        self.owned: dict[int, ServedSession] = {}
-        self.full: dict[int, ServedSession] = {}
-        self.held: dict[int, ServedSession] = {}
-        limits = connection.config.limits
-        few = min(limits.replay, limits.calls) < 2 * _UNTOLD
-        self.large = 0 if few else limits.replay_octets // _UNTOLD
-        """Octets above which the client is to say of every single message that it's completed."""
+        self.vhost = ""
 
     def take_events(self) -> None:
-        """Take the engine's events until there is none, and do what each asks for."""
-        next_event = self.next_event
+        """Take the engine's events until there are none, and carry each out."""
+        next_event, handlers = self.next_event, self._HANDLERS
         if self.attached and self.client.close_hint is CloseHint.CLOSE_NOW:
-            # What is executed now can bring it nothing any more: that is for others, in its order.
+            # These sessions can't use deliveries any more; leave them to others, in order.
             for session in self.attached.values():
                 self.hub.apply(SetWindow(session.gate, 0))
         while True:
             event = next_event()
             if isinstance(event, Signal):
-                # What waits to be accepted may be all that holds the engine up.
+                # Publishes waiting to be accepted may be all that blocks the engine.
                 if not self.accept_taken():
                     return
                 continue
-            handler = _HANDLERS.get(type(event))
+            handler = handlers.get(type(event))
             if handler is not None:
                 try:
                     handler(self, event)
                 except LimitExceeded as error:
-                    # It asks, and doesn't read what it's answered.
+                    # The client sends requests without reading the answers.
                     self.client.connection_lost(f"the client reads too little: {error}", self.hub.now)
             self.hub.settle()
 
@@ -117,97 +92,41 @@ class ZeroTenFrontend(Frontend):
         if isinstance(effect, Deliver):
             session = self.owned.get(effect.consumer.owner.number)
             if session is not None:
-                delivering.deliver(self, session, effect.consumer, effect.entry)
+                subscribing.deliver(self, session, effect.consumer, effect.entry)
         elif isinstance(effect, Cancelled):
             session = self.owned.get(effect.consumer.owner.number)
             if session is not None:
-                delivering.cancelled(self, session, effect)
+                subscribing.cancelled(self, session, effect)
 
     def block(self, reason: str) -> None:
-        """The broker is full: its sessions stop publishing."""
+        """Stop the publishers of all sessions, because the broker is full."""
         for session in list(self.attached.values()):
-            throttling.hold(self, session)
+            publishing.hold(self, session)
 
     def unblock(self) -> None:
-        """They may go on."""
+        """Let them continue."""
         for session in list(self.held.values()):
-            throttling.let_publish(self, session)
+            publishing.let_publish(self, session)
 
     def node_deleted(self, kind: str, name: str) -> None:
-        """Nothing is said: a command that names it next gets not-found."""
+        """Do nothing: a command that names the node next gets not-found."""
 
     def caught_up(self) -> None:
-        """The client has read: a message.flush that waited for it may be done."""
+        """Complete each message.flush that waited for the client to read."""
         for session in list(self.full.values()):
-            delivering.reopen(self, session)
+            subscribing.reopen(self, session)
         self.hub.settle()
         for session in list(self.attached.values()):
-            delivering.end_flushes(self, session)
+            subscribing.end_flushes(self, session)
         self.hub.settle()
 
     def shut_down(self, text: str) -> None:
-        """The broker ends."""
+        """Close the connection, because the broker ends."""
         self.connection.close(FORCED, text)
 
     def describe(self) -> tuple[str, str]:
-        """The user and virtual host, "" before they are known."""
+        """Return the user and virtual host, "" before they are known."""
         return self.user, self.vhost
-
-    # Answers.
-
-    def complete(self, session: ServedSession, number: int, result: Struct | None = None) -> None:
-        """A command is executed; who can't be told any more is when the session goes on."""
-        core = session.core
-        if session.is_over or core is None:
-            return
-        try:
-            core.complete(number, result)
-        except EndpointClosed:
-            session.late[number] = result
-
-    def fail(
-        self,
-        session: ServedSession,
-        error: ExecutionError,
-        number: int | None = None,
-        field: str | None = None,
-    ) -> None:
-        """A session ends with an exception, and all that it has in the model with it."""
-        core = session.core
-        if session.is_over:
-            return
-        self.accept_of(session)
-        self.register.end(session)
-        if core is not None:
-            try:
-                core.fail(error, number, field=field)
-            except EndpointClosed:
-                # With the connection gone there is nobody to hear of it.
-                return
-
-    def accept_taken(self) -> bool:
-        """Accept what was published; whether there was anything."""
-        found = False
-        for session in list(self.attached.values()):
-            if session.taken and self.accept_of(session):
-                found = True
-        return found
-
-    def accept_of(self, session: ServedSession) -> bool:
-        """Accept what was published on one session; whether that could be said."""
-        core = session.core
-        if not session.taken or core is None:
-            return False
-        try:
-            core.accept(*session.taken)
-        except EndpointClosed:
-            return False
-        except LimitExceeded:
-            # Being completed says as much, and nothing is kept of it for a replay.
-            for number in session.taken:
-                core.complete(number)
-        session.taken.clear()
-        return True
 
     # The connection.
 
@@ -229,7 +148,7 @@ class ZeroTenFrontend(Frontend):
         settings = self.hub.settings
         name = event.vhost
         if not name and name not in settings.vhosts:
-            # Clients that name none mean the one that is always there.
+            # Clients that name none mean the one that always exists.
             name = "/"
         answer = settings.may_open(self.user, name)
         if answer == "unknown":
@@ -258,7 +177,7 @@ class ZeroTenFrontend(Frontend):
         try:
             core = self.connection.accept_session(event.channel, None if session is None else session.state)
         except EndpointClosed:
-            # Nobody is there any more to have it.
+            # The client is gone.
             return
         if session is None:
             session = ServedSession(key, self.hub.apply(OpenOwner(self.vhost, self.user)))
@@ -266,9 +185,9 @@ class ZeroTenFrontend(Frontend):
         register.attach(session, self, core)
 
     def _take_over(self, session: ServedSession) -> None:
-        """Take a session from where it's attached, which may be this connection (session.attach, force).
+        """Detach a session from its connection, which may be this one (session.attach, force).
 
-        One that isn't kept when it's detached is over by that.
+        A session that isn't kept when detached ends.
         """
         front, core = session.front, session.core
         assert front is not None
@@ -305,14 +224,14 @@ class ZeroTenFrontend(Frontend):
                 code, text = session.refused.pop(number)
                 publishing.reject(self, session, number, code, text)
             else:
-                _HANDLERS[type(each)](self, each)
+                self._HANDLERS[type(each)](self, each)
             if session.is_over:
                 return
         if any([each.consumer.is_cancelled for each in session.subscriptions.values()]):
-            delivering.queue_gone(self, session, "while the session was detached")
+            subscribing.queue_gone(self, session, "while the session was detached")
             return
-        throttling.resume(self, session)
-        delivering.reopen(self, session)
+        publishing.resume(self, session)
+        subscribing.reopen(self, session)
 
     def _session_closed(self, event: SessionClosed) -> None:
         session = self.attached.get(event.channel)
@@ -320,29 +239,29 @@ class ZeroTenFrontend(Frontend):
             self.register.detach(session, _kept(session.core) if event.resumable else None)
 
     def _failed(self, event: Failed) -> None:
-        """The engine has found that a session breaks a rule, or its client has sent an exception."""
+        """A session broke a rule, or its client sent an exception."""
         session = self.attached.get(event.channel) if event.scope is Scope.SESSION else None
         if session is not None and session.core is not None and _kept(session.core) is None:
             self.register.end(session)
 
-    # What comes on sessions.
+    # Events of sessions.
 
     def _settled(self, event: Settled) -> None:
-        """The client has completed something: there may be room again, and a message.stop may be done."""
+        """After a completion there may be room again, and a message.stop may be complete."""
         full = list(self.full.values())
         for session in full:
-            delivering.reopen(self, session)
+            subscribing.reopen(self, session)
         if full:
             self.hub.settle()
             for session in full:
-                delivering.end_flushes(self, session)
+                subscribing.end_flushes(self, session)
         for session in list(self.held.values()):
-            throttling.let_publish(self, session)
+            publishing.let_publish(self, session)
 
     def _credit(self, event: CreditChanged) -> None:
         session = self.attached.get(event.channel)
         if session is not None:
-            delivering.credit_changed(self, session, event.destination)
+            subscribing.credit_changed(self, session, event.destination)
 
     def _message(self, event: MessageReceived) -> None:
         session = self.attached.get(event.channel)
@@ -359,10 +278,10 @@ class ZeroTenFrontend(Frontend):
             return
         self.accept_of(session)
         if session.owner.number in self.full:
-            delivering.ask(session)
+            subscribing.ask(session)
         command = event.command
         number = event.command_id
-        run = dispatching.COMMANDS.get(type(command))
+        run = _COMMANDS.get(type(command))
         if run is None:
             error = ExecutionError(NOT_IMPLEMENTED, f"{command.NAME} isn't for a broker")
             self.fail(session, error, number)
@@ -374,18 +293,18 @@ class ZeroTenFrontend(Frontend):
         session: ServedSession,
         command: Command[Any],
         number: int,
-        run: Callable[[ZeroTenFrontend, ServedSession, Any, Any], Result],
+        run: Execute,
         event: Any,
     ) -> None:
         try:
-            # Maps are decoded when they're read: now, before anything is done.
+            # Maps are decoded on access: check them before anything is done.
             check_values(getattr(command, "arguments", None))
             result = run(self, session, command, event)
         except Fault as fault:
             error, field = error_of(command, fault)
             self.fail(session, error, number, field)
         except CodecError as error:
-            text = f"{command.NAME}: its octets say nothing: {error}"
+            text = f"{command.NAME}: its octets can't be decoded: {error}"
             self.fail(session, ExecutionError(ILLEGAL_ARGUMENT, text), number)
         except ExecutionError as error:
             self.fail(session, error, number)
@@ -394,38 +313,77 @@ class ZeroTenFrontend(Frontend):
                 return
             self.complete(session, number, result)
             if isinstance(command, MessageFlush):
-                # Its completion takes what is left of the credit.
-                delivering.credit_changed(self, session, command.destination or "")
+                # The completion takes the remaining credit.
+                subscribing.credit_changed(self, session, command.destination or "")
 
-    def check_user(self, user_id: bytes | None) -> None:
-        """A user-id is that of who is logged in, where only the broker knows who that is. Raises ExecutionError."""
-        if user_id is not None and self.connection.mechanism in _UNSURE and user_id != self.user.encode():
-            raise ExecutionError(
-                UNAUTHORIZED_ACCESS,
-                f"message.transfer with the user-id {user_id!r}, logged in is {self.user!r}",
-                rule="0-10/message.message-properties/user-id",
-            )
+    _HANDLERS: ClassVar[Mapping[type[Any], Callable[[Any, Any], None]]] = {
+        AuthenticationRequested: _authenticate,
+        ScramKeysRequested: _give_keys,
+        OpenRequested: _open,
+        SessionRequested: _attach,
+        Opened: _opened,
+        Resumed: _resumed,
+        SessionClosed: _session_closed,
+        Failed: _failed,
+        Settled: _settled,
+        CreditChanged: _credit,
+        MessageReceived: _message,
+        CommandReceived: _command,
+    }
 
 
 def _kept(core: Session) -> SessionState | None:
-    """What is known of a session that isn't attached any more; None when nothing is kept of it."""
+    """Return the state of a session that has been detached; None if it isn't kept."""
     try:
         return core.detached_state()
     except EndpointClosed:
         return None
 
 
-_HANDLERS: Final[Mapping[type[Any], Callable[[ZeroTenFrontend, Any], None]]] = {
-    AuthenticationRequested: ZeroTenFrontend._authenticate,
-    ScramKeysRequested: ZeroTenFrontend._give_keys,
-    OpenRequested: ZeroTenFrontend._open,
-    SessionRequested: ZeroTenFrontend._attach,
-    Opened: ZeroTenFrontend._opened,
-    Resumed: ZeroTenFrontend._resumed,
-    SessionClosed: ZeroTenFrontend._session_closed,
-    Failed: ZeroTenFrontend._failed,
-    Settled: ZeroTenFrontend._settled,
-    CreditChanged: ZeroTenFrontend._credit,
-    MessageReceived: ZeroTenFrontend._message,
-    CommandReceived: ZeroTenFrontend._command,
+_COMMANDS: Final[Mapping[type[Any], Execute]] = {
+    records.MessageAccept: subscribing.accept,
+    records.MessageReject: subscribing.reject,
+    records.MessageRelease: subscribing.release,
+    records.MessageAcquire: subscribing.acquire,
+    records.MessageResume: subscribing.resume,
+    records.MessageSubscribe: subscribing.subscribe,
+    records.MessageCancel: subscribing.cancel,
+    records.MessageFlush: subscribing.flush,
+    records.TxSelect: transacting.tx_select,
+    records.TxCommit: transacting.tx_commit,
+    records.TxRollback: transacting.tx_rollback,
+    records.DtxSelect: transacting.dtx,
+    records.DtxStart: transacting.dtx,
+    records.DtxEnd: transacting.dtx,
+    records.DtxPrepare: transacting.dtx,
+    records.DtxCommit: transacting.dtx,
+    records.DtxRollback: transacting.dtx,
+    records.DtxForget: transacting.dtx,
+    records.DtxRecover: transacting.dtx,
+    records.DtxGetTimeout: transacting.dtx,
+    records.DtxSetTimeout: transacting.dtx,
+    records.ExchangeDeclare: declaring.declare_exchange,
+    records.ExchangeDelete: declaring.delete_exchange,
+    records.ExchangeQuery: declaring.query_exchange,
+    records.ExchangeBind: declaring.bind,
+    records.ExchangeUnbind: declaring.unbind,
+    records.ExchangeBound: declaring.bound,
+    records.QueueDeclare: declaring.declare_queue,
+    records.QueueDelete: declaring.delete_queue,
+    records.QueuePurge: declaring.purge_queue,
+    records.QueueQuery: declaring.query_queue,
+    records.FileQos: staging.qos,
+    records.FileConsume: staging.consume_files,
+    records.FileCancel: staging.cancel_files,
+    records.FileOpen: staging.open_file,
+    records.FileOpenOk: staging.take_open_ok,
+    records.FileStage: staging.stage,
+    records.FilePublish: staging.publish_file,
+    records.FileAck: staging.ack,
+    records.FileReject: staging.reject,
+    records.StreamQos: staging.stream_qos,
+    records.StreamConsume: staging.consume_stream,
+    records.StreamCancel: staging.cancel_stream,
+    records.StreamPublish: staging.publish_stream,
 }
+"""All commands that the engine doesn't execute itself, except message.transfer, which has its own event."""

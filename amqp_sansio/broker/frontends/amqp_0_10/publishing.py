@@ -1,43 +1,50 @@
-"""Publishing: message.transfer from a client, with what is said of one that can't be routed (class 4)."""
+"""Publishing: message.transfer from a client, the answers to unroutable ones, and holding publishers (class 4).
+
+While the broker is full, publishers have no credit for "", which counts for every exchange (rule throttling). A session
+has unlimited credit and isn't told so until it is held for the first time.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from ....amqp_0_10.codec.records import FragmentProperties
+from ....amqp_0_10.codec.records import (
+    FragmentProperties,
+    MessageFlow,
+    MessageSetFlowMode,
+    MessageStop,
+)
+from ....amqp_0_10.model.credit import BYTE, CREDIT, INFINITE, MESSAGE
 from ....amqp_0_10.model.execution import NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED, ExecutionError
-from ....errors import EndpointClosed
+from ....errors import EndpointClosed, LimitExceeded
 from ...contents.amqp_0_10 import ZeroTenContent
 from ...model.commands import Publish
-from ...model.entry import Message
-from ...model.routing import route
-from . import throttling
-from .answers import Answer
+from ...model.content import Message
 from .segments import stamped
+from .sessions import Answer
 
 if TYPE_CHECKING:
     from ....amqp_0_10.codec.records import MessageTransfer
     from ....amqp_0_10.model.events import MessageReceived
     from ...model.commands import Published
     from ...model.content import Content
-    from ...model.owner import Owner
-    from ...model.queue import Queue
-    from .answers import Result
-    from .frontend import ZeroTenFrontend
-    from .sessions import ServedSession
-    from .transaction_work import Work
+    from ...model.queue import Owner, Queue
+    from .sessions import Result, ServedSession, SessionFrontend, Work
 
 UNSPECIFIED: Final = 0
 UNROUTABLE: Final = 1
 IMMEDIATE: Final = 2
-"""The codes of message.reject."""
+"""Reject codes of message.reject."""
 _LONGEST_TEXT: Final = 255
+_EVERY_EXCHANGE: Final = ""
+_MANY: Final = 0x7FFFFFFF
+"""The highest credit for messages, used because Qpid's Java client doesn't understand unlimited credit."""
 
 Fate = Literal["", "unroutable", "immediate"]
 
 
 def transfer(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageTransfer, event: MessageReceived
+    front: SessionFrontend, session: ServedSession, command: MessageTransfer, event: MessageReceived
 ) -> Result:
     """`message.transfer`. Raises Fault, ExecutionError."""
     headers = event.headers
@@ -46,11 +53,11 @@ def transfer(
         front.check_user(message.user_id)
     for struct in headers.others:
         if isinstance(struct, FragmentProperties) and not (struct.first and struct.last):
-            text = "message.transfer of a fragment: messages are taken as a whole here, send it in one transfer"
+            text = "message.transfer of a fragment: messages must be sent whole, in one transfer"
             raise ExecutionError(NOT_IMPLEMENTED, text, rule="0-10/message.fragment-properties/whole")
     if event.accepts and not event.acquired:
-        # Only what is acquired can be accepted, and a broker acquires by taking.
-        text = "message.transfer that isn't acquired: nothing is acquired later here, send it pre-acquired"
+        # Only an acquired message can be accepted, and a broker acquires by taking it.
+        text = "message.transfer that isn't acquired: send it pre-acquired"
         raise ExecutionError(NOT_IMPLEMENTED, text)
     exchange = command.destination or ""
     properties = headers.delivery_properties
@@ -60,19 +67,19 @@ def transfer(
     explicit = event.accepts
     hub = front.hub
     if hub.is_blocked and not session.is_held:
-        throttling.hold(front, session)
+        hold(front, session)
     content = ZeroTenContent(stamped(headers, exchange, calendar(front)), event.body, event.has_body)
     owner = session.owner
     work = current_work(front, session)
     tells = explicit and not discards
     if immediate or (tells and work is not None):
-        # What a transaction publishes is routed when it comes, as far as its publisher is told.
+        # In a transaction, route at once if the publisher must be told.
         fate = foresee(owner, exchange, key, content, immediate=immediate)
         if fate and tells:
             return _reject_unroutable(front, session, event.command_id, fate, exchange, key)
         if fate == "immediate":
             if not discards:
-                # What counts as unroutable goes to the alternate exchange, if there is one.
+                # A message that counts as unroutable goes to the alternate exchange, if there is one.
                 transaction = None if work is None else work.transaction
                 hub.apply(Publish(owner, exchange, key, content, transaction=transaction, rerouted=True))
             return _taken(session, event.command_id, explicit)
@@ -97,14 +104,14 @@ def transfer(
     return _taken(session, event.command_id, explicit)
 
 
-def calendar(front: ZeroTenFrontend) -> float | None:
-    """Seconds since 1970; None where the broker's clock has nothing to do with the calendar."""
+def calendar(front: SessionFrontend) -> float | None:
+    """Return the Unix time; None if the broker's clock isn't related to it."""
     epoch = front.hub.model.epoch
     return front.hub.now + epoch if epoch else None
 
 
-def current_work(front: ZeroTenFrontend, session: ServedSession) -> Work | None:
-    """The transaction that what a session does now belongs to. Raises Fault LIMIT."""
+def current_work(front: SessionFrontend, session: ServedSession) -> Work | None:
+    """Return the transaction of the session's current work. Raises Fault LIMIT."""
     if session.work is not None:
         return session.work
     book = front.register.books.get(session.owner.vhost.name)
@@ -112,15 +119,15 @@ def current_work(front: ZeroTenFrontend, session: ServedSession) -> Work | None:
 
 
 def foresee(owner: Owner, exchange: str, key: str, content: Content, *, immediate: bool) -> Fate:
-    """What would become of a publish; "" for one that goes into queues, or to no exchange at all.
+    """Return the fate of a publish; "" if queues take it, or its exchange doesn't exist.
 
-    With `immediate`, every queue has to have a subscriber able to take it (delivery-properties.immediate).
+    With `immediate`, every queue must have a subscriber ready to receive it (delivery-properties.immediate).
     """
     vhost = owner.vhost
     found = vhost.exchanges.get(exchange)
     if found is None:
         return ""
-    queues = route(vhost, found, key, content, alternates=False)
+    queues = vhost.route(found, key, content, alternates=False)
     if not queues:
         return "unroutable"
     if immediate:
@@ -130,10 +137,8 @@ def foresee(owner: Owner, exchange: str, key: str, content: Content, *, immediat
     return ""
 
 
-def reject(
-    front: ZeroTenFrontend, session: ServedSession, number: int, code: int, text: str
-) -> Result:
-    """Refuse a message that was published; who can't be told any more is when the session goes on."""
+def reject(front: SessionFrontend, session: ServedSession, number: int, code: int, text: str) -> Result:
+    """Reject a published message, or record that for when the session is resumed."""
     front.accept_of(session)
     core = session.core
     short = text.encode()[:_LONGEST_TEXT].decode(errors="ignore")
@@ -146,10 +151,10 @@ def reject(
 
 
 def _reject_unroutable(
-    front: ZeroTenFrontend, session: ServedSession, number: int, fate: Fate, exchange: str, key: str
+    front: SessionFrontend, session: ServedSession, number: int, fate: Fate, exchange: str, key: str
 ) -> Result:
     if fate == "immediate":
-        text = f"a queue that {exchange!r} sends {key!r} to has nobody who takes it at once"
+        text = f"a queue that {exchange!r} sends {key!r} to has no consumer ready for it"
         return reject(front, session, number, IMMEDIATE, text)
     return reject(front, session, number, UNROUTABLE, f"{exchange!r} sends {key!r} to no queue")
 
@@ -162,7 +167,7 @@ def _taken(session: ServedSession, number: int, explicit: bool) -> Result:
 
 
 def _is_awaited(queue: Queue, message: Message) -> bool:
-    """Whether a subscriber of a queue would get a message at once."""
+    """Whether a subscriber of a queue would receive a message at once."""
     return any(
         [
             each.acquires
@@ -173,3 +178,49 @@ def _is_awaited(queue: Queue, message: Message) -> bool:
             for each in queue.consumers.values()
         ]
     )
+
+
+# Holding publishers.
+
+
+def hold(front: SessionFrontend, session: ServedSession) -> None:
+    """Take away a session's credit for publishing."""
+    core = session.core
+    if session.is_held or core is None or not core.is_attached:
+        return
+    try:
+        if not session.was_held:
+            # Clients that understand publishers' credit expect credit mode.
+            core.call(MessageSetFlowMode(_EVERY_EXCHANGE, CREDIT), sync=False)
+            session.was_held = True
+        core.call(MessageStop(_EVERY_EXCHANGE))
+    except (EndpointClosed, LimitExceeded):
+        # Its octets stay unread instead (`Client.receive_budget`).
+        return
+    session.is_held = True
+    front.held[session.owner.number] = session
+
+
+def let_publish(front: SessionFrontend, session: ServedSession) -> None:
+    """Grant credit again once the broker has room and the client has stopped."""
+    core = session.core
+    if front.hub.is_blocked or not session.is_held or core is None or not core.is_attached:
+        return
+    if core.is_stopping(_EVERY_EXCHANGE):
+        return
+    try:
+        core.call(MessageFlow(_EVERY_EXCHANGE, BYTE, INFINITE), sync=False)
+        core.call(MessageFlow(_EVERY_EXCHANGE, MESSAGE, _MANY), sync=False)
+    except (EndpointClosed, LimitExceeded):
+        return
+    session.is_held = False
+    front.held.pop(session.owner.number, None)
+
+
+def resume(front: SessionFrontend, session: ServedSession) -> None:
+    """Hold or release a resumed session according to the broker's state."""
+    if session.is_held:
+        front.held[session.owner.number] = session
+        let_publish(front, session)
+    elif front.hub.is_blocked:
+        hold(front, session)

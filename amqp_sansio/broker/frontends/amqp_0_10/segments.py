@@ -1,4 +1,4 @@
-"""Header segments: what the broker writes into delivery-properties, leaving everything else as it came (class 4)."""
+"""Header segments: writes the broker's fields of delivery-properties and leaves everything else unchanged (class 4)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _EMPTY: Final = encode_headers((DeliveryProperties(),))
 
 
 def stamped(headers: Headers, exchange: str, now: float | None) -> Headers:
-    """The header segment as it's kept: with the exchange that it was published to (delivery-properties.exchange).
+    """Return the header segment to store, with the exchange it was published to (delivery-properties.exchange).
 
-    `now` are the calendar's seconds, None when nobody knows them: what has no timestamp gets one, and what has a time
-    to live an expiration.
+    `now` is the Unix time, None if unknown: it sets a missing timestamp, and the expiration if there is a time to live.
     """
     properties = headers.delivery_properties
     changes: dict[str, Any] = {}
@@ -38,7 +37,7 @@ def stamped(headers: Headers, exchange: str, now: float | None) -> Headers:
 
 
 def outgoing(raw: bytes, redelivered: bool, resume: Mapping[str, Any]) -> bytes:
-    """The header segment of a delivery; as many octets whether it is `redelivered` or not.
+    """Return the header segment of a delivery; its size doesn't depend on `redelivered`.
 
     `resume` are the resume-id and resume-ttl that a subscription asked for, or nothing.
     """
@@ -67,7 +66,7 @@ def _changed(raw: bytes, properties: DeliveryProperties | None, changes: Mapping
 
 
 def _find(raw: bytes) -> tuple[int, int] | None:
-    """Where the delivery-properties begin and end."""
+    """Return the start and end of the delivery-properties."""
     pos = 0
     while pos + _HEAD_SIZE <= len(raw):
         size, code = _HEAD(raw, pos)

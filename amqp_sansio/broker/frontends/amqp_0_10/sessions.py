@@ -1,30 +1,41 @@
-"""Sessions as the broker knows them, attached or not, and the register of all of them (0-10 class 2)."""
+"""Sessions as the broker knows them, attached or not, with their work, and the register of all of them (0-10 class 2).
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ....amqp_0_10.model.dtx import Branches
-from ...model.commands import ChangeWindows, CloseOwner, SetWindow
-from ...model.consumer import Window
-from ...model.entry import State
-from ...model.timers import Alarm
-from .files import Desk
-from .transaction_work import Book, Work
+from ....amqp_0_10.model.execution import UNAUTHORIZED_ACCESS, ExecutionError
+from ....errors import EndpointClosed, LimitExceeded
+from ...model.commands import (
+    Begin,
+    ChangeWindows,
+    CloseOwner,
+    Commit,
+    Outcome,
+    Rollback,
+    Settle,
+    SetWindow,
+)
+from ...model.queue import Window
+from ...model.states import State
+from ..frontend import Alarm, Frontend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ....amqp_0_10.codec.record import Struct
-    from ....amqp_0_10.codec.records import Xid
+    from ....amqp_0_10.codec.records import FilePublish, Xid
+    from ....amqp_0_10.endpoint.connection import Connection
     from ....amqp_0_10.endpoint.session import Session
     from ....amqp_0_10.model.session_state import SessionState
-    from ...hub import Hub
-    from ...model.consumer import Consumer
-    from ...model.entry import Entry
-    from ...model.owner import Owner
-    from .content_classes import TransferMeasure
-    from .frontend import ZeroTenFrontend
+    from ...model.queue import Consumer, Entry, Owner, Transaction
+    from ..frontend import HubContext
+    from .content_classes import FileContent, TransferMeasure
 
 Key: TypeAlias = tuple[str, str, bytes]
 """Virtual host, user and name: the same name of another user is another session."""
@@ -33,6 +44,147 @@ MOST_KEPT: Final = 10_000
 """Detached sessions that are kept; when there are more, the one that would end first does."""
 _LABEL: Final = "0-10"
 _FEW: Final = 64
+FILE_OCTETS: Final = 512
+"""Octets counted for a file on top of its content, so that an empty one counts too."""
+_UNTOLD: Final = 128
+"""Messages that the engine must have room for: more than clients complete without being asked."""
+_UNSURE: Final = ("EXTERNAL",)
+"""Mechanisms whose user the engine doesn't know, because the certificate names it."""
+Result: TypeAlias = "Struct | Answer | None"
+"""The command's result, None for one that has none; or why it isn't completed now."""
+Execute: TypeAlias = "Callable[[SessionFrontend, ServedSession, Any, Any], Result]"
+"""Executes a command."""
+
+
+class Answer(Enum):
+    """The command must not be completed now."""
+
+    GIVEN = "given"
+    """It was rejected, or will be accepted together with others."""
+    LATER = "later"
+    """It waits for another command."""
+
+
+class Work:
+    """A transaction, with the messages that a rollback gives back to the sessions that accepted them.
+
+    `accepted` maps the numbers of session owners to sessions with the command ids of the transfers that they accepted;
+    `files` are acknowledged or rejected files: their tags can't be used again, so a rollback returns them to their
+    queues.
+    """
+
+    __slots__ = ("accepted", "files", "transaction")
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction = transaction
+        self.accepted: dict[int, tuple[ServedSession, list[int]]] = {}
+        self.files: list[Entry] = []
+
+    def accept(self, session: ServedSession, number: int) -> None:
+        """Record an accepted transfer."""
+        self.accepted.setdefault(session.owner.number, (session, []))[1].append(number)
+
+    def commit(self, hub: HubContext) -> None:
+        """Commit the transaction."""
+        hub.apply(Commit(self.transaction))
+
+    def roll_back(self, hub: HubContext) -> None:
+        """Roll back the transaction."""
+        hub.apply(Rollback(self.transaction))
+        for entry in self.files:
+            if entry.owner is not None:
+                hub.apply(Settle(entry.owner, (entry,), Outcome.RELEASE, redelivered=True))
+
+
+class Book:
+    """The transaction branches of a virtual host, and the work done for each."""
+
+    __slots__ = ("branches", "vhost", "works")
+
+    def __init__(self, vhost: str, branches: Branches) -> None:
+        self.vhost = vhost
+        self.branches = branches
+        self.works: dict[Xid, Work] = {}
+
+    def work(self, hub: HubContext, owner: int) -> Work | None:
+        """Return the work of a session's current branch; None: the session isn't in one."""
+        xid = self.branches.current(owner)
+        if xid is None:
+            return None
+        found = self.works.get(xid)
+        if found is None:
+            # It outlives the sessions that work for it.
+            found = self.works[xid] = Work(hub.apply(Begin(None, self.vhost)))
+        self.branches.mark_work(owner)
+        return found
+
+    def decide(self, hub: HubContext) -> list[tuple[Xid, bool, list[ServedSession]]]:
+        """Commit and roll back decided branches; return each with its outcome and the sessions that took part.
+
+        Messages consumed in a rolled-back branch return to their queues (class 6, dtx.rollback).
+        """
+        found: list[tuple[Xid, bool, list[ServedSession]]] = []
+        for xid, outcome in self.branches.take_outcomes():
+            work = self.works.pop(xid, None)
+            if work is None:
+                continue
+            committed = outcome == "committed"
+            if committed:
+                work.commit(hub)
+            else:
+                work.roll_back(hub)
+            sessions: list[ServedSession] = []
+            for session, ids in work.accepted.values():
+                if session.is_over:
+                    continue
+                sessions.append(session)
+                for number in ids:
+                    entry = session.delivered.pop(number, None)
+                    if entry is not None and not committed and entry.owner is session.owner:
+                        hub.apply(Settle(session.owner, (entry,), Outcome.RELEASE, redelivered=True))
+            found.append((xid, committed, sessions))
+        return found
+
+
+class Desk:
+    """`opened` are identifiers of files that the client is about to stage; `staged` are the complete files, with
+    `octets` in total; `awaiting` are publishes of files that aren't complete, with their command ids.
+
+    `sending` are deliveries whose client was asked to accept the file, `unacked` those without an ack, by delivery tag.
+    `window` is the prefetch shared by all its file consumers.
+    """
+
+    __slots__ = (
+        "awaiting", "octets", "opened", "sending", "staged", "tags", "unacked", "window",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.opened: deque[str] = deque()
+        self.staged: dict[str, FileContent] = {}
+        self.octets = 0
+        self.awaiting: dict[str, list[tuple[FilePublish, int]]] = {}
+        self.sending: deque[tuple[Subscription, Entry]] = deque()
+        self.unacked: dict[int, Entry] = {}
+        self.tags = 0
+        self.window = Window(refills=True)
+
+    def new_tag(self) -> int:
+        """Return a delivery tag; never 0 (file.deliver, non-zero)."""
+        self.tags += 1
+        return self.tags
+
+    def put(self, identifier: str, content: FileContent) -> None:
+        """Store a complete file."""
+        self.drop(identifier)
+        self.staged[identifier] = content
+        self.octets += content.octets + FILE_OCTETS
+
+    def drop(self, identifier: str) -> FileContent | None:
+        """Remove and return a file; None if there is none of that name."""
+        content = self.staged.pop(identifier, None)
+        if content is not None:
+            self.octets -= content.octets + FILE_OCTETS
+        return content
 
 
 class Subscription:
@@ -67,14 +219,14 @@ class Subscription:
 
 
 class ServedSession:
-    """One session: what it has in the model, and where it's attached.
+    """One session: what it has in the model, and its connection.
 
-    `front` and `core` are the connection and the engine's session that it is attached to, `state` is what the engine
-    knew when it was detached. `gate` lets deliveries through while it's attached and the engine takes them.
+    `front` and `core` are the connection and the engine's session while it is attached; `state` is the engine's state
+    from its last detach. `gate` is open while it is attached and the engine takes deliveries.
 
-    `delivered` are the messages that wait to be accepted, rejected or released, by their command ids, `seen` those that
-    weren't acquired, and may be. `taken` are the publishes that are to be accepted, `late` the commands that were
-    executed when nobody could be told any more, with their results.
+    By command id, `delivered` are messages waiting to be accepted, rejected or released, `seen` those shown without
+    being acquired, which the client may acquire. `taken` are publishes to accept, `late` the results of commands that
+    were executed while it was detached.
     """
 
     __slots__ = (
@@ -85,7 +237,7 @@ class ServedSession:
     def __init__(self, key: Key, owner: Owner) -> None:
         self.key = key
         self.owner = owner
-        self.front: ZeroTenFrontend | None = None
+        self.front: SessionFrontend | None = None
         self.core: Session | None = None
         self.state: SessionState | None = None
         self.gate = Window(0)
@@ -97,11 +249,11 @@ class ServedSession:
         self.seen: dict[int, Entry] = {}
         self.most_seen = _FEW
         self.flushing: dict[int, str] = {}
-        """The message.flush commands that aren't done: their clients have a lot to read first."""
+        """Incomplete message.flush commands, whose clients have much to read first."""
         self.taken: list[int] = []
         self.late: dict[int, Struct | None] = {}
         self.refused: dict[int, tuple[int, str]] = {}
-        """Publishes that couldn't be rejected for the same reason: code and text."""
+        """Publishes that couldn't be rejected because it was detached: code and text."""
         self.work: Work | None = None
         """The standard transaction (tx.select)."""
         self.decisions: list[tuple[Xid, bool]] = []
@@ -110,29 +262,29 @@ class ServedSession:
         self.is_held = self.was_held = self.is_over = False
 
     def is_local(self, publisher: int) -> bool:
-        """Whether a message was published by its connection: by it or another session there."""
+        """Whether a message was published by a session of its connection."""
         front = self.front
         return publisher == self.owner.number or (front is not None and publisher in front.owned)
 
     def windows(self, window: Window) -> tuple[Window, ...]:
-        """All that has to have room for a delivery."""
+        """Return all windows that a delivery needs room in."""
         front = self.front
         return (window, self.gate) if front is None else (window, self.gate, front.gate)
 
     def see(self, number: int, entry: Entry) -> None:
-        """A message was shown. Now and then those are forgotten that aren't there any more."""
+        """Record a message that was shown. Occasionally removes entries that are gone."""
         self.seen[number] = entry
         if len(self.seen) > self.most_seen:
             self.seen = {each: one for each, one in self.seen.items() if one.state is not State.ARCHIVED}
             self.most_seen = 2 * len(self.seen) + _FEW
 
     def add(self, subscription: Subscription) -> None:
-        """A subscription begins."""
+        """Add a subscription."""
         self.subscriptions[subscription.kind, subscription.name] = subscription
         self.users[subscription.consumer.number] = subscription
 
     def remove(self, kind: str, name: str) -> Subscription | None:
-        """It ends."""
+        """Remove a subscription."""
         found = self.subscriptions.pop((kind, name), None)
         if found is not None:
             del self.users[found.consumer.number]
@@ -143,13 +295,101 @@ class ServedSession:
         return f"<Session {self.key[2]!r} of {self.key[1]!r}, {where}>"
 
 
+class SessionFrontend(Frontend):
+    """The half of the front end that sessions and commands use.
+
+    `attached` are its sessions by channel, `owned` by the number of their owner in the model. In `full` are sessions
+    whose engine takes no more deliveries at the moment, in `held` those told to stop publishing.
+    """
+
+    __slots__ = ("attached", "full", "held", "large", "owned", "register", "user")
+
+    connection: Connection
+
+    def __init__(self, hub: HubContext, number: int, connection: Connection) -> None:
+        super().__init__(hub, number, connection)
+        self.register: Register = register_of(hub)
+        self.user = ""
+        self.attached: dict[int, ServedSession] = {}
+        self.owned: dict[int, ServedSession] = {}
+        self.full: dict[int, ServedSession] = {}
+        self.held: dict[int, ServedSession] = {}
+        limits = connection.config.limits
+        few = min(limits.replay, limits.calls) < 2 * _UNTOLD
+        self.large = 0 if few else limits.replay_octets // _UNTOLD
+        """Messages with more octets than this request their completion individually."""
+
+    def complete(self, session: ServedSession, number: int, result: Struct | None = None) -> None:
+        """Complete an executed command, or record that for when the session is resumed."""
+        core = session.core
+        if session.is_over or core is None:
+            return
+        try:
+            core.complete(number, result)
+        except EndpointClosed:
+            session.late[number] = result
+
+    def fail(
+        self,
+        session: ServedSession,
+        error: ExecutionError,
+        number: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        """End a session with an exception, including everything it has in the model."""
+        core = session.core
+        if session.is_over:
+            return
+        self.accept_of(session)
+        self.register.end(session)
+        if core is not None:
+            try:
+                core.fail(error, number, field=field)
+            except EndpointClosed:
+                # The connection is gone: nobody can receive the exception.
+                return
+
+    def accept_taken(self) -> bool:
+        """Accept the publishes of all sessions; return whether there were any."""
+        found = False
+        for session in list(self.attached.values()):
+            if session.taken and self.accept_of(session):
+                found = True
+        return found
+
+    def accept_of(self, session: ServedSession) -> bool:
+        """Accept the publishes of one session; return whether that could be sent."""
+        core = session.core
+        if not session.taken or core is None:
+            return False
+        try:
+            core.accept(*session.taken)
+        except EndpointClosed:
+            return False
+        except LimitExceeded:
+            # Completion says as much, and needs no copy for replay.
+            for number in session.taken:
+                core.complete(number)
+        session.taken.clear()
+        return True
+
+    def check_user(self, user_id: bytes | None) -> None:
+        """Check that a user-id is the user logged in, if only the broker knows that. Raises ExecutionError."""
+        if user_id is not None and self.connection.mechanism in _UNSURE and user_id != self.user.encode():
+            raise ExecutionError(
+                UNAUTHORIZED_ACCESS,
+                f"message.transfer with the user-id {user_id!r}, logged in is {self.user!r}",
+                rule="0-10/message.message-properties/user-id",
+            )
+
+
 class Register:
-    """All sessions of a hub by their keys, those that wait to be resumed with their deadlines, and the transaction
-    branches of each virtual host."""
+    """All sessions of a hub by key, the deadlines of detached ones, and the transaction branches of each virtual host.
+    """
 
     __slots__ = ("_deadlines", "books", "hub", "known")
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: HubContext) -> None:
         self.hub = hub
         self.known: dict[Key, ServedSession] = {}
         self.books: dict[str, Book] = {}
@@ -157,8 +397,8 @@ class Register:
 
     # Sessions.
 
-    def attach(self, session: ServedSession, front: ZeroTenFrontend, core: Session) -> None:
-        """A session is attached to a connection: what it gets counts there."""
+    def attach(self, session: ServedSession, front: SessionFrontend, core: Session) -> None:
+        """Attach a session to a connection, whose window its deliveries use."""
         self._deadlines.pop(session.key, None)
         self._watch_sessions()
         session.front, session.core, session.state = front, core, None
@@ -168,7 +408,7 @@ class Register:
         self._change_windows(session)
 
     def detach(self, session: ServedSession, state: SessionState | None) -> None:
-        """It isn't any more. With a `state` it is kept for its timeout, else it is over."""
+        """Detach a session. With a `state` it is kept for its timeout, otherwise it ends."""
         self._leave(session)
         timeout = 0 if state is None else state.timeout
         if timeout == 0:
@@ -183,7 +423,7 @@ class Register:
         self._watch_sessions()
 
     def end(self, session: ServedSession) -> None:
-        """A session is over, attached or not: what it has in the model goes."""
+        """End a session, attached or not, and everything it has in the model."""
         if session.is_over:
             return
         session.is_over = True
@@ -201,14 +441,14 @@ class Register:
             self.decide(book)
 
     def expire(self) -> None:
-        """End the sessions that nobody has resumed in time."""
+        """End the detached sessions that are due."""
         now = self.hub.now
         for key in [key for key, each in self._deadlines.items() if each is not None and each <= now]:
             self.end(self.known[key])
         self._watch_sessions()
 
     def _leave(self, session: ServedSession) -> None:
-        """Nothing can be sent on it any more."""
+        """Remove a session from its connection."""
         front, core = session.front, session.core
         if front is None or core is None:
             return
@@ -218,7 +458,7 @@ class Register:
         front.owned.pop(session.owner.number, None)
         front.full.pop(session.owner.number, None)
         front.held.pop(session.owner.number, None)
-        # They come again when it's resumed.
+        # Flushes and file publishes come again on resuming.
         session.flushing.clear()
         session.desk.awaiting.clear()
         session.front = session.core = None
@@ -240,14 +480,14 @@ class Register:
     # Distributed transactions.
 
     def book(self, vhost: str) -> Book:
-        """The branches of a virtual host."""
+        """Return the branches of a virtual host."""
         found = self.books.get(vhost)
         if found is None:
             found = self.books[vhost] = Book(vhost, Branches())
         return found
 
     def decide(self, book: Book) -> None:
-        """Do with the work of branches what their ends ask for, and tell the sessions that took part."""
+        """Commit or roll back decided branches, and tell the sessions that took part."""
         for xid, committed, owners in book.decide(self.hub):
             for session in owners:
                 core = session.core
@@ -263,33 +503,33 @@ class Register:
 
 
 class SessionAlarm(Alarm):
-    """Rings when the first of the kept sessions ends."""
+    """Alarm for the expiry of detached sessions."""
 
     __slots__ = ()
 
-    def ring(self, hub: Hub) -> None:
-        """End those whose time is over."""
+    def ring(self, hub: HubContext) -> None:
+        """End the sessions that are due."""
         register_of(hub).expire()
 
 
 class BranchAlarm(Alarm):
-    """Rings when a transaction branch's time is over."""
+    """Alarm for the timeout of a transaction branch."""
 
     __slots__ = ("vhost",)
 
     def __init__(self, vhost: str) -> None:
         self.vhost = vhost
 
-    def ring(self, hub: Hub) -> None:
-        """Time out the branches whose time is over."""
+    def ring(self, hub: HubContext) -> None:
+        """Time out the branches that are due."""
         register = register_of(hub)
         book = register.book(self.vhost)
         book.branches.handle_timeout(hub.now)
         register.decide(book)
 
 
-def register_of(hub: Hub) -> Register:
-    """The register of a hub."""
+def register_of(hub: HubContext) -> Register:
+    """Return the register of a hub, creating it if necessary."""
     shared: Mapping[str, Any] = hub.shared
     found = shared.get(_LABEL)
     if found is None:

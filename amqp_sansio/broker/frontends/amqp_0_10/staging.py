@@ -22,12 +22,10 @@ from ....amqp_0_10.codec.records import (
 )
 from ....amqp_0_10.model.execution import NOT_FOUND, RESOURCE_LIMIT_EXCEEDED, ExecutionError
 from ...model.commands import Cancel, Outcome, Publish, Settle, SetWindow, Subscribe
-from ...model.consumer import Window
-from .answers import Answer
+from ...model.queue import Window
 from .content_classes import FileContent, KindFilter, StreamContent, TransferMeasure
-from .files import FILE_OCTETS
 from .publishing import current_work, foresee
-from .sessions import Subscription
+from .sessions import FILE_OCTETS, Answer, Subscription
 
 if TYPE_CHECKING:
     from ....amqp_0_10.codec.records import (
@@ -44,21 +42,19 @@ if TYPE_CHECKING:
     )
     from ....amqp_0_10.model.events import CommandReceived
     from ...model.commands import Published
-    from ...model.entry import Entry
-    from .answers import Result
-    from .frontend import ZeroTenFrontend
-    from .sessions import ServedSession
+    from ...model.queue import Entry
+    from .sessions import Result, ServedSession, SessionFrontend
 
 NO_ROUTE: Final = 312
 NO_CONSUMERS: Final = 313
-"""The return-codes of both classes."""
+"""Return codes of both classes."""
 
 
 # Publishing.
 
 
-def open_file(front: ZeroTenFrontend, session: ServedSession, command: FileOpen, event: object) -> Result:
-    """`file.open` from the client: it may stage the file from its begin."""
+def open_file(front: SessionFrontend, session: ServedSession, command: FileOpen, event: object) -> Result:
+    """`file.open` from the client: it may stage the file from the beginning."""
     assert session.core is not None
     desk = session.desk
     most = front.hub.settings.limits.transaction_octets
@@ -73,8 +69,8 @@ def open_file(front: ZeroTenFrontend, session: ServedSession, command: FileOpen,
     return None
 
 
-def stage(front: ZeroTenFrontend, session: ServedSession, command: FileStage, event: CommandReceived) -> Result:
-    """`file.stage`: the file opened first is there; what was to be published of it meanwhile is now."""
+def stage(front: SessionFrontend, session: ServedSession, command: FileStage, event: CommandReceived) -> Result:
+    """`file.stage`: the file opened first is complete; carry out the publishes that waited for it."""
     desk = session.desk
     identifier = desk.opened.popleft()
     desk.put(identifier, FileContent(_only(event.headers), event.body))
@@ -86,7 +82,7 @@ def stage(front: ZeroTenFrontend, session: ServedSession, command: FileStage, ev
 
 
 def publish_file(
-    front: ZeroTenFrontend, session: ServedSession, command: FilePublish, event: CommandReceived
+    front: SessionFrontend, session: ServedSession, command: FilePublish, event: CommandReceived
 ) -> Result:
     """`file.publish`, which may come before its file is staged. Raises Fault, ExecutionError."""
     identifier = command.identifier or ""
@@ -99,7 +95,7 @@ def publish_file(
 
 
 def publish_stream(
-    front: ZeroTenFrontend, session: ServedSession, command: StreamPublish, event: CommandReceived
+    front: SessionFrontend, session: ServedSession, command: StreamPublish, event: CommandReceived
 ) -> Result:
     """`stream.publish`. Raises Fault."""
     content = StreamContent(_only(event.headers), event.body)
@@ -107,9 +103,7 @@ def publish_stream(
     return None
 
 
-def _publish_file(
-    front: ZeroTenFrontend, session: ServedSession, command: FilePublish, identifier: str
-) -> None:
+def _publish_file(front: SessionFrontend, session: ServedSession, command: FilePublish, identifier: str) -> None:
     content = session.desk.drop(identifier)
     if content is None:
         raise ExecutionError(NOT_FOUND, f"file.publish: no file {identifier!r} was staged; open and stage it before")
@@ -117,13 +111,13 @@ def _publish_file(
 
 
 def _publish(
-    front: ZeroTenFrontend,
+    front: SessionFrontend,
     session: ServedSession,
     command: FilePublish | StreamPublish,
     content: FileContent,
     giving_back: type[FileReturn | StreamReturn],
 ) -> None:
-    """Publish, or give back what was to be routed, or to be consumed at once, and can't be."""
+    """Publish, or return a message that can't be routed, or consumed at once, if that was required."""
     assert session.core is not None
     front.publishes = True
     exchange, key = command.exchange or "", command.routing_key or ""
@@ -151,8 +145,8 @@ def _publish(
 # Consuming.
 
 
-def qos(front: ZeroTenFrontend, session: ServedSession, command: FileQos, event: object) -> Result:
-    """`file.qos`: the prefetch of the session, or with `global` of all that are on the connection."""
+def qos(front: SessionFrontend, session: ServedSession, command: FileQos, event: object) -> Result:
+    """`file.qos`: the prefetch of the session, or with `global` of all sessions on the connection."""
     assert session.core is not None
     for each in list(front.attached.values()) if command.global_ else (session,):
         out = list(each.desk.unacked.values())
@@ -170,32 +164,28 @@ def qos(front: ZeroTenFrontend, session: ServedSession, command: FileQos, event:
     return None
 
 
-def stream_qos(front: ZeroTenFrontend, session: ServedSession, command: StreamQos, event: object) -> Result:
-    """`stream.qos`: taken note of, no more (rule ignore-prefetch)."""
+def stream_qos(front: SessionFrontend, session: ServedSession, command: StreamQos, event: object) -> Result:
+    """`stream.qos`: accepted without effect (rule ignore-prefetch)."""
     assert session.core is not None
     session.core.call(StreamQosOk(), sync=False)
     return None
 
 
-def consume_files(
-    front: ZeroTenFrontend, session: ServedSession, command: FileConsume, event: object
-) -> Result:
+def consume_files(front: SessionFrontend, session: ServedSession, command: FileConsume, event: object) -> Result:
     """`file.consume`. Raises Fault."""
     window = Window() if command.no_ack else session.desk.window
     _consume(front, session, command, "file", window, FileConsumeOk, accept_mode=int(command.no_ack))
     return None
 
 
-def consume_stream(
-    front: ZeroTenFrontend, session: ServedSession, command: StreamConsume, event: object
-) -> Result:
+def consume_stream(front: SessionFrontend, session: ServedSession, command: StreamConsume, event: object) -> Result:
     """`stream.consume`. Raises Fault."""
     _consume(front, session, command, "stream", Window(), StreamConsumeOk, accept_mode=1)
     return None
 
 
 def _consume(
-    front: ZeroTenFrontend,
+    front: SessionFrontend,
     session: ServedSession,
     command: FileConsume | StreamConsume,
     kind: str,
@@ -210,7 +200,7 @@ def _consume(
         Subscribe(
             session.owner,
             command.queue or "",
-            # What is rejected isn't for any consumer of the session (file.reject, requeue).
+            # A rejected file isn't for any consumer of the session (file.reject, requeue).
             f"{kind} consumers of session {session.owner.number}",
             session.windows(window),
             exclusive=command.exclusive,
@@ -222,21 +212,17 @@ def _consume(
         session.core.call(answering(tag), sync=False)
 
 
-def cancel_files(
-    front: ZeroTenFrontend, session: ServedSession, command: FileCancel, event: object
-) -> Result:
+def cancel_files(front: SessionFrontend, session: ServedSession, command: FileCancel, event: object) -> Result:
     """`file.cancel`."""
     return _cancel(front, session, "file", command.consumer_tag)
 
 
-def cancel_stream(
-    front: ZeroTenFrontend, session: ServedSession, command: StreamCancel, event: object
-) -> Result:
+def cancel_stream(front: SessionFrontend, session: ServedSession, command: StreamCancel, event: object) -> Result:
     """`stream.cancel`."""
     return _cancel(front, session, "stream", command.consumer_tag)
 
 
-def _cancel(front: ZeroTenFrontend, session: ServedSession, kind: str, tag: str | None) -> Result:
+def _cancel(front: SessionFrontend, session: ServedSession, kind: str, tag: str | None) -> Result:
     found = session.remove(kind, tag or "")
     if found is not None:
         front.hub.apply(Cancel(found.consumer))
@@ -246,8 +232,8 @@ def _cancel(front: ZeroTenFrontend, session: ServedSession, kind: str, tag: str 
 # Deliveries.
 
 
-def deliver(front: ZeroTenFrontend, session: ServedSession, subscription: Subscription, entry: Entry) -> None:
-    """Send a packet of a stream; ask to take a file, which is staged before it's delivered.
+def deliver(front: SessionFrontend, session: ServedSession, subscription: Subscription, entry: Entry) -> None:
+    """Send a stream packet; ask the client to accept a file, which is staged before its delivery.
 
     Raises EndpointClosed, LimitExceeded, LocalProtocolError.
     """
@@ -256,7 +242,7 @@ def deliver(front: ZeroTenFrontend, session: ServedSession, subscription: Subscr
     content = entry.message.content
     assert isinstance(content, FileContent)
     if subscription.kind == "file":
-        # The same file has the same name whenever it's staged again.
+        # A file staged again has the same name.
         identifier = f"{entry.message.number}-{entry.position}"
         core.call(FileOpen(identifier, content.size), sync=False)
         session.desk.sending.append((subscription, entry))
@@ -267,8 +253,8 @@ def deliver(front: ZeroTenFrontend, session: ServedSession, subscription: Subscr
     front.hub.apply(Settle(session.owner, (entry,), Outcome.ACCEPT))
 
 
-def take_open_ok(front: ZeroTenFrontend, session: ServedSession, command: FileOpenOk, event: object) -> Result:
-    """`file.open-ok` from the client: it gets what it hasn't got of the file, and its delivery."""
+def take_open_ok(front: SessionFrontend, session: ServedSession, command: FileOpenOk, event: object) -> Result:
+    """`file.open-ok` from the client: send the missing part of the file, and the delivery."""
     core = session.core
     assert core is not None
     subscription, entry = session.desk.sending.popleft()
@@ -296,7 +282,7 @@ def take_open_ok(front: ZeroTenFrontend, session: ServedSession, command: FileOp
     return None
 
 
-def ack(front: ZeroTenFrontend, session: ServedSession, command: FileAck, event: object) -> Result:
+def ack(front: SessionFrontend, session: ServedSession, command: FileAck, event: object) -> Result:
     """`file.ack`. Raises Fault."""
     unacked = session.desk.unacked
     tag = command.delivery_tag or 0
@@ -305,8 +291,8 @@ def ack(front: ZeroTenFrontend, session: ServedSession, command: FileAck, event:
     return None
 
 
-def reject(front: ZeroTenFrontend, session: ServedSession, command: FileReject, event: object) -> Result:
-    """`file.reject`: with `requeue` for other sessions' consumers, else for the dead letters. Raises Fault."""
+def reject(front: SessionFrontend, session: ServedSession, command: FileReject, event: object) -> Result:
+    """`file.reject`: with `requeue` to consumers of other sessions, else to dead letters. Raises Fault."""
     entry = session.desk.unacked.pop(command.delivery_tag or 0)
     if command.requeue:
         _settle(front, session, [entry], Outcome.RELEASE, delivery_failed=True, excluded=True)
@@ -315,10 +301,8 @@ def reject(front: ZeroTenFrontend, session: ServedSession, command: FileReject, 
     return None
 
 
-def _settle(
-    front: ZeroTenFrontend, session: ServedSession, entries: list[Entry], outcome: Outcome, **how: Any
-) -> None:
-    """Settle files, which is subject to transactions (class 9)."""
+def _settle(front: SessionFrontend, session: ServedSession, entries: list[Entry], outcome: Outcome, **how: Any) -> None:
+    """Settle files, in the session's transaction if there is one (class 9)."""
     if not entries:
         return
     work = current_work(front, session)
@@ -330,7 +314,7 @@ def _settle(
 
 
 def _only(headers: Headers | None) -> Headers:
-    """The properties that came with content; empty ones where none did, since deliveries carry some."""
+    """Return the properties of content, or empty ones, since every delivery needs some."""
     if headers is None or not headers.raw:
         return _NO_PROPERTIES
     return headers

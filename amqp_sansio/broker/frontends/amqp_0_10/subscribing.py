@@ -1,21 +1,23 @@
-"""Subscriptions, and what clients say of messages that they got (class 4)."""
+"""Subscriptions, the deliveries to them within their credit, and client commands about received messages (class 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from ....amqp_0_10.codec.message import Message
 from ....amqp_0_10.codec.records import Acquired, MessageResumeResult
 from ....amqp_0_10.codec.sequence_set import SequenceSet
-from ....amqp_0_10.model.execution import NOT_FOUND, ExecutionError
-from ...model.commands import Acquire, Cancel, Outcome, Settle, Subscribe
-from ...model.consumer import Window
+from ....amqp_0_10.model.execution import NOT_FOUND, RESOURCE_DELETED, ExecutionError
+from ....errors import EndpointClosed, LimitExceeded, LocalProtocolError
+from ...model.commands import Acquire, Cancel, Grant, Outcome, Settle, SetWindow, Subscribe
+from ...model.content import FRAMES_OCTETS
 from ...model.options import NO_LOCAL
-from .answers import Answer
+from ...model.queue import Window
+from . import staging
 from .content_classes import MESSAGES, TransferMeasure
-from .delivering import is_drained
 from .publishing import current_work
-from .sessions import Subscription
+from .sessions import Answer, Subscription
 
 if TYPE_CHECKING:
     from ....amqp_0_10.codec.records import (
@@ -29,18 +31,15 @@ if TYPE_CHECKING:
         MessageSubscribe,
     )
     from ....amqp_0_10.model.events import CommandReceived
-    from ...model.entry import Entry
-    from .answers import Result
-    from .frontend import ZeroTenFrontend
-    from .sessions import ServedSession
+    from ...model.effects import Cancelled
+    from ...model.queue import Consumer, Entry
+    from .sessions import Result, ServedSession, SessionFrontend
 
 _PRIORITY: Final = "x-priority"
 
 
-def subscribe(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageSubscribe, event: object
-) -> Result:
-    """`message.subscribe`: without credit in the beginning. Raises Fault."""
+def subscribe(front: SessionFrontend, session: ServedSession, command: MessageSubscribe, event: object) -> Result:
+    """`message.subscribe`: initially without credit. Raises Fault."""
     resume: dict[str, Any] = {}
     if command.resume_id is not None:
         resume["resume_id"] = command.resume_id
@@ -64,7 +63,7 @@ def subscribe(
             measure=measure,
         )
     )
-    # Acquiring and throwing away is for who acquires anyway.
+    # Only an acquiring consumer may discard messages by acquiring them.
     no_local = bool(consumer.queue.arguments.get(NO_LOCAL)) and consumer.acquires
     session.add(
         Subscription(
@@ -81,20 +80,16 @@ def subscribe(
     return None
 
 
-def cancel(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageCancel, event: object
-) -> Result:
-    """`message.cancel`: what was transferred stays with the session."""
+def cancel(front: SessionFrontend, session: ServedSession, command: MessageCancel, event: object) -> Result:
+    """`message.cancel`: transferred messages stay with the session."""
     found = session.remove("message", command.destination or "")
     if found is not None:
         front.hub.apply(Cancel(found.consumer))
     return None
 
 
-def flush(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageFlush, event: CommandReceived
-) -> Result:
-    """`message.flush`: what could be sent has been, unless the client has a lot to read first."""
+def flush(front: SessionFrontend, session: ServedSession, command: MessageFlush, event: CommandReceived) -> Result:
+    """`message.flush`: complete once everything possible has been sent, unless the client has much to read first."""
     destination = command.destination or ""
     if is_drained(session, destination):
         return None
@@ -102,10 +97,8 @@ def flush(
     return Answer.LATER
 
 
-def accept(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageAccept, event: object
-) -> Result:
-    """`message.accept`; in a transaction it counts from the commit on."""
+def accept(front: SessionFrontend, session: ServedSession, command: MessageAccept, event: object) -> Result:
+    """`message.accept`; in a transaction it takes effect at the commit."""
     _forget_seen(session, command.transfers)
     numbers = _named(session.delivered, command.transfers)
     work = current_work(front, session) if numbers else None
@@ -125,28 +118,22 @@ def accept(
     return None
 
 
-def reject(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageReject, event: object
-) -> Result:
-    """`message.reject`: to the queue's alternate exchange, if it has one; what isn't acquired stays as it is."""
+def reject(front: SessionFrontend, session: ServedSession, command: MessageReject, event: object) -> Result:
+    """`message.reject`: to the queue's alternate exchange, if there is one; messages not acquired are unaffected."""
     _settle(front, session, _taken_out(session, command.transfers), Outcome.REJECT)
     return None
 
 
-def release(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageRelease, event: object
-) -> Result:
-    """`message.release`: back to their places."""
+def release(front: SessionFrontend, session: ServedSession, command: MessageRelease, event: object) -> Result:
+    """`message.release`: return messages to their places."""
     _forget_seen(session, command.transfers)
     entries = _taken_out(session, command.transfers)
     _settle(front, session, entries, Outcome.RELEASE, redelivered=bool(command.set_redelivered))
     return None
 
 
-def acquire(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageAcquire, event: object
-) -> Result:
-    """`message.acquire`: those that were still there."""
+def acquire(front: SessionFrontend, session: ServedSession, command: MessageAcquire, event: object) -> Result:
+    """`message.acquire`: acquire those still available."""
     wanted: dict[Entry, int] = {}
     for number in _named(session.seen, command.transfers):
         wanted.setdefault(session.seen[number], number)
@@ -157,10 +144,8 @@ def acquire(
     return Acquired(SequenceSet.of(*numbers))
 
 
-def resume(
-    front: ZeroTenFrontend, session: ServedSession, command: MessageResume, event: object
-) -> Result:
-    """`message.resume`: nothing is kept of messages that didn't come as a whole. Raises ExecutionError."""
+def resume(front: SessionFrontend, session: ServedSession, command: MessageResume, event: object) -> Result:
+    """`message.resume`: partially received messages aren't kept. Raises ExecutionError."""
     destination = command.destination or ""
     if destination not in session.owner.vhost.exchanges:
         raise ExecutionError(
@@ -172,7 +157,7 @@ def resume(
 
 
 def _named(books: dict[int, Entry], ids: SequenceSet | None) -> list[int]:
-    """The ids of a set that are in the books."""
+    """Return the ids of a set that are in `books`."""
     return ids.among(books) if ids else []
 
 
@@ -186,7 +171,7 @@ def _forget_seen(session: ServedSession, ids: SequenceSet | None) -> None:
 
 
 def _settle(
-    front: ZeroTenFrontend,
+    front: SessionFrontend,
     session: ServedSession,
     entries: Iterable[Entry],
     outcome: Outcome,
@@ -196,3 +181,150 @@ def _settle(
     kept = tuple(entries)
     if kept:
         front.hub.apply(Settle(session.owner, kept, outcome, redelivered=redelivered))
+
+
+# Deliveries.
+
+
+def deliver(front: SessionFrontend, session: ServedSession, consumer: Consumer, entry: Entry) -> None:
+    """Send a message, which the session then holds unless its subscription browses.
+
+    A message that can't be sent now returns as if it had never been delivered, and the session gets no more until its
+    client completes something.
+    """
+    subscription = session.users.get(consumer.number)
+    if subscription is None:
+        # The subscription has ended meanwhile.
+        _put_back(front, consumer, entry)
+        return
+    if not subscription.keeps_local and session.is_local(entry.message.publisher):
+        front.hub.apply(Settle(session.owner, (entry,), Outcome.ACCEPT))
+        credit_changed(front, session, subscription.name)
+        return
+    try:
+        if subscription.kind == "message":
+            _transfer(front, session, subscription, entry)
+        else:
+            staging.deliver(front, session, subscription, entry)
+    except (EndpointClosed, LimitExceeded, LocalProtocolError):
+        front.hub.apply(SetWindow(session.gate, 0))
+        front.full[session.owner.number] = session
+        _put_back(front, consumer, entry)
+        # The client doesn't have to read it.
+        front.hub.apply(Grant(front.gate, octets=entry.message.octets + FRAMES_OCTETS))
+        ask(session)
+
+
+def ask(session: ServedSession) -> None:
+    """Ask the client for its completions, which make room again."""
+    core = session.core
+    if core is None:
+        return
+    try:
+        core.flush(completed=True)
+    except (EndpointClosed, LimitExceeded):
+        # The session is detached, or its client has much to read: the next command asks again.
+        return
+
+
+def credit_changed(front: SessionFrontend, session: ServedSession, destination: str) -> None:
+    """Set the model's window to the engine's credit."""
+    subscription = session.subscriptions.get(("message", destination))
+    if subscription is not None and session.core is not None:
+        messages, octets = session.core.credit(destination)
+        front.hub.apply(SetWindow(subscription.window, messages, octets))
+
+
+def reopen(front: SessionFrontend, session: ServedSession) -> None:
+    """Continue deliveries."""
+    front.full.pop(session.owner.number, None)
+    core = session.core
+    if core is None or not core.is_attached:
+        return
+    for kind, name in session.subscriptions:
+        if kind == "message":
+            credit_changed(front, session, name)
+    front.hub.apply(SetWindow(session.gate, None))
+
+
+def is_drained(session: ServedSession, destination: str) -> bool:
+    """Whether a subscription received everything that its queue has for it now, or that its credit allows."""
+    subscription = session.subscriptions.get(("message", destination))
+    if subscription is None:
+        return True
+    consumer = subscription.consumer
+    if not consumer.queue.ready or not _has_room(subscription.window):
+        return True
+    # With every window open, it has received all it can.
+    return all([_has_room(each) for each in consumer.windows])
+
+
+def end_flushes(front: SessionFrontend, session: ServedSession) -> None:
+    """Complete the message.flush commands that waited for the client to read."""
+    for number, destination in list(session.flushing.items()):
+        if session.is_over or session.core is None:
+            return
+        if is_drained(session, destination):
+            del session.flushing[number]
+            front.complete(session, number)
+            credit_changed(front, session, destination)
+
+
+def cancelled(front: SessionFrontend, session: ServedSession, effect: Cancelled) -> None:
+    """End a session whose subscription has lost its queue (message.subscribe, queue-deleted)."""
+    subscription = session.users.get(effect.consumer.number)
+    if subscription is None:
+        return
+    if subscription.kind == "message":
+        queue_gone(front, session, f"queue {effect.consumer.queue.name!r}: {effect.reason}")
+    else:
+        session.remove(subscription.kind, subscription.name)
+
+
+def queue_gone(front: SessionFrontend, session: ServedSession, text: str) -> None:
+    """End a session because the queue of a subscription is gone."""
+    error = ExecutionError(
+        RESOURCE_DELETED,
+        f"message.subscribe: a subscribed queue was deleted ({text}); attach a new session",
+        rule="0-10/message.subscribe/queue-deleted",
+    )
+    front.fail(session, error)
+
+
+def _transfer(front: SessionFrontend, session: ServedSession, subscription: Subscription, entry: Entry) -> None:
+    core = session.core
+    assert core is not None
+    message = entry.message
+    measure = subscription.measure
+    headers = measure.headers(message, entry.redelivered)
+    content = measure.content(message)
+    body = content.body
+    accept_mode, acquire_mode = subscription.accept_mode, subscription.acquire_mode
+    sent = core.transfer(
+        subscription.name,
+        Message(body, headers=headers, has_body=content.has_body),
+        accept_mode=accept_mode,
+        acquire_mode=acquire_mode,
+        # A sent message is kept for replay until completed; request that for each large one.
+        sync=len(headers.raw) + len(body) > front.large,
+    )
+    if acquire_mode:
+        if not accept_mode:
+            session.see(sent.command_id, entry)
+    elif accept_mode:
+        front.hub.apply(Settle(session.owner, (entry,), Outcome.ACCEPT))
+    else:
+        session.delivered[sent.command_id] = entry
+
+
+def _has_room(window: Window) -> bool:
+    return (window.messages is None or window.messages > 0) and (window.octets is None or window.octets > 0)
+
+
+def _put_back(front: SessionFrontend, consumer: Consumer, entry: Entry) -> None:
+    if not consumer.acquires:
+        # Show it again.
+        cursors = consumer.cursors
+        cursors[entry.priority] = min(cursors[entry.priority], entry.position - 1)
+    elif entry.owner is consumer.owner:
+        front.hub.apply(Settle(consumer.owner, (entry,), Outcome.RELEASE))

@@ -1,31 +1,25 @@
-"""Standard and distributed transactions (classes 5 and 6): the commands; what they do is in `work`."""
+"""Standard and distributed transactions (classes 5 and 6): the commands; `work` carries them out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ...model.commands import Begin
-from .transaction_work import Work
+from .sessions import Work
 
 if TYPE_CHECKING:
     from ....amqp_0_10.codec.records import TxCommit, TxRollback, TxSelect
-    from .answers import Result
-    from .frontend import ZeroTenFrontend
-    from .sessions import ServedSession
+    from .sessions import Result, ServedSession, SessionFrontend
 
 
-def tx_select(
-    front: ZeroTenFrontend, session: ServedSession, command: TxSelect, event: object
-) -> Result:
+def tx_select(front: SessionFrontend, session: ServedSession, command: TxSelect, event: object) -> Result:
     """`tx.select`. Raises Fault LIMIT."""
     _begin(front, session)
     return None
 
 
-def tx_commit(
-    front: ZeroTenFrontend, session: ServedSession, command: TxCommit, event: object
-) -> Result:
-    """`tx.commit`: what was published and accepted is done; a new transaction begins. Raises Fault LIMIT."""
+def tx_commit(front: SessionFrontend, session: ServedSession, command: TxCommit, event: object) -> Result:
+    """`tx.commit`: commit, and begin a new transaction. Raises Fault LIMIT."""
     work = session.work
     if work is not None:
         work.commit(front.hub)
@@ -36,9 +30,7 @@ def tx_commit(
     return None
 
 
-def tx_rollback(
-    front: ZeroTenFrontend, session: ServedSession, command: TxRollback, event: object
-) -> Result:
+def tx_rollback(front: SessionFrontend, session: ServedSession, command: TxRollback, event: object) -> Result:
     """`tx.rollback`: messages stay acquired; a new transaction begins. Raises Fault LIMIT."""
     if session.work is not None:
         session.work.roll_back(front.hub)
@@ -46,13 +38,13 @@ def tx_rollback(
     return None
 
 
-def dtx(front: ZeroTenFrontend, session: ServedSession, command: Any, event: object) -> Result:
-    """All commands of class dtx. Raises ExecutionError."""
+def dtx(front: SessionFrontend, session: ServedSession, command: Any, event: object) -> Result:
+    """Execute the commands of class dtx. Raises ExecutionError."""
     book = front.register.book(session.owner.vhost.name)
     result = book.branches.execute(session.owner.number, command, front.hub.now)
     front.register.decide(book)
     return result
 
 
-def _begin(front: ZeroTenFrontend, session: ServedSession) -> None:
+def _begin(front: SessionFrontend, session: ServedSession) -> None:
     session.work = Work(front.hub.apply(Begin(session.owner)))

@@ -1,4 +1,4 @@
-"""The front end of AMQP 1.0: its connections, sessions and links on the model; transactions; the management node."""
+"""The front end of AMQP 1.0: connections, sessions and links on the model; transactions; the management node."""
 
 from __future__ import annotations
 

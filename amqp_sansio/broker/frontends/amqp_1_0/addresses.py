@@ -1,19 +1,19 @@
-"""Addresses of nodes as users of RabbitMQ 4, RabbitMQ 3 and Qpid write them.
+"""Node addresses as users of RabbitMQ 4, RabbitMQ 3 and Qpid write them.
 
 | address | target | source |
 |---|---|---|
 | `/queues/Q` | the queue | the queue |
-| `/exchanges/E/K`, `/exchanges/E` | the exchange, with that key; without one an empty key | see below |
-| `/queue/Q` | the queue, made durable if there is none | the same |
+| `/exchanges/E/K`, `/exchanges/E` | the exchange, with key K or an empty key | see below |
+| `/queue/Q` | the queue, created as durable if there is none | the same |
 | `/amq/queue/Q` | the queue | the queue |
-| `/exchange/E/K`, `/exchange/E` | the exchange, with that key; without one the message's subject | see below |
+| `/exchange/E/K`, `/exchange/E` | the exchange, with key K or the message's subject | see below |
 | `/topic/K` | exchange amq.topic with that key | see below |
 | `/management` | the management node | the management node |
 | `N` | the queue of that name, else the exchange | the same |
 | `E/K` | the queue of that name, else exchange E with key K | the same |
 
-A source that is an exchange is a queue of the link's own, bound with the key. In addresses that begin with a slash,
-names and keys are percent-encoded.
+An exchange as a source is a private queue of the link, bound with the key. In addresses that begin with a slash, names
+and keys are percent-encoded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 from ...._core.record import record
 
 if TYPE_CHECKING:
-    from ...model.vhost import VirtualHost
+    from ...model.queue import VirtualHost
 
 MANAGEMENT: Final = "/management"
 _TOPICS: Final = "amq.topic"
@@ -32,20 +32,20 @@ _HEX: Final = 16
 
 
 class NodeKind(Enum):
-    """What an address names."""
+    """The kind of node that an address names."""
 
     QUEUE = "queue"
     EXCHANGE = "exchange"
     MANAGEMENT = "management"
     ANONYMOUS = "anonymous"
-    """No address: each message says where it goes (`properties.to`)."""
+    """No address: each message names its destination (`properties.to`)."""
 
 
 @record
 class Node:
-    """What an address names: a queue or exchange `name`, with the routing `key` for an exchange (None: none was given).
+    """The node named by an address: a queue or exchange `name`, with the routing `key` for an exchange (None: no key).
 
-    `creates`: the queue is made if there is none.
+    `creates`: the queue is created if there is none.
     """
 
     kind: NodeKind
@@ -55,11 +55,11 @@ class Node:
 
 
 class BadAddress(Exception):
-    """An address that isn't well-formed; the text says why."""
+    """A malformed address; the text says why."""
 
 
 def parse(address: str) -> Node | None:
-    """The node that an address with a slash in front names; None for a plain name. Raises BadAddress.
+    """Return the node of an address that begins with a slash; None for a plain name. Raises BadAddress.
 
     >>> parse("/exchanges/amq.direct/a%2Fb")
     Node(kind=<NodeKind.EXCHANGE: 'exchange'>, name='amq.direct', key='a/b', creates=False)
@@ -88,9 +88,9 @@ def parse(address: str) -> Node | None:
 
 
 def find(vhost: VirtualHost, address: str, *, auto_create: bool = False) -> Node | None:
-    """The node that an address names in a virtual host, None where there is none. Raises BadAddress.
+    """Return the node of an address in a virtual host, None if there is none. Raises BadAddress.
 
-    With `auto_create` a plain name that nothing has yet is a queue that is to be made.
+    With `auto_create`, an unused plain name means a queue to be created.
     """
     node = parse(address)
     if node is None:
@@ -114,10 +114,10 @@ def _plain(vhost: VirtualHost, name: str, auto_create: bool) -> Node | None:
 
 
 def decoded(text: str) -> str:
-    """A percent-encoded name (RFC 3986 section 2.1). Raises BadAddress for what isn't UTF-8 or not well encoded.
+    """Decode a percent-encoded name (RFC 3986 section 2.1). Raises BadAddress if it is malformed or not UTF-8.
 
     >>> decoded("caf%C3%A9")
-    'caf\u00e9'
+    'café'
     """
     if "%" not in text:
         return text
@@ -139,7 +139,7 @@ def decoded(text: str) -> str:
 
 
 def encoded(text: str) -> str:
-    """A name as it stands in an address: all but letters, digits and "-._~" percent-encoded.
+    """Encode a name for an address: all but letters, digits and "-._~" percent-encoded.
 
     >>> encoded("a/b")
     'a%2Fb'

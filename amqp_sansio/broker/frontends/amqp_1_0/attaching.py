@@ -1,10 +1,10 @@
-"""Answering attaches: which node a link gets, what its terminus is, or why it is refused (part 2 section 2.6.3)."""
+"""Answers attaches: with a node and terminus, or a refusal (part 2 section 2.6.3)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ....amqp_1_0 import Coordinator, ReceiverSettleMode, Source, Symbol, Target
+from ....amqp_1_0 import Coordinator, Receiver, ReceiverSettleMode, Source, Symbol, Target
 from ....amqp_1_0.codec.conditions import (
     COPY,
     INVALID_FIELD,
@@ -47,11 +47,11 @@ from .termini import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ....amqp_1_0 import Attach, LinkRequested, Receiver, Sender
-    from ...hub import Hub
-    from ...model.owner import Owner
-    from .frontend import OneZeroFrontend
-    from .links import LinkKey, NodeLink
+    from ....amqp_1_0 import Attach, LinkRequested, Sender
+    from ...model.queue import Owner
+    from ..frontend import HubContext
+    from .links import LinkFrontend, LinkKey, NodeLink
+    from .management import Management
     from .sources import Binding
     from .termini import Expiry
 
@@ -59,36 +59,36 @@ _PRIORITY: Final = Symbol("rabbitmq:priority")
 _ANONYMOUS: Final = Node(NodeKind.ANONYMOUS)
 
 
-def answer(front: OneZeroFrontend, event: LinkRequested) -> None:
+def answer(front: LinkFrontend, management: Management, event: LinkRequested) -> None:
     """Accept or refuse a link."""
     link = front.connection.session(event.channel).link(event.link)
     attach = event.attach
     try:
-        if front.management.takes(attach):
+        if management.takes(attach):
             _give_back(_known(front, link))
-            front.management.attach(link, attach)
+            management.attach(link, attach)
         elif isinstance(attach.target, Coordinator):
             _give_back(_known(front, link))
-            if not link.ROLE:
+            if not isinstance(link, Receiver):
                 raise Refusal(INVALID_FIELD, f"link {link.name!r}: nothing can be received from a coordinator")
-            # Nothing unsettled is kept of it, so that the other mode would be good for nothing.
+            # Unsettled state of this link isn't kept, so mode second would be of no use.
             link.accept_attach(target=Coordinator(CAPABILITIES), rcv_settle_mode=ReceiverSettleMode.FIRST)
-            link.flow(CREDIT)  # type: ignore[union-attr]
-        elif link.ROLE:
-            _attach_target(front, link, attach)  # type: ignore[arg-type]
+            link.flow(CREDIT)
+        elif isinstance(link, Receiver):
+            _attach_target(front, link, attach)
         else:
-            _attach_source(front, link, attach)  # type: ignore[arg-type]
+            _attach_source(front, link, attach)
     except Refusal as refusal:
         link.refuse_attach(refusal.condition, short(refusal.text))
     except LocalProtocolError as error:
-        # The answer is too long for the client's frames, say; a refusal is shorter.
+        # The answer may exceed the client's frame size; a refusal is shorter.
         link.refuse_attach(condition_of(error), short(str(error)))
 
 
 # Sources.
 
 
-def _attach_source(front: OneZeroFrontend, link: Sender, attach: Attach) -> None:
+def _attach_source(front: LinkFrontend, link: Sender, attach: Attach) -> None:
     known = _known(front, link)
     source = attach.source
     if source is None and isinstance(known, OutgoingLink):
@@ -118,10 +118,8 @@ def _attach_source(front: OneZeroFrontend, link: Sender, attach: Attach) -> None
     front.add(made)
 
 
-def _make_source(
-    front: OneZeroFrontend, link: Sender, attach: Attach, asked: Source, owner: Owner
-) -> OutgoingLink:
-    """The terminus, subscribed without credit. Raises Refusal, Fault."""
+def _make_source(front: LinkFrontend, link: Sender, attach: Attach, asked: Source, owner: Owner) -> OutgoingLink:
+    """Create a terminus, subscribed without credit. Raises Refusal, Fault."""
     wanted = Filters(asked.filter, front.connection_owner.connection)
     properties: Mapping[Any, Any] | None = None
     binding: Binding | None = None
@@ -180,10 +178,8 @@ def _make_source(
     return made
 
 
-def _resume_source(
-    front: OneZeroFrontend, link: Sender, attach: Attach, known: OutgoingLink, asked: Source
-) -> None:
-    """Attach to a terminus that is known (part 2 section 2.6.13)."""
+def _resume_source(front: LinkFrontend, link: Sender, attach: Attach, known: OutgoingLink, asked: Source) -> None:
+    """Attach to a known terminus (part 2 section 2.6.13)."""
     state = known.state
     assert state is not None
     known.take_over(front, link)
@@ -208,8 +204,8 @@ def _resume_source(
     front.add(known)
 
 
-def _binding(front: OneZeroFrontend, node: Node, wanted: Filters) -> Binding:
-    """The key and arguments that bind a link's own queue to an exchange."""
+def _binding(front: LinkFrontend, node: Node, wanted: Filters) -> Binding:
+    """Return the key and arguments that bind a link's private queue to an exchange."""
     exchange = front.connection_owner.vhost.exchanges[node.name]
     key = node.key or ""
     if wanted.binding is not None and _binds(front, node, wanted):
@@ -220,8 +216,8 @@ def _binding(front: OneZeroFrontend, node: Node, wanted: Filters) -> Binding:
     return "#" if isinstance(exchange, TopicExchange) and not key else key, {}
 
 
-def _move_binding(front: OneZeroFrontend, known: OutgoingLink, wanted: Filters) -> None:
-    """A link to an exchange that is attached again may ask for another binding. Raises Fault."""
+def _move_binding(front: LinkFrontend, known: OutgoingLink, wanted: Filters) -> None:
+    """Change the binding of a reattached link to an exchange, if it asks for that. Raises Fault."""
     name, before = known.node.name, known.binding
     if before is None or not name:
         return
@@ -232,8 +228,8 @@ def _move_binding(front: OneZeroFrontend, known: OutgoingLink, wanted: Filters) 
         known.binding = after
 
 
-def _binds(front: OneZeroFrontend, node: Node, wanted: Filters) -> bool:
-    """Whether a legacy filter is one of the bindings that the exchange has."""
+def _binds(front: LinkFrontend, node: Node, wanted: Filters) -> bool:
+    """Whether a legacy filter is a binding that the exchange supports."""
     if wanted.binding is None or node.key or node.kind is not NodeKind.EXCHANGE:
         return False
     exchange = front.connection_owner.vhost.exchanges.get(node.name)
@@ -253,7 +249,7 @@ def _priority_of(attach: Attach) -> int:
 # Targets.
 
 
-def _attach_target(front: OneZeroFrontend, link: Receiver, attach: Attach) -> None:
+def _attach_target(front: LinkFrontend, link: Receiver, attach: Attach) -> None:
     known = _known(front, link)
     target = attach.target
     if target is None and isinstance(known, IncomingLink):
@@ -299,10 +295,8 @@ def _attach_target(front: OneZeroFrontend, link: Receiver, attach: Attach) -> No
     made.give_credit()
 
 
-def _make_target(
-    front: OneZeroFrontend, link: Receiver, attach: Attach, asked: Target, owner: Owner
-) -> IncomingLink:
-    """The terminus. Raises Refusal, Fault."""
+def _make_target(front: LinkFrontend, link: Receiver, attach: Attach, asked: Target, owner: Owner) -> IncomingLink:
+    """Create a terminus. Raises Refusal, Fault."""
     properties: Mapping[Any, Any] | None = None
     address: Any = asked.address
     if asked.dynamic:
@@ -334,8 +328,8 @@ def _make_target(
 # Both.
 
 
-def _find(front: OneZeroFrontend, address: object) -> Node:
-    """The node that an address names. Raises Refusal."""
+def _find(front: LinkFrontend, address: object) -> Node:
+    """Return the node of an address. Raises Refusal."""
     if not isinstance(address, str):
         raise Refusal(INVALID_FIELD, f"address {address!r} is no string")
     try:
@@ -348,9 +342,9 @@ def _find(front: OneZeroFrontend, address: object) -> Node:
 
 
 def _dynamic(
-    front: OneZeroFrontend, link_name: str, properties: Mapping[Any, Any] | None, owner: Owner
+    front: LinkFrontend, link_name: str, properties: Mapping[Any, Any] | None, owner: Owner
 ) -> tuple[Node, Mapping[Any, Any]]:
-    """A node made for a link, and its properties as they are (part 3 section 3.5). Raises Refusal, Fault."""
+    """Create a node for a link; return it with its actual properties (part 3 section 3.5). Raises Refusal, Fault."""
     lifetime, policy = lifetime_of(properties)
     modes = dist_modes_of(properties)
     termini = Termini.of(front.hub)
@@ -371,11 +365,11 @@ def _dynamic(
     return Node(NodeKind.QUEUE, name), told
 
 
-def _known(front: OneZeroFrontend, link: Sender | Receiver) -> NodeLink | None:
-    """The terminus of an earlier attachment of a link, taken from where it is attached (part 2 section 2.6.1).
+def _known(front: LinkFrontend, link: Sender | Receiver) -> NodeLink | None:
+    """Return the terminus of an earlier attachment of a link, detached from its connection (part 2 section 2.6.1).
 
-    One that can't outlive its connection is no other connection's, and one whose node is gone is over: what they had
-    is given back.
+    One that can't outlive its connection is useless to another, and one whose node is gone has ended: their messages
+    are returned.
     """
     termini = Termini.of(front.hub)
     key: LinkKey = (front.vhost, front.container, link.name, not link.ROLE)
@@ -393,8 +387,8 @@ def _known(front: OneZeroFrontend, link: Sender | Receiver) -> NodeLink | None:
     return None
 
 
-def _stolen(front: OneZeroFrontend, key: LinkKey) -> NodeLink | None:
-    """A terminus that has a link, without it."""
+def _stolen(front: LinkFrontend, key: LinkKey) -> NodeLink | None:
+    """Detach the link of a terminus, and return it."""
     attached = Termini.of(front.hub).attached.pop(key, None)
     if attached is None:
         return None
@@ -402,7 +396,7 @@ def _stolen(front: OneZeroFrontend, key: LinkKey) -> NodeLink | None:
     other.drop((old.session.channel, old.handle))
     attached.suspend()
     if other is not front:
-        # The engine of one connection tells its own old attachment.
+        # Within one connection, the engine ends the old attachment itself.
         if old.is_attached:
             old.close(STOLEN, f"link {key[2]!r} was attached elsewhere")
         front.hub.touch(other.number)
@@ -410,24 +404,24 @@ def _stolen(front: OneZeroFrontend, key: LinkKey) -> NodeLink | None:
 
 
 def _renewed(known: NodeLink, asked: Source | Target) -> Expiry:
-    """When a terminus goes that is attached again. What belongs to a connection goes with it, whatever is asked."""
+    """Return the expiry of a reattached terminus. One bound to a connection ends with it, whatever is asked for."""
     expiry = expiry_of(asked)
     return known.expiry if expiry.outlives_connection and known.owner.parent is not None else expiry
 
 
 def _give_back(known: NodeLink | None) -> None:
-    """The link is to be another one: what it was is over."""
+    """End the terminus of a link that changes its node."""
     if known is not None:
         known.destroy()
-        # Links to a node that goes with it end now, before there is another one of its name.
+        # Links to a node deleted with it end before a node of the same name is created.
         known.hub.settle()
 
 
 def _is_same(known: Any, asked: Source | Target) -> bool:
-    """Whether the link goes to the node that it went to before."""
+    """Whether the link still goes to the same node."""
     return known is asked or bool(known.dynamic if asked.dynamic else asked.address == known.address)
 
 
-def _close_owner(hub: Hub, owner: Owner) -> None:
+def _close_owner(hub: HubContext, owner: Owner) -> None:
     hub.apply(CloseOwner(owner))
     hub.disown(owner)

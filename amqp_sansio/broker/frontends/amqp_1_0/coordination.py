@@ -1,4 +1,4 @@
-"""Coordination: the transactions of one connection, between the engine's books of them and the model (part 4)."""
+"""Coordination: the transactions of one connection, between the engine's record of them and the model (part 4)."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ...model.commands import Begin, Commit, Outcome, Rollback, Settle
 from ...model.faults import Fault
 from .addresses import NodeKind
 from .errors import Refusal, refusal_of, short
+from .sources import OutgoingLink
 from .targets import CREDIT, takers
 
 if TYPE_CHECKING:
@@ -31,23 +32,21 @@ if TYPE_CHECKING:
     from ....amqp_1_0 import Transaction as Booked
     from ....events import Handle
     from ...model.commands import Publish
-    from ...model.entry import Entry
-    from ...model.transaction import Transaction
-    from .frontend import OneZeroFrontend
-    from .sources import OutgoingLink
+    from ...model.queue import Entry, Transaction
+    from .links import LinkFrontend
     from .targets import IncomingLink
 
 CAPABILITIES: Final = (LOCAL_TRANSACTIONS, MULTI_TXNS_PER_SSN, MULTI_SSNS_PER_TXN)
 
 
 class Work:
-    """What the model has of a transaction.
+    """The model's side of a transaction.
 
-    `failed` says why it can't be committed any more. `promised` are the publishes whose outcome was told, `retired` the
-    messages that the controller has settled in it, `acquired` those that were sent in it, all by link and delivery-tag.
-    `bound` are deliveries whose outcome the controller has told without settling them, with it and the message; what it
-    says of a browser's has no effect. `unsettled` are deliveries posted in it that their sender settles first, with the
-    outcomes that they are to have.
+    `failed` is the reason it can't be committed any more. `promised` are publishes whose outcome was announced. By link
+    and delivery-tag, `retired` are messages that the controller settled in it, `acquired` those sent in it, and `bound`
+    deliveries with an outcome that the controller announced without settling, with that and the message; it has no
+    effect for a browser. `unsettled` are deliveries posted in it that their sender settles first, with their future
+    outcomes.
     """
 
     __slots__ = ("acquired", "bound", "failed", "promised", "retired", "transaction", "unsettled")
@@ -63,11 +62,11 @@ class Work:
 
 
 class Coordination:
-    """The coordinator of one connection. `work` is that of each transaction, by txn-id."""
+    """The coordinator of one connection. `work` has each transaction's work, by txn-id."""
 
     __slots__ = ("front", "resource", "work")
 
-    def __init__(self, front: OneZeroFrontend) -> None:
+    def __init__(self, front: LinkFrontend) -> None:
         self.front = front
         self.resource = Resource(front.connection, acquisition=True)
         self.work: dict[bytes, Work] = {}
@@ -75,7 +74,7 @@ class Coordination:
     # Declaring and discharging.
 
     def request(self, event: TransactionRequested) -> None:
-        """A declare or discharge."""
+        """Handle a declare or discharge."""
         if isinstance(event.request, Declare):
             self._declare(event)
         else:
@@ -122,12 +121,12 @@ class Coordination:
         return [(each.channel, each.link) for each in self.resource.transactions.values()]
 
     def control_link_closed(self, channel: int, link: int) -> None:
-        """A control link is gone: what it declared is rolled back at once (part 4 section 4.1)."""
+        """Roll back everything declared on a closed control link (part 4 section 4.1)."""
         for booked in self.resource.control_link_closed(channel, link):
             self._rollback(self._take(booked), booked)
 
     def _sweep(self) -> None:
-        """Roll back what was declared on control links that are closed because of a fault of the controller."""
+        """Roll back transactions of control links that were closed because of the controller's error."""
         for booked in list(self.resource.transactions.values()):
             link = self.front.link(booked.channel, booked.link)
             if link is None or link.closing is not None:
@@ -136,7 +135,7 @@ class Coordination:
     # Work.
 
     def post(self, link: IncomingLink, event: Delivery, state: TransactionalState) -> None:
-        """A message to be published when the transaction succeeds (part 4 section 4.4.1)."""
+        """Publish a message once the transaction succeeds (part 4 section 4.4.1)."""
         work = self.work.get(_key(state.txn_id))
         if work is None:
             self.resource.post(event, Released())
@@ -146,7 +145,7 @@ class Coordination:
         except Refusal as refusal:
             told = None if event.settled else link.outcome_of(refusal)
             if told is None:
-                # The controller isn't told, so it mustn't believe that it succeeds.
+                # The controller doesn't learn of this, so the transaction must not appear to succeed.
                 work.failed = work.failed or f"a message can't be published: {refusal.text}"
                 if link.node.kind is NodeKind.ANONYMOUS:
                     link.end_with(event, refusal)
@@ -165,7 +164,7 @@ class Coordination:
         self.resource.post(event, outcome, settled=settles)
 
     def retire(self, link: OutgoingLink, handles: tuple[Handle[Any], ...], state: TransactionalState) -> None:
-        """Outcomes bound to a transaction (part 4 section 4.4.2)."""
+        """Apply outcomes in a transaction (part 4 section 4.4.2)."""
         settled: list[Any] = [each.key[2] for each in handles if each.done]
         booked = self.resource.retire(link.link, handles, state)
         if booked is None:
@@ -196,8 +195,8 @@ class Coordination:
                 work.failed = work.failed or fault.text
 
     def acquire(self, link: OutgoingLink, event: CreditChanged) -> bool:
-        """Whether a flow that may name a transaction can be followed: what is sent from now on belongs to it (part 4
-        section 4.4.3)."""
+        """Apply the transaction that a flow may name to subsequent deliveries (part 4 section 4.4.3); return False if
+        that failed."""
         if event.properties is None or event.properties.get(Symbol("txn-id")) is None:
             return True
         booked = self.resource.acquire(link.link, event)
@@ -206,31 +205,31 @@ class Coordination:
         return booked is not None
 
     def acquired(self, link: OutgoingLink, tag: bytes, entry: Entry) -> None:
-        """A message is sent in the transaction of its link."""
+        """Record a message sent in the transaction of its link."""
         assert link.txn is not None
         work = self.work[link.txn]
         work.acquired[(link, tag)] = entry
         if link.settles:
-            # Nobody says any more what becomes of it, and the link may go.
+            # No outcome can follow, and the link may go.
             self.front.hub.apply(Settle(link.owner, (entry,), Outcome.ACCEPT, transaction=work.transaction))
 
-    # Inside.
+    # Internals.
 
     def _take(self, booked: Booked) -> Work:
-        """The work of a transaction that ends: what its links send from now on doesn't belong to it."""
-        for link in self.front.outgoing:
-            if link.txn == booked.txn_id:
+        """Remove and return the work of a transaction that ends; its links' later deliveries don't belong to it."""
+        for link in self.front.links.values():
+            if isinstance(link, OutgoingLink) and link.txn == booked.txn_id:
                 link.txn = None
         return self.work.pop(booked.txn_id)
 
     def _settles(self, link: Receiver, event: Delivery) -> bool:
-        """Whether a posted delivery is settled with its provisional outcome: not where the sender settles first."""
+        """Whether a posted delivery is settled with its provisional outcome; false if the sender settles first."""
         delivery = link.unsettled.get(event.delivery_tag)
         mode = None if delivery is None else delivery.rcv_settle_mode
         return not (link.rcv_settle_mode if mode is None else mode)
 
     def _commit(self, work: Work) -> str:
-        """Commit in the model; why that can't be done, "" when it is."""
+        """Commit in the model; return why that failed, "" if it succeeded."""
         if work.failed:
             return work.failed
         for command in work.promised:
@@ -246,7 +245,7 @@ class Coordination:
         return ""
 
     def _retire(self, work: Work) -> None:
-        """Let what was retired unsettled have its outcomes in the model's transaction. Raises Refusal, Fault."""
+        """Apply the outcomes of unsettled retired messages in the model's transaction. Raises Refusal, Fault."""
         for (link, tag), (outcome, entry) in work.bound.items():
             if not link.acquires:
                 continue
@@ -256,7 +255,7 @@ class Coordination:
             link.decide((entry,), outcome, work.transaction)
 
     def _tell(self, work: Work) -> None:
-        """Settle what the transaction decided of and is still unsettled, with the outcome that was applied."""
+        """Settle the deliveries decided by the transaction that are still unsettled, with the outcome applied."""
         for (link, tag), (outcome, _) in work.bound.items():
             link.held.pop(tag, None)
             link.later(tag, outcome)
@@ -264,14 +263,14 @@ class Coordination:
             self._update(delivery, told)
 
     def _update(self, delivery: Delivery, state: DeliveryState | None) -> None:
-        """What a posted delivery has come to, if its sender hasn't settled it yet."""
+        """Send the outcome of a posted delivery, if its sender hasn't settled it yet."""
         link = self.front.link(delivery.channel, delivery.link)
         if link is not None and link.is_attached and delivery.delivery_tag in link.unsettled:
             link.update([delivery], state, settled=False)
 
     def _rollback(self, work: Work, booked: Booked) -> None:
-        """Undo: what was posted was never there, what was retired is as before, or has the default outcome where the
-        controller has settled it, what was acquired is available again (part 4 section 4.4.4)."""
+        """Undo posts; return retired messages to their previous state, or apply the default outcome to those settled by
+        the controller; make acquired messages available again (part 4 section 4.4.4)."""
         hub = self.front.hub
         self.resource.undo(booked)
         if work.transaction.number in hub.model.transactions:
@@ -279,11 +278,11 @@ class Coordination:
         for (link, tag), entry in work.acquired.items():
             was_retired = work.retired.pop((link, tag), None) is not None
             if link.held.pop(tag, None) is not None or was_retired or link.settles:
-                # Otherwise the link has gone, and its messages have their default outcome.
+                # Otherwise the link is gone, and its messages have their default outcome.
                 link.decide((entry,), Released(), owner=entry.owner)
             link.later(tag, Released())
         for (link, _), entry in work.retired.items():
-            # The link may be gone, and have left it to the connection.
+            # The link may be gone, with its messages left to the connection.
             link.decide((entry,), None, owner=entry.owner)
         for delivery, _ in work.unsettled:
             self._update(delivery, None)

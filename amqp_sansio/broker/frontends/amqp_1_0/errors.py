@@ -1,4 +1,4 @@
-"""How the model's faults are told in 1.0: an error condition and a text (part 2 section 2.8.15)."""
+"""Maps the model's faults to 1.0's error conditions and texts (part 2 section 2.8.15)."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ CONDITIONS: Final[Mapping[FaultKind, Symbol]] = {
 }
 
 _TOO_LONG: Final = ("1.0/transport/open/max-frame-size", "1.0/transport/error/frame-size-too-small")
-"""The rules that ask for shorter frames than an answer has."""
+"""Rules that an answer longer than the client's frame size breaks."""
 
 
 class Refusal(Exception):
-    """A link or message that isn't taken: the condition and description to answer with."""
+    """A refused link or message: the condition and description of the answer."""
 
     def __init__(self, condition: str, text: str) -> None:
         super().__init__(text)
@@ -62,17 +62,17 @@ class Refusal(Exception):
 
     @property
     def error(self) -> Error:
-        """As a record for outcomes."""
+        """The error as a record for outcomes."""
         return Error(Symbol(self.condition), short(self.text))
 
 
 def refusal_of(fault: Fault) -> Refusal:
-    """What the model said, in the words of 1.0."""
+    """Translate the model's fault into 1.0."""
     return Refusal(CONDITIONS.get(fault.kind, ILLEGAL_STATE), fault.text)
 
 
 def condition_of(error: Exception) -> Symbol:
-    """The condition for what the engine can't say to a client."""
+    """Return the condition for an answer that the engine can't send to a client."""
     if isinstance(error, LimitExceeded):
         return RESOURCE_LIMIT_EXCEEDED
     if isinstance(error, LocalProtocolError) and error.rule in _TOO_LONG:
@@ -81,6 +81,6 @@ def condition_of(error: Exception) -> Symbol:
 
 
 def short(text: str) -> str:
-    """A description that fits into any frame."""
+    """Return a description that fits into any frame."""
     octets = text.encode("utf-8", "backslashreplace")
     return octets[:240].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""The filters of sources that the broker has: those proposed by Apache (apache-filters, registered with OASIS)."""
+"""Source filters that the broker supports: those proposed by Apache (apache-filters, registered with OASIS)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ....amqp_1_0 import Described, Symbol
 from ....amqp_1_0.codec.conditions import INVALID_FIELD
 from ....errors import CodecError
 from ...conversion import as_one_zero
-from ...model.consumer import Filter
+from ...model.content import Filter
 from ...model.headers import HeadersIndex
 from ...model.topic import TopicTrie
 from .errors import Refusal
@@ -18,7 +18,7 @@ from .selector import SelectorError
 from .value_types import is_map
 
 if TYPE_CHECKING:
-    from ...model.entry import Message
+    from ...model.content import Message
 
 DIRECT: Final = Symbol("apache.org:legacy-amqp-direct-binding:string")
 TOPIC: Final = Symbol("apache.org:legacy-amqp-topic-binding:string")
@@ -38,7 +38,7 @@ _X_MATCH: Final = "x-match"
 
 
 class AllOf(Filter):
-    """What passes several filters."""
+    """Accepts messages that several filters all accept."""
 
     __slots__ = ("filters",)
 
@@ -50,7 +50,7 @@ class AllOf(Filter):
 
 
 class NoLocal(Filter):
-    """What another connection sent; `connection` is the number of the receiving one's owner."""
+    """Accepts messages from other connections; `connection` is the number of the receiving one's owner."""
 
     __slots__ = ("connection",)
 
@@ -62,7 +62,7 @@ class NoLocal(Filter):
 
 
 class SubjectIs(Filter):
-    """What has a certain subject."""
+    """Accepts messages with a given subject."""
 
     __slots__ = ("subject",)
 
@@ -74,7 +74,7 @@ class SubjectIs(Filter):
 
 
 class SubjectLike(Filter):
-    """What has a subject that a topic pattern matches; without a subject only "#" does."""
+    """Accepts messages whose subject matches a topic pattern; only "#" matches a missing subject."""
 
     __slots__ = ("pattern", "trie")
 
@@ -91,7 +91,7 @@ class SubjectLike(Filter):
 
 
 class HeadersLike(Filter):
-    """What has application-properties as the pairs of a map, all or any of them."""
+    """Accepts messages with all or any of the given pairs in their application-properties."""
 
     __slots__ = ("index",)
 
@@ -104,14 +104,14 @@ class HeadersLike(Filter):
 
 
 class Filters:
-    """The filters of one source: what is asked for, of that what there is, and what it means.
+    """The filters of one source: requested, supported, and their meaning.
 
-    `reported` is the filter set for the answering attach. `binding` is a filter that for an exchange is the binding of
-    the link's queue: its kind and value.
+    `reported` is the filter set for the answering attach. `binding` is the kind and value of a filter that, for an
+    exchange, becomes the binding of the link's queue.
     """
 
     def __init__(self, asked: Mapping[Any, Any] | None, connection: int) -> None:
-        """Raises Refusal for a filter with a value that isn't its own."""
+        """Raises Refusal for a filter whose value has the wrong type."""
         self.reported: dict[Any, Any] = {}
         self.binding: tuple[Symbol, Any] | None = None
         self._filters: list[Filter] = []
@@ -128,7 +128,7 @@ class Filters:
                 self._filters.append(found)
 
     def filter(self, *, bound: bool) -> Filter | None:
-        """What a consumer gets; `bound`: a binding does what the legacy filters say."""
+        """Return the filter for a consumer; with `bound`, a binding replaces the legacy filters."""
         found = list(self._filters)
         if not bound and self._binding_filter is not None:
             found.append(self._binding_filter)
@@ -138,7 +138,7 @@ class Filters:
 
 
 def subject_of(message: Message) -> str | None:
-    """The subject that a message has in 1.0."""
+    """Return the subject of a message in 1.0."""
     content = as_one_zero(message)
     if content.message_format:
         return None
@@ -149,12 +149,12 @@ def subject_of(message: Message) -> str | None:
 
 
 def binding_arguments(pairs: Mapping[Any, Any]) -> dict[str, Any]:
-    """The arguments of a binding to a headers exchange that does what the legacy headers filter says."""
+    """Return arguments for a binding to a headers exchange that are equivalent to the legacy headers filter."""
     return {str(key): str(value) if isinstance(value, Symbol) else value for key, value in pairs.items()}
 
 
 def _kind_of(value: object) -> tuple[Symbol | None, Any]:
-    """Which filter a described value is, and what it describes (part 3 section 3.5.8)."""
+    """Return the kind of filter and the value that a described value holds (part 3 section 3.5.8)."""
     if not isinstance(value, Described):
         return None, None
     descriptor = value.descriptor

@@ -22,7 +22,6 @@ from ....amqp_1_0.codec.conditions import (
     CONNECTION_FORCED,
     NOT_FOUND,
     RESOURCE_DELETED,
-    RESOURCE_LIMIT_EXCEEDED,
     UNAUTHORIZED_ACCESS,
 )
 from ....errors import CodecError, EndpointClosed, LocalProtocolError, Scope
@@ -38,15 +37,14 @@ from ....events import (
     Signal,
 )
 from ....sasl import Credentials
-from ...model.commands import CloseOwner, DeclareQueue, OpenOwner, Outcome, Settle
+from ...model.commands import CloseOwner, OpenOwner, Outcome, Settle
 from ...model.effects import Cancelled, Deliver
 from ...model.faults import Fault
-from ..frontend import Frontend
 from . import attaching
 from .addresses import NodeKind
 from .coordination import Coordination
-from .errors import Refusal, condition_of, refusal_of, short
-from .links import Termini
+from .errors import condition_of, short
+from .links import LinkFrontend, Termini
 from .management import Management
 from .sources import OutgoingLink
 from .targets import IncomingLink
@@ -55,47 +53,29 @@ from .termini import ANONYMOUS_RELAY, LEGACY_FILTERS, LINK_PAIR, NO_LOCAL, SELEC
 if TYPE_CHECKING:
     from ....amqp_1_0 import Connection
     from ....events import Handle
-    from ...client import Client
-    from ...hub import Hub
     from ...model.effects import Effect
-    from ...model.owner import Owner
+    from ...model.queue import Entry
+    from ..frontend import ClientContext, HubContext
     from .links import NodeLink
-    from .termini import Expiry
 
 CAPABILITIES: Final = (ANONYMOUS_RELAY, LINK_PAIR, LEGACY_FILTERS, NO_LOCAL, SELECTOR)
-"""What the broker's open offers."""
+"""Capabilities that the broker's open offers."""
 _VHOST: Final = "vhost:"
 _DEFAULT_VHOST: Final = "/"
-_RABBITMQ: Final = "RabbitMQ"
 
 
-class OneZeroFrontend(Frontend):
-    """One connection. `links` are its termini by channel and handle, `senders` those on which the broker sends by name,
-    `consumers` the same by their numbers in the model; `unfinished` are deliveries to settle when they are all sent.
-    `is_rabbitmq`: the broker goes by that name, and messages have the annotations that clients expect of it then.
-    """
+class OneZeroFrontend(LinkFrontend):
+    """One connection. `senders` are the links that the broker sends on, by name."""
 
-    __slots__ = (
-        "_connection_owner", "client", "consumers", "container", "coordination", "is_rabbitmq", "links", "management",
-        "senders", "unfinished", "user", "vhost",
-    )  # fmt: skip
+    __slots__ = ("coordination", "management", "senders")
 
-    connection: Connection
-
-    def __init__(self, hub: Hub, number: int, connection: Connection, client: Client) -> None:
-        Frontend.__init__(self, hub, number, connection)
-        self.client = client
-        self.user = self.vhost = self.container = ""
-        self._connection_owner: Owner | None = None
-        self.links: dict[tuple[int, int], NodeLink] = {}
+    def __init__(self, hub: HubContext, number: int, connection: Connection, client: ClientContext) -> None:
+        super().__init__(hub, number, connection, client)
         self.senders: dict[str, OutgoingLink] = {}
-        self.consumers: dict[int, OutgoingLink] = {}
-        self.unfinished: dict[tuple[OutgoingLink, bytes], object] = {}
-        self.is_rabbitmq = hub.settings.product == _RABBITMQ
         self.coordination = Coordination(self)
         self.management = Management(self)
 
-    # What Hub and Client call.
+    # Called by Hub and Client.
 
     def take_events(self) -> None:
         hub = self.hub
@@ -106,7 +86,7 @@ class OneZeroFrontend(Frontend):
             try:
                 handler(self, event)
             except EndpointClosed:
-                # It came before the end of what it was for, and nobody waits for the answer.
+                # It arrived before its link or session ended, and nobody waits for the answer.
                 pass
             except (LocalProtocolError, CodecError) as error:
                 self._give_up(error)
@@ -135,7 +115,7 @@ class OneZeroFrontend(Frontend):
                 self._give_up(error)
 
     def block(self, reason: str) -> None:
-        """Links get no more credit until `unblock`."""
+        """Grant links no more credit until `unblock`."""
 
     def unblock(self) -> None:
         for each in self.links.values():
@@ -160,59 +140,22 @@ class OneZeroFrontend(Frontend):
     def describe(self) -> tuple[str, str]:
         return self.user, self.vhost
 
-    # What the links use.
-
-    @property
-    def connection_owner(self) -> Owner:
-        """The owner of the connection; there is one once it's open."""
-        assert self._connection_owner is not None
-        return self._connection_owner
-
-    @property
-    def owner(self) -> Owner:
-        """The same."""
-        return self.connection_owner
-
-    @property
-    def auto_create(self) -> bool:
-        """Whether a plain address that nothing has is a queue to be made."""
-        return self.hub.settings.auto_create
+    # Used by links.
 
     @property
     def outgoing(self) -> list[OutgoingLink]:
         """The links on which the broker sends."""
         return [each for each in self.links.values() if isinstance(each, OutgoingLink)]
 
-    def link(self, channel: int, handle: int) -> Any:
-        """The engine's link, None when it's gone."""
-        try:
-            return self.connection.session(channel).link(handle)
-        except EndpointClosed:
-            return None
+    def post(self, link: NodeLink, event: Delivery, state: TransactionalState) -> None:
+        if isinstance(link, IncomingLink):
+            self.coordination.post(link, event, state)
 
-    def new_owner(self, expiry: Expiry) -> Owner:
-        """An owner for what a link has; of its own where it may outlive the connection. Raises Refusal at the bound."""
-        if expiry.outlives_connection:
-            limit = self.hub.settings.limits.kept_links
-            if Termini.of(self.hub).lasting >= limit:
-                text = f"{limit} links may outlive their connections, BrokerLimits.kept_links allows no more"
-                raise Refusal(RESOURCE_LIMIT_EXCEEDED, text)
-        parent = None if expiry.outlives_connection else self.connection_owner
-        owner: Owner = self.hub.apply(OpenOwner(self.vhost, self.user, parent))
-        self.hub.own(owner, self)
-        return owner
-
-    def make_queue(self, name: str) -> None:
-        """The durable queue of an address that makes one. Raises Refusal."""
-        if name in self.connection_owner.vhost.queues:
-            return
-        try:
-            self.hub.apply(DeclareQueue(self.connection_owner, name, durable=True, compare=()))
-        except Fault as fault:
-            raise refusal_of(fault) from None
+    def acquired(self, link: NodeLink, tag: bytes, entry: Entry) -> None:
+        if isinstance(link, OutgoingLink):
+            self.coordination.acquired(link, tag, entry)
 
     def add(self, node_link: NodeLink) -> None:
-        """A link is attached."""
         link = node_link.link
         self.links[(link.session.channel, link.handle)] = node_link
         if isinstance(node_link, OutgoingLink):
@@ -220,7 +163,6 @@ class OneZeroFrontend(Frontend):
         Termini.of(self.hub).attach(node_link)
 
     def drop(self, place: tuple[int, int]) -> NodeLink | None:
-        """A link isn't attached any more, or its terminus is somebody else's."""
         found = self.links.pop(place, None)
         if found is not None:
             name = found.link_key[2]
@@ -231,12 +173,12 @@ class OneZeroFrontend(Frontend):
     # Events.
 
     def on_scram_keys(self, event: ScramKeysRequested) -> None:
-        """SCRAM needs the keys of a user."""
+        """Supply the SCRAM keys of a user."""
         keys = self.hub.settings.scram_keys(event.mechanism, event.user)
         self.connection.provide_scram_keys(keys)
 
     def on_authenticate(self, event: AuthenticationRequested) -> None:
-        """A client says who it is."""
+        """Authenticate a client."""
         reason = self._login(event.credentials)
         if reason:
             self.connection.refuse_authentication(reason)
@@ -244,7 +186,7 @@ class OneZeroFrontend(Frontend):
             self.connection.accept_authentication()
 
     def _login(self, credentials: Credentials) -> str:
-        """Why somebody isn't let in, "" when it is."""
+        """Return why a user is refused, "" if not."""
         client = self.client
         verdict = self.hub.settings.authenticate(
             credentials, is_secure=client.is_secure, peer_name=client.peer_name
@@ -253,13 +195,13 @@ class OneZeroFrontend(Frontend):
         return "" if verdict.user else verdict.reason or "the login was refused"
 
     def on_open(self, event: OpenRequested) -> None:
-        """A client wants into a virtual host."""
+        """Answer a client's open of a virtual host."""
         connection, hub = self.connection, self.hub
         if hub.is_closing:
             connection.refuse_open(CONNECTION_FORCED, "the broker is shutting down")
             return
         if not self.user:
-            # Without SASL nobody says who it is.
+            # Without SASL, the client is anonymous.
             reason = self._login(Credentials("ANONYMOUS"))
             if reason:
                 connection.refuse_open(UNAUTHORIZED_ACCESS, short(reason))
@@ -280,21 +222,20 @@ class OneZeroFrontend(Frontend):
         peer = connection.peer_open
         self.container = "" if peer is None else peer.container_id
         self.vhost = name
-        self._connection_owner = owner
-        hub.own(owner, self)
+        self.open_as(owner)
         offered = tuple([Symbol(each) for each in connection.config.offered_capabilities])
         connection.accept_open(offered_capabilities=tuple(dict.fromkeys((*offered, *CAPABILITIES))))
 
     def on_session(self, event: SessionRequested) -> None:
-        """Sessions are let in."""
+        """Accept a session."""
         self.connection.session(event.channel).accept()
 
     def on_attach(self, event: LinkRequested) -> None:
-        """A link is wanted."""
-        attaching.answer(self, event)
+        """Answer an attach."""
+        attaching.answer(self, self.management, event)
 
     def on_deliver(self, event: Delivery) -> None:
-        """A message has come."""
+        """Handle a received message."""
         link = self.links.get((event.channel, event.link))
         if isinstance(link, IncomingLink):
             link.receive(event)
@@ -302,11 +243,11 @@ class OneZeroFrontend(Frontend):
             self.management.receive(event)
 
     def on_transact(self, event: TransactionRequested) -> None:
-        """A transaction is declared or discharged."""
+        """Handle the declare or discharge of a transaction."""
         self.coordination.request(event)
 
     def on_credit(self, event: CreditChanged) -> None:
-        """A client gives or takes credit."""
+        """Handle a change of credit."""
         self._finish()
         link = self.links.get((event.channel, event.link))
         if isinstance(link, OutgoingLink):
@@ -316,7 +257,7 @@ class OneZeroFrontend(Frontend):
             self.management.credit_changed(event)
 
     def on_settle(self, event: Settled) -> None:
-        """Deliveries are settled."""
+        """Handle settled deliveries."""
         state = event.state
         for link, handles in self._by_link(event.handles):
             if isinstance(state, TransactionalState):
@@ -325,7 +266,7 @@ class OneZeroFrontend(Frontend):
                 link.settled([each.key[2] for each in handles], state)
 
     def _by_link(self, handles: tuple[Handle[Any], ...]) -> Iterator[tuple[OutgoingLink, tuple[Any, ...]]]:
-        """What the broker has sent of these deliveries, by the link that is there for it."""
+        """Group deliveries by their outgoing link."""
         groups: dict[str, list[Any]] = {}
         for handle in handles:
             if handle.key[1] == "out":
@@ -336,42 +277,42 @@ class OneZeroFrontend(Frontend):
                 yield link, tuple(found)
 
     def _suspended(self, name: str) -> OutgoingLink | None:
-        """The source of a link that was detached here and not closed: what is said of its deliveries counts (part 2
+        """Return the source of a link that was detached here but not closed: outcomes of its deliveries count (part 2
         section 2.7.6)."""
         found = Termini.of(self.hub).kept.get((self.vhost, self.container, name, True))
         here = found is not None and found.place[0] == self.number
         return found if here and isinstance(found, OutgoingLink) else None
 
     def on_update(self, event: Updated) -> None:
-        """Something is said of deliveries that aren't settled."""
+        """Handle states of unsettled deliveries."""
         state: Any = event.state
         for link, handles in self._by_link(event.handles):
             if isinstance(state, TransactionalState):
                 self.coordination.retire(link, handles, state)
             elif getattr(state, "OUTCOME", False):
-                # It is decided before all of it was sent.
+                # Its outcome came before all of it was sent.
                 for handle in handles:
                     link.later(handle.key[2], state)
 
     def on_resume(self, event: Resumed) -> None:
-        """A link was resumed; what neither end has any more has the default outcome."""
+        """Settle a resumed link: deliveries that neither end knows any more get the default outcome."""
         link = self.links.get((event.channel, event.link))
         if isinstance(link, OutgoingLink):
             link.settled(list(event.lost), None)
 
     def _finish(self) -> None:
-        """Settle deliveries of which all is sent meanwhile."""
+        """Settle deliveries that have been sent completely by now."""
         waiting, self.unfinished = self.unfinished, {}
         for (link, tag), state in waiting.items():
             link.later(tag, state)
 
     def on_link_closed(self, event: LinkClosed) -> None:
-        """A link is detached."""
+        """Handle the detach of a link."""
         self._link_is_over(event.channel, event.link, resumable=event.resumable)
         self.management.link_closed(event)
 
     def on_failed(self, event: Failed) -> None:
-        """The client has broken a rule. What ends with that is over now, whether it answers or not."""
+        """End everything affected by a client's protocol error now, whether it answers or not."""
         if event.by is not By.LOCAL:
             return
         if isinstance(event, LinkFailed):
@@ -383,24 +324,23 @@ class OneZeroFrontend(Frontend):
             self._is_over()
 
     def on_closed(self, event: Closed) -> None:
-        """A session or the connection has ended."""
+        """Handle the end of a session or the connection."""
         if event.scope is Scope.SESSION:
             Termini.of(self.hub).session_ended(self.number, event.channel)
         else:
             self._is_over()
 
     def _is_over(self) -> None:
-        """The connection has ended, with all its links."""
-        owner = self._connection_owner
-        if owner is None or owner.is_closed:
+        """End all links, since the connection has ended."""
+        if not self.has_owner or self.connection_owner.is_closed:
             return
         self._links_are_over()
         Termini.of(self.hub).connection_ended(self.number)
-        self.hub.apply(CloseOwner(owner))
-        self.hub.disown(owner)
+        self.hub.apply(CloseOwner(self.connection_owner))
+        self.hub.disown(self.connection_owner)
 
     def _links_are_over(self, channel: int | None = None) -> None:
-        """All links of a session have ended, or of the connection."""
+        """End all links of a session, or of the connection."""
         for place in (*self.links, *self.coordination.places):
             if channel in (None, place[0]):
                 self._link_is_over(*place, resumable=True)
@@ -408,15 +348,16 @@ class OneZeroFrontend(Frontend):
     def _link_is_over(self, channel: int, link: int, *, resumable: bool) -> None:
         found = self.drop((channel, link))
         if found is not None:
-            self.unfinished = {
-                key: state for key, state in self.unfinished.items() if key[0] is not found
-            }
+            if isinstance(found, OutgoingLink):
+                self.unfinished = {
+                    key: state for key, state in self.unfinished.items() if key[0] is not found
+                }
             Termini.of(self.hub).detach(found, closed=not resumable)
         else:
             self.coordination.control_link_closed(channel, link)
 
     def _give_up(self, error: Exception) -> None:
-        """Something can't be said to this client: it ends, the others don't notice."""
+        """Close a connection to whose client an answer can't be sent, without effect on others."""
         if self.connection.is_open:
             self.connection.close(condition_of(error), short(str(error)))
         self._is_over()

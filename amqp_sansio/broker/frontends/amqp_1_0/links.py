@@ -1,46 +1,148 @@
-"""NodeLink: what both kinds of link have here: the owner of its things, and how it survives a detach."""
+"""NodeLink: the common part of both kinds of link: its owner in the model, and how it survives a detach."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ....amqp_1_0 import TerminusExpiryPolicy
-from ...model.commands import CloseOwner
-from ...model.timers import Alarm
+from ....amqp_1_0.codec.conditions import RESOURCE_LIMIT_EXCEEDED
+from ....errors import EndpointClosed
+from ...model.commands import CloseOwner, DeclareQueue, OpenOwner
+from ...model.faults import Fault
+from ..frontend import Alarm, Frontend
 from .addresses import NodeKind
+from .errors import Refusal, refusal_of
 
 if TYPE_CHECKING:
-    from ....amqp_1_0 import LinkState
-    from ...hub import Hub
+    from ....amqp_1_0 import Connection, Delivery, LinkState, TransactionalState
     from ...model.exchange import Exchange
-    from ...model.owner import Owner
-    from ...model.queue import Queue
-    from ...model.vhost import VirtualHost
+    from ...model.queue import Consumer, Entry, Owner, Queue, VirtualHost
+    from ..frontend import ClientContext, HubContext
     from .addresses import Node
-    from .frontend import OneZeroFrontend
     from .termini import Expiry
+
+_RABBITMQ: Final = "RabbitMQ"
 
 LinkKey = tuple[str, str, str, bool]
 """The virtual host, container-id and name of a link, and whether the broker sends on it (part 2 section 2.6.1)."""
 
 
-class NodeLink(ABC):
-    """One terminus of the broker, with a link attached to it or not.
+class Sending(Protocol):
+    """The part of a link on which the broker sends that its front end uses: an `OutgoingLink`."""
 
-    `entity` is the queue or exchange that its node is, None for one that isn't in the model. `state` is what is saved
-    of its last link while none is attached, `place` the number of the connection, and the channel, on which that was.
-    `front` and `link` are those of the connection while one is attached.
+    consumer: Consumer | None
+
+    def deliver(self, entry: Entry) -> None: ...
+
+    def later(self, tag: bytes, state: object) -> None: ...
+
+
+class LinkFrontend(Frontend):
+    """The half of the front end that links, transactions and management use.
+
+    `links` are its termini by channel and handle; `consumers` those the broker sends on, by their number in the model.
+    `unfinished` are deliveries to settle once they are sent. `is_rabbitmq`: the broker uses that name, and adds the
+    annotations that clients expect with it.
+    """
+
+    __slots__ = (
+        "_connection_owner", "client", "consumers", "container", "is_rabbitmq", "links", "unfinished", "user", "vhost",
+    )  # fmt: skip
+
+    connection: Connection
+
+    def __init__(self, hub: HubContext, number: int, connection: Connection, client: ClientContext) -> None:
+        super().__init__(hub, number, connection)
+        self.client = client
+        self.user = self.vhost = self.container = ""
+        self._connection_owner: Owner | None = None
+        self.links: dict[tuple[int, int], NodeLink] = {}
+        self.consumers: dict[int, Sending] = {}
+        self.unfinished: dict[tuple[Sending, bytes], object] = {}
+        self.is_rabbitmq = hub.settings.product == _RABBITMQ
+
+    @property
+    def connection_owner(self) -> Owner:
+        """The owner of the connection, set once it is open."""
+        assert self._connection_owner is not None
+        return self._connection_owner
+
+    @property
+    def has_owner(self) -> bool:
+        """Whether the connection has been opened."""
+        return self._connection_owner is not None
+
+    def open_as(self, owner: Owner) -> None:
+        """Open the connection, with its owner in the model."""
+        self._connection_owner = owner
+        self.hub.own(owner, self)
+
+    @property
+    def auto_create(self) -> bool:
+        """Whether an unused plain address means a queue to be created."""
+        return self.hub.settings.auto_create
+
+    def link(self, channel: int, handle: int) -> Any:
+        """Return the engine's link, None if it is gone."""
+        try:
+            return self.connection.session(channel).link(handle)
+        except EndpointClosed:
+            return None
+
+    def new_owner(self, expiry: Expiry) -> Owner:
+        """Return an owner for a link's messages; its own if it may outlive the connection. Raises Refusal at the limit.
+        """
+        if expiry.outlives_connection:
+            limit = self.hub.settings.limits.kept_links
+            if Termini.of(self.hub).lasting >= limit:
+                text = f"{limit} links may outlive their connections, BrokerLimits.kept_links allows no more"
+                raise Refusal(RESOURCE_LIMIT_EXCEEDED, text)
+        parent = None if expiry.outlives_connection else self.connection_owner
+        owner: Owner = self.hub.apply(OpenOwner(self.vhost, self.user, parent))
+        self.hub.own(owner, self)
+        return owner
+
+    def make_queue(self, name: str) -> None:
+        """Create the durable queue of an address that implies one. Raises Refusal."""
+        if name in self.connection_owner.vhost.queues:
+            return
+        try:
+            self.hub.apply(DeclareQueue(self.connection_owner, name, durable=True, compare=()))
+        except Fault as fault:
+            raise refusal_of(fault) from None
+
+    @abstractmethod
+    def add(self, node_link: NodeLink) -> None:
+        """Add an attached link."""
+
+    @abstractmethod
+    def drop(self, place: tuple[int, int]) -> NodeLink | None:
+        """Remove a link that was detached, or whose terminus another one has taken."""
+
+    @abstractmethod
+    def post(self, link: NodeLink, event: Delivery, state: TransactionalState) -> None:
+        """Publish a received message once its transaction succeeds."""
+
+    @abstractmethod
+    def acquired(self, link: NodeLink, tag: bytes, entry: Entry) -> None:
+        """Record a message sent in the transaction of its link."""
+
+
+class NodeLink(ABC):
+    """One terminus of the broker, with or without an attached link.
+
+    `entity` is its queue or exchange, None if it isn't in the model. While detached, `state` is the saved state of its
+    last link, and `place` the number of that link's connection, and the channel. While attached, `front` and `link` are
+    those of the connection.
     """
 
     __slots__ = ("entity", "expiry", "front", "hub", "link", "link_key", "node", "owner", "place", "state")
 
-    front: OneZeroFrontend
+    front: LinkFrontend
     link: Any
 
-    def __init__(
-        self, front: OneZeroFrontend, link: Any, owner: Owner, node: Node, expiry: Expiry
-    ) -> None:
+    def __init__(self, front: LinkFrontend, link: Any, owner: Owner, node: Node, expiry: Expiry) -> None:
         self.hub = front.hub
         self.front = front
         self.link = link
@@ -54,44 +156,44 @@ class NodeLink(ABC):
 
     @property
     def key(self) -> str:
-        """The name of the link for the model, the same for all its attachments."""
+        """The link's name in the model, the same for all its attachments."""
         return f"{self.link_key[1]}:{self.link_key[2]}"
 
     @property
     def is_attached(self) -> bool:
-        """Whether a client is there."""
+        """Whether a client is attached."""
         return self.state is None
 
     @property
     def has_node(self) -> bool:
-        """Whether its node is still there, and not another one of the same name."""
+        """Whether its node still exists, rather than another one of the same name."""
         return self.entity is entity_of(self.node, self.owner.vhost)
 
     @abstractmethod
     def stop(self) -> None:
-        """Nothing more is delivered or taken: the link is detached."""
+        """Stop deliveries and credit, because the link is detached."""
 
     @abstractmethod
     def end(self) -> None:
-        """The terminus is gone."""
+        """End the terminus."""
 
     def suspend(self) -> None:
-        """Keep the terminus while nobody is attached to it."""
+        """Keep the terminus without a link."""
         self.stop()
         self.state = self.link.saved_state()
         gone: Any = None
         self.front = self.link = gone
         self.hub.own(self.owner, None)
 
-    def take_over(self, front: OneZeroFrontend, link: Any) -> None:
-        """Another attachment of the same link."""
+    def take_over(self, front: LinkFrontend, link: Any) -> None:
+        """Continue with another attachment of the same link."""
         self.front = front
         self.link = link
         self.place = (front.number, link.session.channel)
         self.hub.own(self.owner, front)
 
     def destroy(self) -> None:
-        """Give up the terminus and all it has. What is settled in a transaction of its connection stays there."""
+        """Give up the terminus and everything it has. Work settled in a transaction of its connection stays there."""
         self.end()
         front: Any = self.hub.fronts.get(self.place[0])
         self.hub.apply(CloseOwner(self.owner, heir=None if front is None else front.connection_owner))
@@ -99,7 +201,7 @@ class NodeLink(ABC):
 
 
 def entity_of(node: Node, vhost: VirtualHost) -> Queue | Exchange | None:
-    """What the model has of a node."""
+    """Return the model's entity for a node."""
     if node.kind is NodeKind.QUEUE:
         return vhost.queues.get(node.name)
     return vhost.exchanges.get(node.name) if node.kind is NodeKind.EXCHANGE else None
@@ -108,7 +210,7 @@ def entity_of(node: Node, vhost: VirtualHost) -> Queue | Exchange | None:
 class Termini:
     """The termini of all connections, by link: `hub.shared["1.0"]`.
 
-    `attached` are those with a link, `kept` those without one, until they expire (part 3 section 3.5.6).
+    `attached` have a link; `kept` have none, and expire (part 3 section 3.5.6).
     """
 
     def __init__(self) -> None:
@@ -116,30 +218,30 @@ class Termini:
         self.kept: dict[LinkKey, NodeLink] = {}
         self.names = 0
         self._passing: dict[int, dict[LinkKey, NodeLink]] = {}
-        """Those kept that go with their connection, by its number; some may not be kept any more."""
+        """By connection number, kept termini that end with their connection; some entries may be stale."""
 
     @property
     def lasting(self) -> int:
-        """How many may outlive their connections."""
+        """Number of termini that may outlive their connections."""
         known = (*self.kept.values(), *self.attached.values())
         return sum([each.expiry.outlives_connection for each in known])
 
     @staticmethod
-    def of(hub: Hub) -> Termini:
-        """Those of a hub."""
+    def of(hub: HubContext) -> Termini:
+        """Return those of a hub."""
         found: Termini | None = hub.shared.get("1.0")
         if found is None:
             found = hub.shared["1.0"] = Termini()
         return found
 
     def attach(self, node_link: NodeLink) -> None:
-        """A link is attached."""
+        """Add a terminus with an attached link."""
         self.kept.pop(node_link.link_key, None)
         self.attached[node_link.link_key] = node_link
         node_link.hub.clear_alarm(("1.0", node_link.link_key))
 
     def detach(self, node_link: NodeLink, *, closed: bool) -> None:
-        """A link is gone; its terminus stays unless it was closed."""
+        """Detach a link; its terminus stays unless it was closed."""
         key = node_link.link_key
         if self.attached.get(key) is not node_link:
             return
@@ -154,7 +256,7 @@ class Termini:
             self._begin_to_expire(node_link)
 
     def forget(self, node_link: NodeLink) -> None:
-        """Whatever it is, it's over."""
+        """End a terminus in any state."""
         key = node_link.link_key
         for each in (self.attached, self.kept):
             if each.get(key) is node_link:
@@ -163,13 +265,13 @@ class Termini:
         node_link.destroy()
 
     def session_ended(self, number: int, channel: int) -> None:
-        """A session is over: what was kept for it begins to expire."""
+        """Start the expiry of termini kept until a session ended."""
         for each in list(self.kept.values()):
             if each.place == (number, channel) and each.expiry.policy == TerminusExpiryPolicy.SESSION_END:
                 self._begin_to_expire(each)
 
     def connection_ended(self, number: int) -> None:
-        """A connection is over; what can't be without it goes."""
+        """End the termini that end with their connection."""
         self._passing.pop(number, None)
         for each in list(self.kept.values()):
             if each.place[0] != number:
@@ -180,7 +282,7 @@ class Termini:
                 self._begin_to_expire(each)
 
     def _make_room(self, node_link: NodeLink) -> None:
-        """A connection keeps so many termini without a link as a session may have links; the oldest goes. Those that
+        """Keep as many detached termini per connection as a session may have links, and end the oldest. Termini that
         may outlive it are counted when they are attached (`BrokerLimits.kept_links`)."""
         number = node_link.place[0]
         if node_link.expiry.outlives_connection:
@@ -209,14 +311,14 @@ class Termini:
 
 
 class Expires(Alarm):
-    """The time of a terminus without a link is over."""
+    """Alarm for the expiry of a detached terminus."""
 
     __slots__ = ("key",)
 
     def __init__(self, key: LinkKey) -> None:
         self.key = key
 
-    def ring(self, hub: Hub) -> None:
+    def ring(self, hub: HubContext) -> None:
         termini = Termini.of(hub)
         found = termini.kept.get(self.key)
         if found is not None:

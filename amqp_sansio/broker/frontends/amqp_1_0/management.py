@@ -1,4 +1,4 @@
-"""The management node: HTTP over AMQP 1.0, as RabbitMQ 4 has it at the address /management.
+"""The management node: HTTP over AMQP 1.0, as RabbitMQ 4 provides it at the address /management.
 
 A client attaches a pair of links of one name, one in each direction, and sends a message for each request: `subject` is
 the method, `to` the path, `reply-to` "$me", the body an amqp-value. The response comes on the other link of the pair:
@@ -24,11 +24,11 @@ from ....amqp_1_0.codec.conditions import INVALID_FIELD, MESSAGE_SIZE_EXCEEDED, 
 from ....errors import CodecError
 from .addresses import MANAGEMENT
 from .errors import Refusal, short
-from .management_requests import Response, respond
+from .management_requests import Requests
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import Attach, CreditChanged, Delivery, LinkClosed, Receiver, Sender
-    from .frontend import OneZeroFrontend
+    from .links import LinkFrontend
 
 _CREDIT: Final = 100
 _FIRST: Final = ReceiverSettleMode.FIRST
@@ -38,12 +38,12 @@ _SECTION: Final = b"\0\x53"
 
 
 class Management:
-    """The management links of one connection, and the responses that wait for credit, by the name of their link."""
+    """The management links of one connection, and the responses that wait for credit, by link name."""
 
-    __slots__ = ("front", "requests", "responses", "waiting")
+    __slots__ = ("_server", "requests", "responses", "waiting")
 
-    def __init__(self, front: OneZeroFrontend) -> None:
-        self.front = front
+    def __init__(self, front: LinkFrontend) -> None:
+        self._server = Requests(front)
         self.requests: dict[tuple[int, int], Receiver] = {}
         self.responses: dict[str, Sender] = {}
         self.waiting: dict[str, deque[bytes]] = {}
@@ -69,7 +69,7 @@ class Management:
             self.responses[link.name] = link
 
     def receive(self, event: Delivery) -> None:
-        """A request."""
+        """Handle a request."""
         link = self.requests.get((event.channel, event.link))
         if link is None:
             return
@@ -87,7 +87,7 @@ class Management:
         self._give_credit(link)
 
     def credit_changed(self, event: CreditChanged) -> None:
-        """The client takes responses."""
+        """Send waiting responses when the client grants credit."""
         for name, link in self.responses.items():
             if (link.session.channel, link.handle) == (event.channel, event.link):
                 self._send(name)
@@ -97,7 +97,7 @@ class Management:
             self._give_credit(each)
 
     def link_closed(self, event: LinkClosed) -> None:
-        """One of the links is gone."""
+        """Handle the end of a link of a pair."""
         asking = self.requests.pop((event.channel, event.link), None)
         if asking is not None and asking.name not in self.responses:
             self.waiting.pop(asking.name, None)
@@ -106,7 +106,7 @@ class Management:
                 del self.responses[name]
                 self.waiting.pop(name, None)
 
-    # Inside.
+    # Internals.
 
     def _respond(self, name: str, message: Message) -> None:
         properties = message.properties
@@ -116,7 +116,7 @@ class Management:
             raise Refusal(INVALID_FIELD, f"reply-to {properties.reply_to!r}: responses go to {_ME!r}, the link's pair")
         if not isinstance(properties.to, str) or not properties.subject:
             raise Refusal(INVALID_FIELD, "a request needs its method in subject and its path in to")
-        found: Response = respond(self.front, properties.subject, properties.to, message.body)
+        found = self._server.respond(properties.subject, properties.to, message.body)
         response = Message(
             AmqpValue(found.body),
             properties=Properties(
@@ -138,24 +138,24 @@ class Management:
                 text = f"a response has {len(response)} octets, link {name!r} takes {limit}"
                 link.close(MESSAGE_SIZE_EXCEEDED, short(text))
                 return
-            # Where the client has said second for the link, it's first for each response.
+            # If the link's mode is second, it is first for each response.
             link.send(response, rcv_settle_mode=_FIRST if link.rcv_settle_mode else None)
 
     def _give_credit(self, link: Receiver) -> None:
-        """Take more requests unless too many responses wait."""
+        """Grant credit for requests unless too many responses wait."""
         if link.is_open and len(self.waiting.get(link.name, ())) < _CREDIT:
             link.top_up(_CREDIT)
 
 
 def _is_incomplete(link: Sender) -> bool:
-    """Whether the client hasn't said all that it has, and takes nothing new (part 2 section 2.7.3)."""
+    """Whether the client hasn't sent its whole unsettled map, and takes nothing new (part 2 section 2.7.3)."""
     remote = link.remote
     return remote is not None and remote.incomplete_unsettled
 
 
 def in_order(payload: bytes) -> bytes:
-    """A message with its sections in their order: RabbitMQ's client for Python puts an empty body in front of what it
-    sends without one. Raises CodecError.
+    """Return a message with its sections in order: RabbitMQ's client for Python puts an empty body before the rest of a
+    message without body. Raises CodecError.
 
     >>> in_order(b"\\x00Sw@\\x00SpE")
     b'\\x00SpE\\x00Sw@'
@@ -166,7 +166,7 @@ def in_order(payload: bytes) -> bytes:
         stop = skip(payload, pos, len(payload))
         sections.append(payload[pos:stop])
         pos = stop
-    # All of the usual form: a descriptor of one octet, in the order of their numbers.
+    # All of the usual form: a one-octet descriptor, in numeric order.
     if all([each[:2] == _SECTION for each in sections]):
         sections.sort(key=_number)
     return b"".join(sections)

@@ -1,4 +1,4 @@
-"""Pattern: the right side of a LIKE, decided in time that grows with the text, whatever the pattern is."""
+"""Pattern: the right side of a LIKE, matched in time linear in the text for every pattern."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from itertools import pairwise
 from typing import Final
 
 _LONGEST: Final = 1024
-"""Characters between two % where texts and _ take turns. Each character of a message's text costs as many bits."""
+"""Most characters between two % if they mix text and _. Each character of a message's text costs that many bits."""
 _SHOWN: Final = 200
 
 
 class Pattern:
-    """A pattern in which _ stands for one character and % for any number of them, if `escape` isn't in front.
+    """A pattern in which _ matches one character and % any number of them, unless `escape` precedes them.
 
     Raises ValueError for an escape that isn't one character, an escape at the end, and for more than 1,024 characters
-    between two % of which some are _ with other characters on both sides.
+    between two % if they contain a _ between other characters.
 
     >>> Pattern("b%u_").matches("blue")
     True
@@ -43,7 +43,7 @@ class Pattern:
         self._shortest = sum([len(part) for part in parts])
 
     def matches(self, text: str) -> bool:
-        """Whether a whole text is as the pattern says. Takes time in proportion to the text and the pattern."""
+        """Whether the pattern matches a whole text. Takes time proportional to the text and the pattern."""
         first, last = self._first, self._last
         if len(text) < self._shortest or not first.is_at(text, 0):
             return False
@@ -53,7 +53,7 @@ class Pattern:
         if not last.is_at(text, end):
             return False
         for part in self._middle:
-            # The first place leaves most to those behind it.
+            # The first match leaves most room for the following parts.
             at = part.find_end(text, at, end)
             if at < 0:
                 return False
@@ -61,7 +61,7 @@ class Pattern:
 
 
 class _Part:
-    """Characters, of which None stands for any; nothing in it stands for more than one."""
+    """A run of characters; None matches any single one."""
 
     __slots__ = ("length", "texts")
 
@@ -75,21 +75,21 @@ class _Part:
                 if stop - start > 1
             ]
         )
-        """Characters that follow each other, with where they begin."""
+        """The literal texts in it, with their offsets."""
 
     def is_at(self, text: str, at: int) -> bool:
         return all([text.startswith(each, at + offset) for offset, each in self.texts])
 
 
 class _Floating(_Part):
-    """One that may be at any place."""
+    """A part that may match anywhere."""
 
     __slots__ = ("any", "masks")
 
     def __init__(self, part: list[str | None]) -> None:
         super().__init__(part)
         self.masks: dict[str, int] = {}
-        """By character the places where it may stand, as bits; `any` those where all may."""
+        """Bit masks of positions by character; `any` has the positions that match every character."""
         self.any = 0
         if len(self.texts) < 2:
             return
@@ -103,7 +103,7 @@ class _Floating(_Part):
                 self.masks[char] = self.masks.get(char, self.any) | 1 << at
 
     def find_end(self, text: str, at: int, end: int) -> int:
-        """Where its first place in a part of a text ends, -1 when there is none."""
+        """Return the end of its first match in a range of a text, -1 if there is none."""
         length = self.length
         if end - at < length:
             return -1
@@ -113,7 +113,7 @@ class _Floating(_Part):
             offset, only = self.texts[0]
             found = text.find(only, at + offset, end - length + offset + len(only))
             return found - offset + length if found >= 0 else -1
-        # A bit for each beginning that the characters so far agree with (Baeza-Yates and Gonnet's shift-and).
+        # One bit for each start that matches the characters so far (shift-and algorithm of Baeza-Yates and Gonnet).
         masks, anything, whole = self.masks, self.any, 1 << (length - 1)
         agreeing = 0
         for place in range(at, end):

@@ -1,6 +1,6 @@
-"""What goes out of a stored message: its header as the node now has it, annotations that an outcome brought.
+"""Octets of deliveries: the stored message with the node's current header, and annotations that an outcome added.
 
-Properties, application properties and body are never touched (part 3 section 3.2).
+Properties, application properties and body are never changed (part 3 section 3.2).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...conversion import as_one_zero
 
 if TYPE_CHECKING:
     from ...model.content import Content
-    from ...model.entry import Entry
+    from ...model.queue import Entry
 
 _REJECTED: Final = Symbol("rejected")
 _EXCHANGE: Final = Symbol("x-exchange")
@@ -22,11 +22,11 @@ _ROUTING_KEY: Final = Symbol("x-routing-key")
 
 
 def payload_of(entry: Entry, now: float, *, says_where: bool = False) -> tuple[bytes, int]:
-    """The octets to send of a message, and its format.
+    """Return the octets to send of a message, and its format.
 
-    As they came, except for the header where that has become another: after a delivery that failed, an acquisition by
-    somebody else, or time that passed of a time to live (part 3 section 3.2.1). With `says_where` message-annotations
-    name the exchange and routing key that it was published with, as those of RabbitMQ 4 do.
+    They are the original ones except for the header, if that has changed: after a failed delivery, an acquisition by
+    another consumer, or time elapsed of a time to live (part 3 section 3.2.1). With `says_where`, message-annotations
+    name the exchange and routing key it was published with, as in RabbitMQ 4.
     """
     content = as_one_zero(entry.message)
     octets, form = content.payload, content.message_format
@@ -57,7 +57,7 @@ def _with_place(octets: bytes, entry: Entry) -> bytes:
 
 
 def without_delivery_annotations(payload: bytes) -> bytes:
-    """A message as it's stored: delivery-annotations are for one hop only (part 3 section 3.2.2)."""
+    """Return a message as stored: without delivery-annotations, which are for one hop only (part 3 section 3.2.2)."""
     message = Message.from_wire(payload)
     if not message.delivery_annotations:
         return payload
@@ -65,8 +65,8 @@ def without_delivery_annotations(payload: bytes) -> bytes:
 
 
 def annotated(entry: Entry, annotations: Mapping[Any, Any]) -> Content | None:
-    """The message with message-annotations merged into its own, the new ones winning (part 3 section 3.4.5); None where
-    its format isn't known."""
+    """Return the message with message-annotations merged into its own; new ones win (part 3 section 3.4.5). None if its
+    format is unknown."""
     content = as_one_zero(entry.message)
     if content.message_format:
         return None
@@ -76,8 +76,8 @@ def annotated(entry: Entry, annotations: Mapping[Any, Any]) -> Content | None:
 
 
 def rejected(entry: Entry, error: Error | None) -> Content | None:
-    """The message for the node that takes what was rejected: one more failed delivery, and the error among its
-    delivery-annotations (part 3 section 3.4.3); None where its format isn't known."""
+    """Return the message for the node that takes rejected ones: with one more failed delivery, and the error in its
+    delivery-annotations (part 3 section 3.4.3). None if its format is unknown."""
     content = as_one_zero(entry.message)
     if content.message_format:
         return None

@@ -1,8 +1,8 @@
-"""Evaluating selectors: three-valued logic on the fields and application-properties of a message.
+"""Evaluates selectors: three-valued logic on the fields and application-properties of a message.
 
-A comparison of values of different kinds (numbers, texts, truth values) is false, one with null is unknown, and so is
-arithmetic on what are no numbers. Only a condition that is true selects a message. Whatever a message holds, evaluating
-ends without an exception, in time that grows with the selector and with the texts that it looks at.
+A comparison of values of different kinds (numbers, texts, booleans) is false; one with null is unknown, and so is
+arithmetic on anything but numbers. Only a true condition selects a message. For every message, evaluation ends without
+an exception, in time linear in the selector and the texts it examines.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from uuid import UUID
 from ....amqp_1_0 import Char, Decimal32, Decimal64, Decimal128, Symbol
 from ....errors import CodecError
 from ...conversion import as_one_zero
-from ...model.consumer import Filter
+from ...model.content import Filter
 from .selector import bounded, parse
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import Message as Sections
-    from ...model.entry import Message
+    from ...model.content import Message
     from .pattern import Pattern
     from .selector import Program
 
@@ -44,7 +44,7 @@ class Selector(Filter):
         self.program: Program = parse(text)
 
     def accepts(self, message: Message) -> bool:
-        """Whether the condition is true of the message; of one that can't be read it isn't."""
+        """Whether the condition is true of the message; false for an unreadable one."""
         content = as_one_zero(message)
         return not content.message_format and evaluate(self.program, content.message) is True
 
@@ -53,9 +53,9 @@ class Selector(Filter):
 
 
 def evaluate(program: Program, message: Sections) -> Any:
-    """The value of a program for a message: a number, text, truth value, or None for null and unknown.
+    """Return the value of a program for a message: a number, text, boolean, or None for null and unknown.
 
-    It is None as well for a message of which a section that is asked for is damaged.
+    It is also None if a section that it needs is damaged.
     """
     stack: list[Any] = []
     at = 0
@@ -170,12 +170,12 @@ def _remainder(left: float, right: float) -> float:
 
 
 def _truth(value: Any) -> bool | None:
-    """A value as a condition: what is no truth value is unknown."""
+    """Return a value as a condition; anything but a boolean is unknown."""
     return value if isinstance(value, bool) else None
 
 
 def _are_alike(one: Any, other: Any) -> bool:
-    """Whether two values that aren't numbers are of one kind, so that they can be equal."""
+    """Whether two values other than numbers are of one kind, so that they can be equal."""
     return type(one) is type(other) and isinstance(one, _COMPARED)
 
 
@@ -188,12 +188,12 @@ def _is_number(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value of AMQP as the kinds that selectors know: bool, int, float, str, or one that is like nothing else."""
+    """Convert a value to the types that selectors know: bool, int, float, str, or one that equals nothing else."""
     if value is None or isinstance(value, bool | Char):
         return value
     if isinstance(value, Decimal32 | Decimal64 | Decimal128):
         number = value.to_decimal()
-        # There is no float that signals.
+        # Python has no signalling float.
         return nan if number.is_nan() else float(number)
     if isinstance(value, float):
         return float(value)
@@ -217,7 +217,7 @@ def _jms_type(message: Sections) -> Any:
 
 
 class _Property:
-    """A field of the properties section."""
+    """Reads a field of the properties section."""
 
     __slots__ = ("name",)
 
@@ -247,7 +247,7 @@ FIELDS: Final[Mapping[str, Callable[[Sections], Any]]] = {
     "redelivered": lambda message: message.delivery_count > 0,
     "jms_type": _jms_type,
 }
-"""What names that begin with "amqp." mean: the field of that name, with underscores for hyphens."""
+"""Names that begin with "amqp.": the field of that name, with underscores for hyphens."""
 
 JMS_FIELDS: Final[Mapping[str, str]] = {
     "JMSCorrelationID": "correlation_id",
@@ -261,7 +261,7 @@ JMS_FIELDS: Final[Mapping[str, str]] = {
     "JMSTimestamp": "creation_time",
     "JMSType": "jms_type",
 }
-"""The names of JMS for them, which clients should have translated."""
+"""Equivalent JMS names, which clients should have translated."""
 
 _ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": lambda left, right: left == right,
@@ -285,4 +285,4 @@ _OF_TWO: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     **{name: partial(_calculate, name) for name in _ARITHMETIC},
 }
 _OF_ONE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {"not": _not, "null": _null, "like": _like, "minus": _minus}
-"""With the argument of the step."""
+"""Operations on one value, with the argument of the step."""

@@ -1,7 +1,7 @@
-"""Selectors: which messages a consumer wants, in the language of JMS (a part of SQL-92's conditional expressions).
+"""Selectors: filters for messages in the language of JMS (a part of SQL-92's conditional expressions).
 
-`parse` makes a program of a text; `selecting` runs it on messages. Neither recurses, so a selector may have as many
-terms as fit into its longest text.
+`parse` compiles a text into a program; `selecting` runs it on messages. Neither recurses, so a selector may have as
+many terms as fit into its longest text.
 
 | precedence, lowest first | |
 |---|---|
@@ -13,8 +13,8 @@ terms as fit into its longest text.
 | `*` `/` | |
 | `+` `-` in front, names, literals, parentheses | |
 
-Keywords are case-insensitive, names aren't. A name may be written in double quotes, then it may have any characters.
-An integer that 64 bits don't hold counts as a floating point number.
+Keywords are case-insensitive, names aren't. A name in double quotes may contain any characters. An integer outside of
+64 bits counts as a floating point number.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .pattern import Pattern
 
 Step = tuple[str, Any]
 Program = tuple[Step, ...]
-"""Steps for a machine with a stack: ("name", text) and ("value", value) push one value, ("=", None) and the like take
-two and push one. ("jump", (truth, place)) goes on at a place when that truth is on top: it decides the AND or OR."""
+"""Steps of a stack machine: ("name", text) and ("value", value) push one value; ("=", None) and the like pop two and
+push one. ("jump", (truth, place)) continues at `place` if that truth is on top, which decides the AND or OR."""
 
 _DEEPEST: Final = 100
-"""Levels of parentheses of what a client may send."""
+"""Most levels of parentheses accepted from a client."""
 _LONGEST: Final = 65_536
-"""Characters of what a client may send."""
+"""Most characters accepted from a client."""
 _SHOWN: Final = 200
-"""Characters of it that an error repeats."""
+"""Most characters of the selector repeated in an error."""
 
 _WORDS: Final = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "TRUE", "FALSE"})
 _SIGNS: Final = ("<>", "<=", ">=", "!=", "=", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%")
@@ -48,7 +48,7 @@ _SIGN: Final = "sign"
 _END: Final = "end"
 
 _OPEN, _OR, _AND, _NOT, _CONDITION, _SUM, _PRODUCT, _SIGNED = range(8)
-"""How tightly operators bind. What is open keeps those before it from those in it."""
+"""Binding strength of operators. An open parenthesis separates the operators before it from those inside."""
 _BINDING: Final = {
     **{"(": _OPEN, "in": _OPEN, "not in": _OPEN, "or": _OR, "and": _AND, "not": _NOT},
     **dict.fromkeys((*_COMPARISONS.values(), "low", "between"), _CONDITION),
@@ -60,11 +60,11 @@ _Token = tuple[str, Any, int]
 
 
 class SelectorError(ValueError):
-    """A text that is no selector; it says what is wrong and where."""
+    """An invalid selector; the text says what is wrong and where."""
 
 
 def parse(text: str) -> Program:
-    """The program of a selector. Raises SelectorError.
+    """Compile a selector. Raises SelectorError.
 
     >>> parse("a = 1 AND NOT b")
     (('name', 'a'), ('value', 1), ('=', None), ('jump', (False, 7)), ('name', 'b'), ('not', None), ('and', None))
@@ -75,7 +75,7 @@ def parse(text: str) -> Program:
 
 
 def bounded(value: int) -> int | float:
-    """An integer of 64 bits, signed or not, or a floating point number for a bigger one. Raises OverflowError."""
+    """Return an integer of 64 bits, signed or not, or a float for a larger one. Raises OverflowError."""
     return value if -(2**63) <= value < 2**64 else float(value)
 
 
@@ -111,7 +111,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _quoted(text: str, pos: int, quote: str) -> tuple[str, int]:
-    """A text in quotes; two quotes inside stand for one."""
+    """Read a quoted text; two quotes inside stand for one."""
     parts: list[str] = []
     at = pos + 1
     while True:
@@ -125,7 +125,7 @@ def _quoted(text: str, pos: int, quote: str) -> tuple[str, int]:
 
 
 def _number(text: str, pos: int) -> tuple[_Token, int]:
-    """An exact number, in the notations of Java's integers, or an approximate one."""
+    """Read an exact number, in Java's integer notations, or an approximate one."""
     start, end = pos, len(text)
     if text[pos] == "0" and text[pos + 1 : pos + 2] in ("x", "X", "b", "B"):
         base = 16 if text[pos + 1] in "xX" else 2
@@ -181,7 +181,7 @@ def _check_end(text: str, start: int, pos: int) -> None:
 
 
 class _Parser:
-    """Puts the steps of a text in order. An operator waits until one comes that binds no tighter."""
+    """Orders the steps of a text. An operator waits until one comes that binds no tighter."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -189,7 +189,7 @@ class _Parser:
         self.at = 0
         self.steps: list[Step] = []
         self.waiting: list[tuple[str, int]] = []
-        """Operators, with the place of the jump of an AND or OR, the choices of an IN, whether a BETWEEN is negated."""
+        """Waiting operators, with an AND's or OR's jump, the choices of an IN, or the negation of a BETWEEN."""
         self.depth = 0
 
     def whole(self) -> Program:
@@ -202,7 +202,7 @@ class _Parser:
         return tuple(self.steps)
 
     def operand(self) -> None:
-        """Signs, negations and parentheses that open, and then a name or a literal."""
+        """Read signs, negations and opening parentheses, and then a name or a literal."""
         while True:
             kind, value, _ = self.tokens[self.at]
             if kind in (_NAME, _INTEGER, _DOUBLE, _TEXT) or (kind == _WORD and value in _LITERALS):
@@ -220,7 +220,7 @@ class _Parser:
                 self.turn("not")
 
     def turn(self, name: str) -> None:
-        """Have a sign or negation wait; two of them are none."""
+        """Queue a sign or negation; two of them cancel out."""
         if self.waiting and self.waiting[-1][0] == name:
             self.waiting.pop()
         else:
@@ -233,7 +233,7 @@ class _Parser:
         self.waiting.append((name, 1))
 
     def operator(self) -> None:
-        """What is behind an operand: a parenthesis that closes, a test, or an operator and what is behind that."""
+        """Read from after an operand: a closing parenthesis, a test, or an operator and the rest."""
         kind, value, _ = self.tokens[self.at]
         if kind == _SIGN and value != "(":
             if value == ")":
@@ -261,7 +261,7 @@ class _Parser:
             self.test(self.takes(_WORD, "NOT"))
 
     def test(self, negated: bool) -> None:
-        """BETWEEN, IN or LIKE."""
+        """Read BETWEEN, IN or LIKE."""
         if self.takes(_WORD, "BETWEEN"):
             self.settle(_CONDITION)
             self.waiting.append(("low", negated))
@@ -278,7 +278,7 @@ class _Parser:
             raise self.wrong("BETWEEN, IN or LIKE" if negated else "an operator or the end")
 
     def join(self, name: str) -> None:
-        """Have an operator between two operands wait."""
+        """Queue an operator between two operands."""
         self.settle(_BINDING[name])
         self.waiting.append((name, len(self.steps)))
         if name in _DECIDES:
@@ -305,7 +305,7 @@ class _Parser:
             self.add("in", choices, name == "not in")
 
     def settle(self, binding: int) -> None:
-        """Add the operators that wait and bind as tightly at least."""
+        """Emit the waiting operators that bind at least as tightly."""
         while self.waiting and _BINDING[self.waiting[-1][0]] >= binding:
             name, number = self.waiting.pop()
             if name == "low":

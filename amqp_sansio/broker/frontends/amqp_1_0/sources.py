@@ -20,18 +20,17 @@ from ....amqp_1_0 import (
 )
 from ...model.commands import Cancel as CancelConsumer
 from ...model.commands import Grant, Outcome, Settle, SetWindow, Subscribe, UnlinkQueue
-from ...model.consumer import Window
+from ...model.queue import Window
 from .links import NodeLink
 from .rendering import annotated, payload_of, rejected
 from .termini import receiving_mode
 
 if TYPE_CHECKING:
     from ....amqp_1_0 import CreditChanged, DeliveryState, Sender
-    from ...model.consumer import Consumer, Filter
-    from ...model.entry import Entry
-    from ...model.owner import Owner
+    from ...model.content import Filter
+    from ...model.queue import Consumer, Entry, Owner
     from .addresses import Node
-    from .frontend import OneZeroFrontend
+    from .links import LinkFrontend
     from .termini import Expiry
 
 SETTLED: Final = SenderSettleMode.SETTLED
@@ -43,11 +42,10 @@ Binding = tuple[str, dict[str, Any]]
 class OutgoingLink(NodeLink):
     """One source of the broker.
 
-    `held` are the messages that are sent and not settled, by delivery-tag; `outbox` those that the model has delivered
-    and that can't be sent at the moment, because the session's window or the client's reading is behind. `txn` is the
-    transaction that what is sent belongs to (part 4 section 4.4.3). `seen` is where a suspended browser was.
-    `rcv_settle_mode` is that of each delivery where it isn't the link's. `binding` is how its own queue is bound to its
-    exchange, where it has that.
+    `held` are sent, unsettled messages by delivery-tag; `outbox` are messages from the model that can't be sent yet,
+    because the session's window or the client's reading is behind. `txn` is the transaction of current deliveries (part
+    4 section 4.4.3). `seen` is the position of a suspended browser. `rcv_settle_mode` is that of each delivery if it
+    differs from the link's. `binding` is the binding of a private queue to its exchange.
     """
 
     __slots__ = (
@@ -59,7 +57,7 @@ class OutgoingLink(NodeLink):
 
     def __init__(
         self,
-        front: OneZeroFrontend,
+        front: LinkFrontend,
         link: Sender,
         owner: Owner,
         node: Node,
@@ -90,10 +88,10 @@ class OutgoingLink(NodeLink):
         self.txn: bytes | None = None
         self.seen: tuple[int, ...] = ()
 
-    # Attaching and leaving.
+    # Attaching and detaching.
 
     def subscribe(self) -> None:
-        """Become a consumer, without credit so far. Raises Fault."""
+        """Become a consumer, at first without credit. Raises Fault."""
         front = self.front
         self.window = Window(0)
         consumer: Consumer = self.hub.apply(
@@ -112,7 +110,7 @@ class OutgoingLink(NodeLink):
         front.consumers[consumer.number] = self
 
     def answered(self) -> None:
-        """The link is attached."""
+        """Adopt the negotiated settle modes after the attach."""
         link = self.link
         self.settles = link.snd_settle_mode == SETTLED
         asked = link.rcv_settle_mode or 0
@@ -120,13 +118,13 @@ class OutgoingLink(NodeLink):
         self.rcv_settle_mode = None if mode == asked else mode
 
     def stop(self) -> None:
-        """No more deliveries; what wasn't sent goes back as if nothing had happened."""
+        """Stop deliveries and return unsent messages as if never delivered."""
         consumer, self.consumer = self.consumer, None
         if consumer is not None:
             self.front.consumers.pop(consumer.number, None)
             self.seen = tuple(consumer.cursors)
             self.hub.apply(CancelConsumer(consumer))
-            # What the model has given it meanwhile goes back.
+            # Messages that the model delivered meanwhile return too.
             self.hub.settle()
         self.txn = None
         self.draining = False
@@ -137,7 +135,7 @@ class OutgoingLink(NodeLink):
                 self.hub.apply(Settle(self.owner, unsent, Outcome.RELEASE))
 
     def end(self) -> None:
-        """The source is gone: what was sent and not settled gets the default outcome (part 3 section 3.5.3)."""
+        """End the source: apply the default outcome to unsettled messages (part 3 section 3.5.3)."""
         self.stop()
         self.outbox.clear()
         entries = [each for each in self.held.values() if each.transaction is None]
@@ -150,27 +148,27 @@ class OutgoingLink(NodeLink):
 
     @property
     def credit(self) -> int:
-        """Messages that may be sent now; none to a client that hasn't said all of what it has (part 2 section 2.7.3,
+        """Messages that may be sent now; none until the client has sent its whole unsettled map (part 2 section 2.7.3,
         incomplete-unsettled)."""
         remote = self.link.remote
         return 0 if remote is not None and remote.incomplete_unsettled else self.link.credit
 
     def deliver(self, entry: Entry) -> None:
-        """The model has given it a message."""
+        """Take a message from the model."""
         self.outbox.append(entry)
         self.flush()
 
     def credit_changed(self, event: CreditChanged) -> None:
-        """The client gives or takes credit, or there is room again in the session's window."""
+        """Continue after a change of credit, or room in the session's window."""
         if event.drain:
             self.draining = True
         self.go_on()
 
     def go_on(self) -> None:
-        """Send what can be sent, and drain if that is wanted."""
+        """Send as much as possible, and drain if requested."""
         hub = self.hub
         self.flush()
-        # The window counts what is on its way to `deliver`, the credit doesn't.
+        # The window counts messages on the way to `deliver`; the credit doesn't.
         hub.settle()
         if self.consumer is not None and not self.outbox and self.window.messages != self.credit:
             hub.apply(SetWindow(self.window, self.credit))
@@ -178,7 +176,7 @@ class OutgoingLink(NodeLink):
         self.end_drain()
 
     def flush(self) -> None:
-        """Send what waits, as far as possible; while something does the model is to deliver no more."""
+        """Send waiting messages as far as possible; close the model's window while some still wait."""
         outbox = self.outbox
         while outbox and self._can_send(outbox[0]):
             self._send(outbox.popleft())
@@ -186,7 +184,7 @@ class OutgoingLink(NodeLink):
             self.hub.apply(SetWindow(self.window, 0))
 
     def end_drain(self) -> None:
-        """Give up the credit that is left when nothing is left to send (part 2 section 2.6.7)."""
+        """Use up the remaining credit when there is nothing left to send (part 2 section 2.6.7)."""
         link = self.link
         if not self.draining or self.outbox or link.current is not None or not link.is_open:
             return
@@ -196,7 +194,7 @@ class OutgoingLink(NodeLink):
         self.draining = False
         if link.drain_wanted:
             link.drained()
-            # What comes next isn't for this link.
+            # Later messages aren't for this link.
             if self.window.messages != self.credit:
                 self.hub.apply(SetWindow(self.window, self.credit))
 
@@ -219,7 +217,7 @@ class OutgoingLink(NodeLink):
         payload, form = payload_of(entry, self.hub.now, says_where=front.is_rabbitmq)
         limit = link.max_message_size
         if (limit and len(payload) > limit) or len(payload) > link.session.connection.config.limits.bodies:
-            # Others may take it.
+            # Other consumers may be able to take it.
             if self.acquires:
                 self.hub.apply(Settle(self.owner, (entry,), Outcome.RELEASE, excluded=True))
             self.hub.apply(Grant(self.window, 1))
@@ -234,7 +232,7 @@ class OutgoingLink(NodeLink):
             return
         tag: Any = handle.key[2]
         if self.txn is not None:
-            front.coordination.acquired(self, tag, entry)
+            front.acquired(self, tag, entry)
         if not self.settles:
             self.held[tag] = entry
         elif self.txn is None:
@@ -243,7 +241,7 @@ class OutgoingLink(NodeLink):
     # Settling.
 
     def settled(self, tags: list[bytes], state: object) -> None:
-        """Deliveries are settled, all with the same state."""
+        """Handle settled deliveries, all with the same state."""
         held = self.held
         entries = [held.pop(tag) for tag in tags if tag in held]
         if self.state is not None:
@@ -256,8 +254,8 @@ class OutgoingLink(NodeLink):
     def decide(
         self, entries: tuple[Entry, ...], state: object, transaction: Any = None, owner: Owner | None = None
     ) -> None:
-        """Let an outcome have its effect at the node; what is no outcome counts as the default one. `owner` has the
-        messages where the link hasn't. Raises Fault."""
+        """Apply an outcome at the node; any other state counts as the default outcome. `owner` holds the messages if
+        the link doesn't. Raises Fault."""
         owner = owner or self.owner
         entries = tuple([each for each in entries if each.owner is owner])
         if not entries:
@@ -288,12 +286,12 @@ class OutgoingLink(NodeLink):
                     )
                 )
         else:
-            # Each goes back to its place; the oldest last, to the head of the queue.
+            # Each returns to its place; the oldest last, to the head of the queue.
             apply(Settle(owner, entries[::-1], Outcome.RELEASE, redelivered=True, transaction=transaction))
 
-    def later(self, tag: bytes, state: object) -> None:
-        """Settle a delivery here, with what became of it; one that isn't all sent is settled when it is, and one that
-        waits for being sent again isn't sent any more."""
+    def later(self, tag: bytes, state: Any) -> None:
+        """Settle a delivery here with its outcome: one sent in part once it is complete; one waiting to be sent again
+        isn't sent any more."""
         if self.state is not None:
             self.state = without(self.state, tag)
             return
@@ -303,15 +301,15 @@ class OutgoingLink(NodeLink):
             return
         if delivery is None:
             if tag in link.pending:
-                link.settle(tag, state)  # type: ignore[arg-type]
+                link.settle(tag, state)
         elif delivery is link.current or delivery.rest is not None:
             self.front.unfinished[self, tag] = state
         else:
-            link.settle(tag, state)  # type: ignore[arg-type]
+            link.settle(tag, state)
 
 
 def without(state: LinkState, *tags: bytes) -> LinkState:
-    """What is saved of a link, without some deliveries."""
+    """Return the state to save of a link, without some deliveries."""
     gone = frozenset(tags)
     kept = tuple([each for each in state.unsettled if each.delivery_tag not in gone])
     return LinkState(

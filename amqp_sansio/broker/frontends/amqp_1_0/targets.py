@@ -1,5 +1,4 @@
-"""IncomingLink: a link on which the broker receives: what comes is published (part 2 section 2.6, part 3 section 3.5).
-"""
+"""IncomingLink: a link on which the broker receives and publishes messages (part 2 section 2.6, part 3 section 3.5)."""
 
 from __future__ import annotations
 
@@ -18,8 +17,6 @@ from ....errors import CodecError
 from ...contents.amqp_1_0 import OneZeroContent
 from ...model.commands import Publish, UnlinkQueue
 from ...model.faults import Fault
-from ...model.publishing import refuses
-from ...model.routing import route
 from . import addresses
 from .addresses import BadAddress, NodeKind
 from .errors import Refusal, refusal_of, short
@@ -30,15 +27,13 @@ from .termini import sending_outcomes
 if TYPE_CHECKING:
     from ....amqp_1_0 import Delivery, DeliveryState, Receiver
     from ...model.commands import Published
-    from ...model.owner import Owner
-    from ...model.queue import Queue
-    from ...model.transaction import Transaction
+    from ...model.queue import Owner, Queue, Transaction
     from .addresses import Node
-    from .frontend import OneZeroFrontend
+    from .links import LinkFrontend
     from .termini import Expiry
 
 CREDIT: Final = 100
-"""Messages that a client may send before the broker has said more; renewed at half."""
+"""Initial credit of a client, renewed when half of it is used."""
 
 _ACCEPTED: Final = Accepted()
 _RELEASED: Final = Released()
@@ -47,8 +42,8 @@ _REJECTED_SYMBOL: Final = Rejected.SYMBOL
 
 
 class IncomingLink(NodeLink):
-    """One target of the broker. `queue` is the queue that it is, "" for another node; `outcomes` those that the client
-    understands."""
+    """One target of the broker. `queue` is its queue, "" for another node; `outcomes` are those the client understands.
+    """
 
     __slots__ = ("outcomes", "queue", "target")
 
@@ -56,7 +51,7 @@ class IncomingLink(NodeLink):
 
     def __init__(
         self,
-        front: OneZeroFrontend,
+        front: LinkFrontend,
         link: Receiver,
         owner: Owner,
         node: Node,
@@ -77,12 +72,12 @@ class IncomingLink(NodeLink):
             self.hub.apply(UnlinkQueue(self.owner, self.queue))
 
     def give_credit(self) -> None:
-        """Let the client send, unless the broker is full."""
+        """Grant credit unless the broker is full."""
         if self.link.is_open and not self.hub.is_blocked:
             self.link.top_up(CREDIT)
 
     def receive(self, event: Delivery) -> None:
-        """A message has come: publish it and say what became of it."""
+        """Publish a received message and answer with its outcome."""
         front = self.front
         front.publishes = True
         if not event.message_format and front.connection.config.validate_content is False:
@@ -93,7 +88,7 @@ class IncomingLink(NodeLink):
                 return
         state = event.state
         if isinstance(state, TransactionalState):
-            front.coordination.post(self, event, state)
+            front.post(self, event, state)
         else:
             try:
                 outcome = self._outcome_of(self._publish(event))
@@ -108,7 +103,7 @@ class IncomingLink(NodeLink):
         self.give_credit()
 
     def post(self, event: Delivery, transaction: Transaction) -> tuple[DeliveryState, Publish | None]:
-        """Publish in a transaction: the outcome that it will have, and what is to be done then (part 4 section 4.4.1).
+        """Publish in a transaction; return the future outcome, and the command for its end (part 4 section 4.4.1).
 
         Raises Refusal.
         """
@@ -116,7 +111,7 @@ class IncomingLink(NodeLink):
         queues = takers(command)
         if not queues:
             return self._supported(_RELEASED, "no queue takes it"), None
-        if any([refuses(queue, command.content) for queue in queues]):
+        if any([queue.refuses(command.content) for queue in queues]):
             raise Refusal(RESOURCE_LIMIT_EXCEEDED, _FULL)
         try:
             self.hub.apply(command)
@@ -125,14 +120,14 @@ class IncomingLink(NodeLink):
         return _ACCEPTED, command
 
     def outcome_of(self, refusal: Refusal) -> DeliveryState | None:
-        """The outcome for a message that can't be taken; None where the client knows none for that."""
+        """Return the outcome for a refused message; None if the client understands none."""
         if _REJECTED_SYMBOL not in self.outcomes:
             return None
-        # Clients read all three fields (azure-servicebus' pyamqp waits for ever when the last isn't there).
+        # Clients read all three fields (azure-servicebus' pyamqp waits forever if the last one is missing).
         error = refusal.error
         return Rejected(Error(error.condition, error.description, {}))
 
-    # Inside.
+    # Internals.
 
     def _publish(self, event: Delivery) -> Published:
         command = self._command(event, None)
@@ -161,14 +156,14 @@ class IncomingLink(NodeLink):
         return Publish(owner, exchange, key, content, mandatory=later, transaction=transaction, promised=later)
 
     def _node_of(self, event: Delivery) -> Node:
-        """Where a message goes that says so itself (`properties.to`)."""
+        """Return the node that a message itself names (`properties.to`)."""
         to = None if event.message_format else event.message.to
         if not isinstance(to, str) or not to:
             text = "a message to the anonymous terminus needs the node's address in its properties' field `to`"
             raise Refusal(PRECONDITION_FAILED, text)
         front = self.front
         try:
-            node = addresses.find(front.owner.vhost, to, auto_create=front.auto_create)
+            node = addresses.find(front.connection_owner.vhost, to, auto_create=front.auto_create)
         except BadAddress as error:
             raise Refusal(INVALID_FIELD, str(error)) from None
         if node is None or node.kind not in (NodeKind.QUEUE, NodeKind.EXCHANGE):
@@ -183,8 +178,8 @@ class IncomingLink(NodeLink):
         return self._supported(_RELEASED, "no queue takes it")
 
     def _supported(self, outcome: DeliveryState, why: str) -> DeliveryState:
-        """Released, or what the client knows of what is nearest. Raises Refusal for a message to the anonymous terminus
-        when the client knows nothing of the kind: the link ends then."""
+        """Return Released, or the nearest outcome that the client understands. Raises Refusal for a message to the
+        anonymous terminus if it understands none: the link ends then."""
         if outcome.SYMBOL in self.outcomes:
             return outcome
         if Modified.SYMBOL in self.outcomes:
@@ -197,7 +192,9 @@ class IncomingLink(NodeLink):
         return _ACCEPTED
 
     def _refuse(self, event: Delivery, refusal: Refusal) -> None:
-        """Reject, or where nobody would hear that, end the link; what is sent settled may be lost for want of room."""
+        """Reject a message, or end the link if only that tells the client; a settled message may be lost for lack of
+        room.
+        """
         if event.settled and refusal.condition == RESOURCE_LIMIT_EXCEEDED:
             return
         outcome = None if event.settled else self.outcome_of(refusal)
@@ -207,16 +204,16 @@ class IncomingLink(NodeLink):
         self.end_with(event, refusal)
 
     def end_with(self, event: Delivery, refusal: Refusal) -> None:
-        """Detach, because nothing else tells the client that a message isn't taken."""
+        """End the link, which is the only way to tell the client that a message was refused."""
         info: Mapping[Any, Any] = {Symbol("delivery-tag"): event.delivery_tag}
         self.link.close(refusal.condition, refusal.error.description or "", info)
 
 
 def takers(command: Publish) -> list[Queue]:
-    """The queues to which the message would go now."""
+    """Return the queues that would receive the message now."""
     vhost = command.owner.vhost
     exchange = vhost.exchanges.get(command.exchange)
-    return [] if exchange is None else route(vhost, exchange, command.routing_key, command.content)
+    return [] if exchange is None else vhost.route(exchange, command.routing_key, command.content)
 
 
 def _subject_of(event: Delivery) -> str | None:

@@ -1,4 +1,4 @@
-"""What a link's source and target say: lifetimes of dynamic nodes, modes, outcomes, expiry (part 3 section 3.5)."""
+"""Fields of sources and targets: lifetimes of dynamic nodes, modes, outcomes, expiry (part 3 section 3.5)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LIFETIME_POLICY: Final = Symbol("lifetime-policy")
 SUPPORTED_DIST_MODES: Final = Symbol("supported-dist-modes")
 DIST_MODES_ARGUMENT: Final = "supported-dist-modes"
-"""The queue argument that keeps the distribution modes of a dynamic node."""
+"""The queue argument that stores the distribution modes of a dynamic node."""
 
 NO_LOCAL: Final = Symbol("APACHE.ORG:NO_LOCAL")
 SELECTOR: Final = Symbol("APACHE.ORG:SELECTOR")
@@ -53,8 +53,7 @@ _LIFETIMES: Final[Mapping[type[object], Lifetime]] = {
 
 
 class Expiry:
-    """When a terminus goes that nobody is attached to (part 3 section 3.5.6): `timeout` seconds after what `policy`
-    says has happened."""
+    """When a detached terminus ends (part 3 section 3.5.6): `timeout` seconds after the event of `policy`."""
 
     __slots__ = ("policy", "timeout")
 
@@ -64,19 +63,19 @@ class Expiry:
 
     @property
     def outlives_connection(self) -> bool:
-        """Whether the terminus may be there when its connection isn't any more."""
+        """Whether the terminus may exist without its connection."""
         return self.policy == TerminusExpiryPolicy.NEVER or self.timeout > 0
 
 
 def expiry_of(terminus: Source | Target) -> Expiry:
-    """What a terminus asks for."""
+    """Return the expiry that a terminus asks for."""
     return Expiry(str(terminus.expiry_policy), float(terminus.timeout))
 
 
 def lifetime_of(properties: Mapping[Any, Any] | None) -> tuple[Lifetime, object]:
-    """The lifetime that dynamic-node-properties ask for, and its record; delete-on-close where they ask for none.
+    """Return the lifetime in dynamic-node-properties, and its record; the default is delete-on-close.
 
-    Raises Refusal for one that there isn't.
+    Raises Refusal for an unknown one.
     """
     policy: object = None if properties is None else properties.get(LIFETIME_POLICY)
     if policy is None:
@@ -88,8 +87,8 @@ def lifetime_of(properties: Mapping[Any, Any] | None) -> tuple[Lifetime, object]
 
 
 def dist_modes_of(properties: Mapping[Any, Any] | None) -> tuple[str, ...]:
-    """The distribution modes that a dynamic node is to have, both where nothing is asked for: a symbol or an array of
-    them (part 3 section 3.5.10); a list of them is taken too. Raises Refusal.
+    """Return the distribution modes requested for a dynamic node, by default both: a symbol or an array of them (part 3
+    section 3.5.10); a list is accepted too. Raises Refusal.
     """
     asked = None if properties is None else properties.get(SUPPORTED_DIST_MODES)
     if asked is None:
@@ -102,23 +101,23 @@ def dist_modes_of(properties: Mapping[Any, Any] | None) -> tuple[str, ...]:
 
 
 def told_modes(modes: tuple[str, ...]) -> object:
-    """The distribution modes of a dynamic node as its properties tell them."""
+    """Return the distribution modes of a dynamic node in the form of its properties."""
     symbols = [Symbol(each) for each in modes]
     return symbols[0] if len(symbols) == 1 else Array(symbols)
 
 
 def modes_of(queue: Queue) -> tuple[str, ...]:
-    """The distribution modes of a queue."""
+    """Return the distribution modes of a queue."""
     return tuple(queue.arguments.get(DIST_MODES_ARGUMENT, (str(MOVE), str(COPY))))
 
 
 def mode_of(asked: str | None, modes: tuple[str, ...]) -> Symbol:
-    """The distribution mode of a link: what it asks for where the node has it, else what the node has."""
+    """Return a link's distribution mode: the requested one if the node supports it, else one that it does."""
     return Symbol(asked if asked in modes else modes[0])
 
 
 def default_outcome_of(source: Source) -> DeliveryState:
-    """What holds for deliveries of which the receiver said nothing; released where the source doesn't say."""
+    """Return the outcome for deliveries the receiver is silent about; released if the source doesn't say."""
     found = source.default_outcome
     if found is None:
         return Released()
@@ -128,7 +127,7 @@ def default_outcome_of(source: Source) -> DeliveryState:
 
 
 def outcomes_of(source: Source) -> tuple[Symbol, ...]:
-    """The outcomes that a link may use: those asked for that there are, all where none is asked for."""
+    """Return the outcomes that a link may use: the supported ones of those requested; by default all."""
     if not source.outcomes:
         return OUTCOMES
     known = tuple([each for each in OUTCOMES if each in source.outcomes])
@@ -138,8 +137,8 @@ def outcomes_of(source: Source) -> tuple[Symbol, ...]:
 
 
 def sending_outcomes(source: object) -> tuple[str, ...]:
-    """The outcomes that a client who sends understands (part 3 section 3.5.3): those of its source, or the default one,
-    or accepted; all four for a source that says nothing of outcomes."""
+    """Return the outcomes that a sending client understands (part 3 section 3.5.3): those of its source, or the default
+    one, or accepted; all four if the source says nothing about outcomes."""
     if not isinstance(source, Source):
         return OUTCOMES
     if source.outcomes:
@@ -151,14 +150,14 @@ def sending_outcomes(source: object) -> tuple[str, ...]:
 
 
 def receiving_mode(asked: int, terminus: Source | Target, expiry: Expiry) -> int:
-    """The rcv-settle-mode of a link's deliveries (part 2 section 2.8.3): second, where that is asked for and what is
-    unsettled survives the link, so that it's good for something; else first. Azure's clients ask for second, and then
-    wait for the broker to settle what they send, and settle themselves what they get."""
+    """Return the rcv-settle-mode of a link's deliveries (part 2 section 2.8.3): second if requested and of use because
+    unsettled state survives the link; else first. Azure's clients request second, and then wait for the broker to
+    settle messages they send, and settle received ones themselves."""
     keeps = terminus.durable == TerminusDurability.UNSETTLED_STATE or expiry.outlives_connection
     return asked if keeps else ReceiverSettleMode.FIRST
 
 
 def node_capability(capabilities: tuple[Symbol, ...], *, queue: bool) -> tuple[Symbol, ...]:
-    """Of the kinds of node that a client asks for, the one that it got."""
+    """Return the node's kind, as one of the capabilities that a client asks for."""
     kinds = ("queue", "temporary-queue") if queue else ("topic", "temporary-topic")
     return tuple([each for each in capabilities if each in kinds])

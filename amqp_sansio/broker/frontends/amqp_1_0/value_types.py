@@ -1,4 +1,4 @@
-"""What a decoded value is, for static checkers too."""
+"""Type guards for decoded values."""
 
 from __future__ import annotations
 

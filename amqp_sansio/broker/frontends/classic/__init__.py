@@ -1,4 +1,4 @@
-"""The front end of 0-8 and 0-9-1: `ClassicFrontend` does what clients of both versions ask for."""
+"""The front end of 0-8 and 0-9-1: `ClassicFrontend` serves clients of both versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consuming and acknowledging: the methods of class basic but for publish (0-9-1 section 1.8)."""
+"""Consuming and acknowledging: the methods of class basic except publish (0-9-1 section 1.8)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from ...model.commands import (
     Settle,
     Subscribe,
 )
-from ...model.consumer import Window
-from ...model.entry import State
 from ...model.options import is_whole
+from ...model.queue import Window
+from ...model.states import State
 from . import direct_reply
 from .channel import BASIC, FILE, STREAM, ClassFilter, ClassicConsumer, class_of
 from .errors import PRECONDITION_FAILED, Refusal
 from .topology import queue_name
 
 if TYPE_CHECKING:
-    from ...model.entry import Entry
-    from .channel import ClassicChannel
-    from .frontend import ClassicFrontend
+    from ...model.queue import Entry
+    from .channel import ChannelFrontend, ClassicChannel
 
 _ACQUIRED: Final = State.ACQUIRED
 _ACCEPT: Final = Outcome.ACCEPT
@@ -37,11 +36,11 @@ _PRIORITY: Final = "x-priority"
 # Prefetch.
 
 
-def qos(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def qos(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     """basic.qos and file.qos.
 
     The specifications: for the channel, or with global for the connection. RabbitMQ in 0-9-1: for each consumer that
-    begins from now on, or with global for the channel.
+    starts later, or with global for the channel.
     """
     limit = method.prefetch_count, method.prefetch_size
     per_consumer = front.is_rabbit and not front.is_old
@@ -59,8 +58,8 @@ def qos(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
 # Consumers.
 
 
-def _consume(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
-    # 0-8 has them in one dialect, and a client may leave them out there.
+def _consume(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
+    # In 0-8 only one dialect has them, and a client may omit them there.
     arguments: Mapping[str, Any] = getattr(method, "arguments", None) or NO_ARGUMENTS
     priority: Any = arguments.get(_PRIORITY)
     if priority is not None and not is_whole(priority):
@@ -68,15 +67,13 @@ def _consume(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> An
     return consume(front, channel, method, BASIC, priority=priority or 0)
 
 
-def consume(
-    front: ClassicFrontend, channel: ClassicChannel, method: Any, class_id: int, *, priority: int = 0
-) -> Any:
+def consume(front: ChannelFrontend, channel: ClassicChannel, method: Any, class_id: int, *, priority: int = 0) -> Any:
     """basic.consume, file.consume and stream.consume. Raises Fault, Refusal."""
     queue = queue_name(channel, method.queue)
     tag = method.consumer_tag or channel.new_tag()
     if not method.consumer_tag and method.no_wait:
         channel.engine.name_consumer(tag)
-    # What is streamed needs no acknowledgement ever.
+    # Stream messages are never acknowledged.
     settles = class_id == STREAM or method.no_ack
     if queue == direct_reply.PSEUDO_QUEUE and front.is_rabbit:
         queue = direct_reply.begin(front, channel, settles)
@@ -87,7 +84,7 @@ def consume(
             queue,
             tag if front.is_rabbit else f"{channel.owner.number}/{tag}",
             _windows(front, channel, settles),
-            # A file is the broker's until its client has taken it.
+            # The broker holds a file until its client has taken it.
             settles=settles and class_id != FILE,
             exclusive=method.exclusive,
             no_local=method.no_local,
@@ -99,8 +96,8 @@ def consume(
     return front.named[f"{method.NAME}-ok"](tag)
 
 
-def _windows(front: ClassicFrontend, channel: ClassicChannel, settles: bool) -> tuple[Window, ...]:
-    """What holds a new consumer up."""
+def _windows(front: ChannelFrontend, channel: ClassicChannel, settles: bool) -> tuple[Window, ...]:
+    """Return the windows of a new consumer."""
     if settles:
         return front.gate, channel.flow
     if not front.is_rabbit or front.is_old:
@@ -113,8 +110,8 @@ def _windows(front: ClassicFrontend, channel: ClassicChannel, settles: bool) -> 
     return front.gate, channel.flow, channel.window, own
 
 
-def cancel(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
-    """basic.cancel, file.cancel and stream.cancel; a tag that nobody has is no error."""
+def cancel(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
+    """basic.cancel, file.cancel and stream.cancel; an unknown tag is no error."""
     consumer = channel.own_consumers.get(method.consumer_tag)
     if consumer is not None and consumer.model is not None:
         front.remove_consumer(consumer)
@@ -128,7 +125,7 @@ def cancel(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
 # Fetching.
 
 
-def _get(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _get(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     name = queue_name(channel, method.queue)
     entry = _first(front, channel, name, method.no_ack)
     if entry is None:
@@ -145,7 +142,7 @@ def _get(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     except LimitExceeded:
         raise
     except LocalProtocolError as error:
-        # It can't be said in this version's octets, to anybody: it is for the dead letters.
+        # No client of this version can receive it: dead-letter it.
         if not method.no_ack:
             front.hub.apply(Settle(channel.owner, (entry,), Outcome.REJECT))
         raise Refusal(PRECONDITION_FAILED, f"the message can't be sent: {error}") from error
@@ -154,8 +151,8 @@ def _get(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     return None
 
 
-def _first(front: ClassicFrontend, channel: ClassicChannel, name: str, settles: bool) -> Entry | None:
-    """Take the first message of a queue; in 0-8 the first one of the basic class."""
+def _first(front: ChannelFrontend, channel: ClassicChannel, name: str, settles: bool) -> Entry | None:
+    """Return the first message of a queue; in 0-8 the first one of the basic class."""
     hub, owner = front.hub, channel.owner
     queue = owner.vhost.queues.get(name)
     first = queue.first_for(owner) if queue is not None and front.is_old else None
@@ -181,7 +178,7 @@ def _first(front: ClassicFrontend, channel: ClassicChannel, name: str, settles: 
 # Settling.
 
 
-def ack(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
+def ack(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
     """basic.ack and file.ack."""
     if method.multiple:
         settle(front, channel, channel.take_up_to(method.delivery_tag), _ACCEPT)
@@ -197,7 +194,7 @@ def ack(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     )
 
 
-def reject(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
+def reject(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
     """basic.reject and file.reject."""
     entry = channel.entries.pop(method.delivery_tag, None)
     if entry is not None:
@@ -205,7 +202,7 @@ def reject(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None
         settle(front, channel, taken, Outcome.RELEASE if method.requeue else Outcome.REJECT)
 
 
-def _nack(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
+def _nack(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
     if not method.multiple:
         reject(front, channel, method)
         return
@@ -213,10 +210,8 @@ def _nack(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     settle(front, channel, taken, Outcome.RELEASE if method.requeue else Outcome.REJECT)
 
 
-def settle(
-    front: ClassicFrontend, channel: ClassicChannel, taken: list[tuple[int, Entry]], outcome: Outcome
-) -> None:
-    """Settle deliveries that were taken out of the channel's; what went with its queue is settled already."""
+def settle(front: ChannelFrontend, channel: ClassicChannel, taken: list[tuple[int, Entry]], outcome: Outcome) -> None:
+    """Settle deliveries that were removed from the channel; if their queue is gone they are settled already."""
     taken = [each for each in taken if each[1].state is _ACQUIRED]
     if not taken:
         return
@@ -229,18 +224,18 @@ def settle(
             tuple([entry for _, entry in taken]),
             outcome,
             delivery_failed=release,
-            # The specifications: not to the same client again; RabbitMQ does so when there is no other.
+            # The specifications: not to the same client again; RabbitMQ does it if there is no other.
             excluded=release and not front.is_rabbit,
             transaction=channel.transaction,
         )
     )
 
 
-def _recover(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
-    """basic.recover, with or without an answer: everything that is unsettled is delivered again.
+def _recover(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
+    """basic.recover, with or without reply: redeliver everything unsettled.
 
-    Without requeue to whom it was delivered, under new tags; what no consumer of the channel has any more goes back to
-    its queue.
+    Without requeue, messages go to their previous consumers under new tags; those whose consumer is gone return to
+    their queue.
     """
     taken = channel.take_up_to(0)
     again: list[tuple[ClassicConsumer, Entry]] = []
@@ -253,7 +248,7 @@ def _recover(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> No
             back.append(entry)
         else:
             again.append((consumer, entry))
-    # Before the answer nothing of it may be seen.
+    # No redelivery may precede the reply.
     reply = front.named.get(f"{method.NAME}-ok")
     if reply is not None and front.dialect.replies[method.ID]:
         channel.engine.reply(reply())
@@ -263,7 +258,7 @@ def _recover(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> No
         front.hub.apply(Settle(channel.owner, tuple(back), Outcome.RELEASE, redelivered=True))
 
 
-METHODS: Final[Mapping[str, Callable[[ClassicFrontend, ClassicChannel, Any], Any]]] = {
+METHODS: Final[Mapping[str, Callable[[ChannelFrontend, ClassicChannel, Any], Any]]] = {
     "basic.qos": qos,
     "basic.consume": _consume,
     "basic.cancel": cancel,

@@ -1,23 +1,30 @@
-"""ClassicChannel: what the broker keeps of one channel beside what the engine does."""
+"""ClassicChannel: the broker's state of one channel, beside the engine's; ChannelFrontend: what all channels share."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ...._classic.model.channel_state import take_up_to
-from ...model.consumer import Filter, Window
-from ...model.entry import State
+from ...contents.classic import ClassicContent
+from ...model.commands import SetWindow
+from ...model.content import Filter
+from ...model.queue import Window
+from ...model.states import State
+from ..frontend import Frontend
 from .contents import ClassContent
+from .errors import speaks_rabbit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ...._classic.endpoint.channel import Channel
-    from ...model.consumer import Consumer
-    from ...model.entry import Entry, Message
-    from ...model.owner import Owner
-    from ...model.transaction import Transaction
-    from .files import Files
+    from ...._classic.endpoint.connection import Connection
+    from ....events import Handle
+    from ...model.content import Message
+    from ...model.queue import Consumer, Entry, Owner, Transaction
+    from ..frontend import HubContext
 
 BASIC: Final = 60
 FILE: Final = 70
@@ -25,7 +32,7 @@ STREAM: Final = 80
 
 
 class ClassFilter(Filter):
-    """The messages of one content class: a class's methods fetch its own content only (0-8, class queue)."""
+    """Accepts messages of one content class: a class's methods fetch only its own content (0-8, class queue)."""
 
     __slots__ = ("class_id",)
 
@@ -33,12 +40,12 @@ class ClassFilter(Filter):
         self.class_id = class_id
 
     def accepts(self, message: Message) -> bool:
-        """Whether it is of the class; what came by other versions counts as basic."""
+        """Whether it is of the class; messages of other versions count as basic."""
         return class_of(message) == self.class_id
 
 
 def class_of(message: Message) -> int:
-    """The content class of a message."""
+    """Return the content class of a message."""
     content = message.content
     return content.class_id if isinstance(content, ClassContent) else BASIC
 
@@ -53,17 +60,32 @@ class ClassicConsumer:
         self.tag = tag
         self.class_id = class_id
         self.settles = settles
-        """Whether what is delivered needs no acknowledgement."""
+        """Whether deliveries need no acknowledgement."""
         self.model: Consumer | None = None
+
+
+class Files:
+    """The staged files of a channel: `arriving` are being sent by the client, by the call that waits for them; `staged`
+    are complete and unpublished; `leaving` are waiting deliveries, of which the first is in progress with `call`."""
+
+    __slots__ = ("arriving", "call", "leaving", "names", "octets", "staged")
+
+    def __init__(self) -> None:
+        self.arriving: dict[Handle[Any], str] = {}
+        self.staged: dict[str, tuple[Any, bytes]] = {}
+        self.octets = 0
+        self.leaving: deque[tuple[ClassicConsumer, Entry, str]] = deque()
+        self.call: Handle[Any] | None = None
+        self.names = 0
 
 
 class ClassicChannel:
     """A channel of a client.
 
-    `engine` is the engine's end of it, `entries` the deliveries that wait for an acknowledgement by their tags,
-    `undecided` those that a transaction settles when it commits. `window` counts what acknowledging consumers have
-    and holds them up, `flow` all consumers (channel.flow). `prefetch` is what consumers get each that begin from now
-    on, as (messages, octets), 0 for no limit. `current` is the queue that an empty name means.
+    `engine` is the engine's channel, `entries` the unacknowledged deliveries by tag, `undecided` those that a
+    transaction settles when it commits. `window` limits the acknowledging consumers by what they hold, `flow` all
+    consumers (channel.flow). `prefetch` applies to each consumer that starts later, as (messages, octets), 0 for no
+    limit. `current` is the queue that an empty name means.
     """
 
     __slots__ = (
@@ -105,17 +127,17 @@ class ClassicChannel:
         """Whether the client was told to stop publishing (channel.flow)."""
         self.prefetch = 0, 0
         self.shared = 0, 0
-        """What all its consumers have together."""
+        """The prefetch shared by all its consumers."""
         self.current = ""
         self.published = False
         self.replies = ""
-        """The address to which replies come directly; "" while nobody consumes them."""
+        """The address for direct replies; "" while nobody consumes them."""
         self.tags = self.tickets = 0
         self.transaction: Transaction | None = None
         self.files: Files | None = None
 
     def new_tag(self) -> str:
-        """A consumer tag that the channel doesn't have."""
+        """Return a consumer tag that is unused on the channel."""
         while True:
             self.tags += 1
             tag = f"amq.ctag-{self.owner.number}.{self.tags}"
@@ -123,7 +145,7 @@ class ClassicChannel:
                 return tag
 
     def kept(self) -> tuple[Iterable[Entry], ...]:
-        """What its client has, or is about to get, and hasn't settled yet."""
+        """Return the unsettled messages that its client has or is about to receive."""
         leaving = () if self.files is None else self.files.leaving
         files = [entry for consumer, entry, _ in leaving if not consumer.settles]
         return self.entries.values(), self.undecided.values(), files
@@ -136,7 +158,7 @@ class ClassicChannel:
 
 
 def outstanding(kept: Iterable[Iterable[Entry]]) -> tuple[int, int]:
-    """How many messages consumers have to settle, and their octets; what was got doesn't count."""
+    """Return the number of messages that consumers must settle, and their octets; fetched ones don't count."""
     messages = octets = 0
     for entries in kept:
         for entry in entries:
@@ -147,5 +169,80 @@ def outstanding(kept: Iterable[Iterable[Entry]]) -> tuple[int, int]:
 
 
 def left_of(limit: int, used: int) -> int | None:
-    """What is left of a window of `limit`, 0 for no limit."""
+    """Return the rest of a window of `limit`, 0 for no limit."""
     return limit - used if limit else None
+
+
+class ChannelFrontend(Frontend):
+    """The half of the front end that the methods of channels use.
+
+    `channels` are the open ones by number, `consumers` all consumers by the model's number. `is_rabbit`: RabbitMQ's
+    behaviour applies where it differs from the specification; otherwise all channels share `window`.
+    """
+
+    __slots__ = (
+        "channels", "consumers", "dialect", "is_old", "is_rabbit", "named", "owner", "tables", "user", "version",
+        "whole", "window",
+    )  # fmt: skip
+
+    def __init__(self, hub: HubContext, number: int, connection: Connection) -> None:
+        super().__init__(hub, number, connection)
+        self.use_dialect()
+        self.is_old = self.version.label == "0-8"
+        self.user = ""
+        self.owner: Owner | None = None
+        self.channels: dict[int, ClassicChannel] = {}
+        self.consumers: dict[int, ClassicConsumer] = {}
+        self.window = Window(refills=True)
+        """Shared by the acknowledging consumers of all channels (basic.qos with global, in the specifications)."""
+        self.whole = 0, 0
+
+    def use_dialect(self) -> None:
+        """Adopt the engine's dialect, which may depend on the client's properties."""
+        self.dialect = self.connection.dialect
+        self.named: Mapping[str, type[Any]] = self.dialect.named
+        self.version = self.dialect.version
+        self.tables = self.dialect.tables
+        self.is_rabbit = speaks_rabbit(self.dialect)
+
+    @abstractmethod
+    def deliver(self, consumer: ClassicConsumer, entry: Entry, redelivered: bool = False) -> None:
+        """Send a message to a consumer of this connection."""
+
+    def content_of(self, message: Message) -> ClassicContent:
+        """Return a message's content in this version."""
+        content = message.content
+        if type(content) is ClassicContent and content.tables.name == self.tables.name:
+            return content
+        from ...conversion import as_classic
+
+        return as_classic(message, self.version, self.tables)
+
+    def add_consumer(self, consumer: ClassicConsumer, model: Any) -> None:
+        """Add a consumer."""
+        consumer.model = model
+        self.consumers[model.number] = consumer
+        consumer.channel.own_consumers[consumer.tag] = consumer
+
+    def remove_consumer(self, consumer: ClassicConsumer) -> None:
+        """Remove a consumer."""
+        consumer.channel.own_consumers.pop(consumer.tag, None)
+        if consumer.model is not None:
+            self.consumers.pop(consumer.model.number, None)
+
+    def set_window(self, channel: ClassicChannel) -> None:
+        """Set the window of a channel according to its qos."""
+        messages, octets = outstanding(channel.kept())
+        limit = channel.shared
+        channel.window.idle_octets = limit[1] or None
+        self.hub.apply(
+            SetWindow(channel.window, left_of(limit[0], messages), left_of(limit[1], octets))
+        )
+
+    def set_whole_window(self) -> None:
+        """Set the window of the whole connection according to its qos."""
+        kept = [each for channel in self.channels.values() for each in channel.kept()]
+        messages, octets = outstanding(kept)
+        limit = self.whole
+        self.window.idle_octets = limit[1] or None
+        self.hub.apply(SetWindow(self.window, left_of(limit[0], messages), left_of(limit[1], octets)))

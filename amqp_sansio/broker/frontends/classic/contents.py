@@ -1,7 +1,7 @@
 """ClassContent: a message of the file or stream class of 0-8.
 
-Everybody else sees it as a basic message: with the properties that both classes have, which is what routing, limits,
-dead letters and the conversions to other versions read.
+All other parts see it as a basic message, with the properties that both classes have: routing, limits, dead letters and
+the conversions to other versions read those.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ...._classic.codec.properties import Properties
     from ...._classic.codec.table_rules import TableRules
     from ....versions import Version
-    from ...model.death import Death
+    from ...model.content import Death
 
 _SHARED: Final = (
     "content_type", "content_encoding", "headers", "priority", "reply_to", "message_id", "timestamp", "cluster_id",
 )  # fmt: skip
-"""The properties that the file class, and but for some the stream class, have in common with the basic class."""
+"""Properties that the file class shares with the basic class; the stream class has most of them too."""
 
 
 class ClassContent(ClassicContent):
-    """`class_id` is its class, `own_properties` are the octets of the properties as it came with them."""
+    """`class_id` is its class, `own_properties` has its properties in their original octets."""
 
     __slots__ = ("class_id", "own_properties")
 
@@ -49,13 +49,13 @@ class ClassContent(ClassicContent):
         return super().octets + len(self.own_properties)
 
     def own(self, dialect: Dialect) -> Properties:
-        """Its properties as those of its class."""
+        """Return its properties, decoded for its own class."""
         return dialect.properties[self.class_id].from_wire(self.own_properties, self.tables)
 
     def with_deaths(self, deaths: tuple[Death, ...]) -> ClassContent:
-        """The same message with these deaths in its headers; it stays one of its class."""
+        """Return the same message with these deaths in its headers; it keeps its class."""
         basic = super().with_deaths(deaths)
-        # Both classes have the headers in the same place, third of all.
+        # Both classes have the headers in the same place, as the third property.
         from ...._classic.codec.dialect import get_dialect
 
         kind: Any = get_dialect("0-8").properties[self.class_id]
@@ -83,7 +83,7 @@ class ClassContent(ClassicContent):
 
 
 def class_content(version: Version, properties: Properties, tables: TableRules, body: bytes) -> ClassContent:
-    """The message of a class of 0-8 that came with these properties."""
+    """Return the 0-8 message of a class with these properties."""
     own: bytes = properties.encode(tables)
     given: dict[str, Any] = {}
     try:

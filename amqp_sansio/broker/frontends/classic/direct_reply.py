@@ -1,7 +1,7 @@
-"""Direct reply-to (RabbitMQ): answers come to the channel that asked, without a queue that anybody declares.
+"""Direct reply-to (RabbitMQ): replies go to the requesting channel, without a declared queue.
 
-Who consumes `amq.rabbitmq.reply-to` without acknowledgement gets what is published to the address that stands in the
-reply-to of its own requests. In the model that is a queue with a name that nobody else has, exclusive to the channel.
+A channel that consumes `amq.rabbitmq.reply-to` without acknowledgement receives messages published to the address in
+the reply-to of its own requests. In the model that is a queue with a unique name, exclusive to the channel.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from ...model.faults import Fault, FaultKind
 from .errors import PRECONDITION_FAILED, Refusal
 
 if TYPE_CHECKING:
-    from .channel import ClassicChannel
-    from .frontend import ClassicFrontend
+    from .channel import ChannelFrontend, ClassicChannel
 
 PSEUDO_QUEUE: Final = "amq.rabbitmq.reply-to"
 
 
-def begin(front: ClassicFrontend, channel: ClassicChannel, no_ack: bool) -> str:
-    """The queue to consume instead of the pseudo queue. Raises Refusal, Fault."""
+def begin(front: ChannelFrontend, channel: ClassicChannel, no_ack: bool) -> str:
+    """Return the queue to consume in place of the pseudo queue. Raises Refusal, Fault."""
     if not no_ack:
         raise Refusal(PRECONDITION_FAILED, "reply consumer cannot acknowledge")
     if channel.replies:
@@ -37,15 +36,15 @@ def begin(front: ClassicFrontend, channel: ClassicChannel, no_ack: bool) -> str:
 
 
 def look(channel: ClassicChannel, name: str) -> tuple[int, int]:
-    """Messages and consumers of the pseudo queue, or of an address: whether somebody is there for an answer."""
+    """Return the messages and consumers of the pseudo queue or an address: whether somebody expects a reply."""
     vhost = channel.owner.vhost
     if name != PSEUDO_QUEUE and name not in vhost.queues:
         raise Fault(FaultKind.NOT_FOUND, f"no queue '{name}' in vhost '{vhost.name}'", "queue")
     return 0, 1
 
 
-def address(front: ClassicFrontend, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
-    """A request whose reply-to is the pseudo queue, with the channel's own address there. Raises Refusal."""
+def address(front: ChannelFrontend, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
+    """Return a request with the channel's address in place of the pseudo queue in reply-to. Raises Refusal."""
     properties = content.properties
     if properties.reply_to != PSEUDO_QUEUE:
         return content

@@ -1,7 +1,7 @@
-"""Refusals: which reply code a fault of the model has in 0-8 and 0-9-1, and whether it ends channel or connection.
+"""Refusals: maps the model's faults to the reply codes of 0-8 and 0-9-1, and to the end of the channel or connection.
 
-Where the specifications and RabbitMQ differ the connection's dialect decides: what RabbitMQ does for the dialects that
-are named after it, else what the rule says whose class or method is concerned.
+Where RabbitMQ and the specifications differ, the dialect decides: RabbitMQ's behaviour in the dialects named after it,
+else the specification's rule for the class or method concerned.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...model.faults import Fault, FaultKind
 
 if TYPE_CHECKING:
     from ...._classic.codec.dialect import Dialect
-    from ...model.owner import Owner
+    from ...model.queue import Owner
 
 INVALID_PATH: Final = 402
 ACCESS_REFUSED: Final = 403
@@ -48,7 +48,7 @@ NAMES: Final[Mapping[int, str]] = {
     NOT_IMPLEMENTED: "NOT_IMPLEMENTED",
     INTERNAL_ERROR: "INTERNAL_ERROR",
 }
-"""The reply codes by the names under which clients know them."""
+"""Reply code names as clients know them."""
 
 _LOCKED: Final = (
     "cannot obtain exclusive access to locked queue '{}' in vhost '{}'. It could be originally declared on another "
@@ -80,14 +80,14 @@ _RABBIT: Final[Mapping[FaultKind, tuple[int, bool]]] = {
 
 _SPEC_0_9_1: Final[Mapping[FaultKind, tuple[int, bool]]] = {
     **_RABBIT,
-    # A failed unbind ends the connection (queue.unbind); no code is named.
+    # A failed unbind ends the connection (queue.unbind); the specification names no code.
     FaultKind.BINDING_NOT_FOUND: (NOT_FOUND, _HARD),
     FaultKind.LIMIT: (RESOURCE_ERROR, _HARD),
 }
 
 _SPEC_0_8: Final[Mapping[FaultKind, tuple[int, bool]]] = {
     **_SPEC_0_9_1,
-    # 0-8 has no 406, and asks for a channel exception all the same.
+    # 0-8 has no 406, but requires a channel exception.
     FaultKind.INEQUIVALENT: (NOT_ALLOWED, _SOFT),
     FaultKind.IN_USE: (RESOURCE_LOCKED, _SOFT),
     FaultKind.NOT_EMPTY: (NOT_ALLOWED, _SOFT),
@@ -105,11 +105,11 @@ _EXCEPTIONS_OF_0_8: Final[Mapping[tuple[str, FaultKind], tuple[int, bool]]] = {
     ("queue.declare", FaultKind.RESERVED_NAME): (ACCESS_REFUSED, _HARD),
     ("queue.bind", FaultKind.DEFAULT_EXCHANGE): (NOT_ALLOWED, _HARD),
 }
-"""What one method has otherwise than the others."""
+"""Methods that differ from the table above."""
 
 
 class Refusal(Exception):
-    """A request that isn't carried out: the channel, or with `is_hard` the connection, is closed with `code`."""
+    """A request fails: the channel, or with `is_hard` the connection, is closed with `code`."""
 
     def __init__(self, code: int, text: str, *, is_hard: bool = False) -> None:
         super().__init__(text)
@@ -119,29 +119,29 @@ class Refusal(Exception):
 
     @property
     def reply_text(self) -> str:
-        """The text of the close, with the code's name before it as RabbitMQ has it."""
+        """The text of the close, prefixed with the code's name as in RabbitMQ."""
         return f"{NAMES[self.code]} - {self.text}"
 
 
 def speaks_rabbit(dialect: Dialect) -> bool:
-    """Whether RabbitMQ's habits hold where they differ from the specification."""
+    """Whether RabbitMQ's behaviour applies where it differs from the specification."""
     return dialect.name.endswith("-rabbit")
 
 
 def refusal_of(fault: Fault, dialect: Dialect, method: Any, owner: Owner) -> Refusal:
-    """What a fault means to the client whose `method` brought it about."""
+    """Return the refusal that a fault means for the client whose `method` caused it."""
     text = _text(fault, method, owner)
     kind = fault.kind
     if speaks_rabbit(dialect):
         if kind is FaultKind.INEQUIVALENT and fault.field == "exclusive":
-            # RabbitMQ takes that for somebody else's queue.
+            # RabbitMQ reports another connection's queue instead.
             return Refusal(RESOURCE_LOCKED, _LOCKED.format(method.queue, owner.vhost.name))
         code, is_hard = _RABBIT[kind]
     else:
         is_old = dialect.version is AMQP_0_8
         exceptions = _EXCEPTIONS_OF_0_8 if is_old else _EXCEPTIONS_OF_THE_SPECIFICATIONS
         if kind is FaultKind.INEQUIVALENT and fault.field == "type":
-            # The 507 that stands in 0-8 doesn't exist; "not allowed" is 530.
+            # The 507 in 0-8's text doesn't exist; "not allowed" is 530.
             code, is_hard = NOT_ALLOWED, True
         else:
             found = exceptions.get((method.NAME, kind))
@@ -165,7 +165,7 @@ def _text(fault: Fault, method: Any, owner: Owner) -> str:
 
 
 def _inequivalent(fault: Fault, method: Any, owner: Owner) -> str:
-    """What was asked for and what there is, as RabbitMQ says it; "" when that isn't known."""
+    """Return the requested and the existing value, in RabbitMQ's words; "" if unknown."""
     field = fault.field
     if method.NAME == "queue.declare":
         what, name = "queue", method.queue

@@ -1,52 +1,38 @@
-"""The file class of 0-8: messages that are staged before they are published or delivered.
+"""The file class of 0-8: messages that are staged before they are published or delivered; and its stream class.
 
-A client opens a file, is told how much of it is here already, sends the rest, and publishes it by its identifier. To a
-consumer the broker does the same, one file after the other, so that they come in the order of the queue.
+A client opens a file, learns how much of it is here already, sends the rest, and publishes it by its identifier. The
+broker does the same towards a consumer, one file after the other, in the order of the
+queue. Messages of a stream are delivered once and never acknowledged.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...._classic.endpoint.events import Message
 from ...contents.classic import ClassicContent
 from ...model.commands import Outcome, Settle
-from ...model.entry import State
+from ...model.states import State
 from . import basic, publishing
-from .channel import FILE
+from .channel import FILE, STREAM, Files
 from .contents import class_content
 from .errors import NOT_FOUND, RESOURCE_ERROR, Refusal
 
 if TYPE_CHECKING:
     from ....events import Handle
-    from ...model.entry import Entry
-    from .channel import ClassicChannel, ClassicConsumer
-    from .frontend import ClassicFrontend
+    from ...model.queue import Entry
+    from .channel import ChannelFrontend, ClassicChannel, ClassicConsumer
 
 _STAGED: Final = 64
-"""Files that a channel may have staged and not published; the oldest go."""
+"""Most files that a channel may stage without publishing them; the oldest are dropped."""
 _STAGED_OCTETS: Final = 256 * 1024 * 1024
 
 
-class Files:
-    """What is staged on a channel: `arriving` is what the client sends, by the call that waits for it; `staged` is
-    there and not published yet; `leaving` are the deliveries that wait, the first is under way with `call`."""
-
-    __slots__ = ("arriving", "call", "leaving", "names", "octets", "staged")
-
-    def __init__(self) -> None:
-        self.arriving: dict[Handle[Any], str] = {}
-        self.staged: dict[str, tuple[Any, bytes]] = {}
-        self.octets = 0
-        self.leaving: deque[tuple[ClassicConsumer, Entry, str]] = deque()
-        self.call: Handle[Any] | None = None
-        self.names = 0
 
 
-def deliver(front: ClassicFrontend, consumer: ClassicConsumer, entry: Entry) -> None:
-    """Stage a file at a consumer, behind those that are under way, and then deliver it."""
+def deliver(front: ChannelFrontend, consumer: ClassicConsumer, entry: Entry) -> None:
+    """Stage a file at a consumer, after those in progress, and then deliver it."""
     files = _files_of(consumer.channel)
     files.names += 1
     files.leaving.append((consumer, entry, f"{consumer.channel.owner.number}-{files.names}"))
@@ -54,8 +40,8 @@ def deliver(front: ClassicFrontend, consumer: ClassicConsumer, entry: Entry) -> 
         _stage_next(front, consumer.channel, files)
 
 
-def replied(front: ClassicFrontend, channel: ClassicChannel, handle: Handle[Any]) -> None:
-    """The client answered: it takes a file, or sent one. Raises Refusal."""
+def replied(front: ChannelFrontend, channel: ClassicChannel, handle: Handle[Any]) -> None:
+    """Handle a client's reply: it takes a file, or has sent one. Raises Refusal."""
     files = channel.files
     if files is None:
         return
@@ -66,7 +52,7 @@ def replied(front: ClassicFrontend, channel: ClassicChannel, handle: Handle[Any]
         _staging(front, channel, files, handle.result.staged_size)
 
 
-def _stage_next(front: ClassicFrontend, channel: ClassicChannel, files: Files) -> None:
+def _stage_next(front: ChannelFrontend, channel: ClassicChannel, files: Files) -> None:
     """Ask the client to take the next file."""
     files.call = None
     if files.leaving:
@@ -75,8 +61,8 @@ def _stage_next(front: ClassicFrontend, channel: ClassicChannel, files: Files) -
         files.call = channel.engine.call(opening)
 
 
-def _staging(front: ClassicFrontend, channel: ClassicChannel, files: Files, staged_size: int) -> None:
-    """The client takes a file from an octet on: send it, and what it was sent for."""
+def _staging(front: ChannelFrontend, channel: ClassicChannel, files: Files, staged_size: int) -> None:
+    """Send a file from the offset that the client names, and then its delivery."""
     consumer, entry, identifier = files.leaving.popleft()
     content: Any = entry.message.content
     engine = channel.engine
@@ -96,13 +82,13 @@ def _staging(front: ClassicFrontend, channel: ClassicChannel, files: Files, stag
         elif entry.state is State.ACQUIRED:
             front.hub.apply(Settle(channel.owner, (entry,), Outcome.ACCEPT))
     elif entry.state is State.ACQUIRED:
-        # The consumer was cancelled while its file was on its way.
+        # The consumer was cancelled while its file was being sent.
         front.hub.apply(Settle(channel.owner, (entry,), Outcome.RELEASE))
     _stage_next(front, channel, files)
 
 
 def _keep(files: Files, identifier: str, message: Message[Any]) -> None:
-    """A file is staged."""
+    """Store a staged file."""
     old = files.staged.pop(identifier, None)
     if old is not None:
         files.octets -= len(old[1])
@@ -119,8 +105,8 @@ def _files_of(channel: ClassicChannel) -> Files:
     return channel.files
 
 
-def _open(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
-    """file.open: nothing of a file that isn't whole is kept, so all of it is to come."""
+def _open(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
+    """file.open: incomplete files aren't kept, so all of it must be sent."""
     limit = front.connection.config.limits.message
     if method.content_size > limit:
         text = f"a file of {method.content_size} octets, Limits.message allows {limit}"
@@ -130,7 +116,7 @@ def _open(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
     files.arriving[handle] = method.identifier
 
 
-def _publish(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> None:
+def _publish(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> None:
     files = _files_of(channel)
     found = files.staged.pop(method.identifier, None)
     if found is None:
@@ -141,8 +127,37 @@ def _publish(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> No
     publishing.publish_class(front, channel, method, content, properties)
 
 
-def _consume(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _consume(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     return basic.consume(front, channel, method, FILE)
+
+
+# The stream class.
+
+
+def send(front: ChannelFrontend, consumer: ClassicConsumer, entry: Entry) -> None:
+    """Send a message to a stream consumer."""
+    channel = consumer.channel
+    message = entry.message
+    content: Any = message.content
+    engine = channel.engine
+    method = front.named["stream.deliver"](
+        consumer.tag, engine.last_tag + 1, message.exchange, entry.queue.name
+    )
+    engine.send(method, content.own(front.dialect), content.body)
+
+
+def _stream_qos(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
+    # Without acknowledgement there is no window, and the rate may be ignored (stream.qos).
+    return front.named["stream.qos-ok"]()
+
+
+def _consume_stream(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
+    return basic.consume(front, channel, method, STREAM)
+
+
+def _publish_stream(front: ChannelFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes) -> None:
+    content: ClassicContent = class_content(front.version, properties, front.tables, body)
+    publishing.publish_class(front, channel, method, content, properties)
 
 
 METHODS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -153,4 +168,8 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "file.publish": _publish,
     "file.ack": basic.ack,
     "file.reject": basic.reject,
+    "stream.qos": _stream_qos,
+    "stream.consume": _consume_stream,
+    "stream.cancel": basic.cancel,
+    "stream.publish": _publish_stream,
 }

@@ -1,11 +1,9 @@
 """ClassicFrontend: a client of 0-8 or 0-9-1, between its engine and the model."""
 
-# What events do is said in a table beside the class, whose methods are its own.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...._classic.codec.methods import BasicAck
 from ...._classic.endpoint.config import announces
@@ -29,19 +27,10 @@ from ....events import (
 )
 from ...contents.classic import ClassicContent
 from ...model.commands import CloseOwner, OpenOwner, Outcome, Settle, SetWindow
-from ...model.consumer import Window
 from ...model.effects import Cancelled, Deliver, Effect
 from ...model.faults import Fault
-from ..frontend import Frontend
-from . import basic, files, old_classes, publishing, streams, topology
-from .channel import (
-    BASIC,
-    FILE,
-    ClassicChannel,
-    ClassicConsumer,
-    left_of,
-    outstanding,
-)
+from . import basic, files, old_classes, publishing, topology
+from .channel import BASIC, FILE, ChannelFrontend, ClassicChannel, ClassicConsumer
 from .errors import (
     ACCESS_REFUSED,
     CONNECTION_FORCED,
@@ -54,81 +43,51 @@ from .errors import (
     SYNTAX_ERROR,
     Refusal,
     refusal_of,
-    speaks_rabbit,
 )
 
 if TYPE_CHECKING:
     from ...._classic.endpoint.connection import Connection
     from ....events import Event
-    from ...client import Client
-    from ...hub import Hub
-    from ...model.entry import Entry, Message
-    from ...model.owner import Owner
+    from ...model.queue import Entry
+    from ..frontend import ClientContext, HubContext
 
 _CANCEL_NOTIFY: Final = "consumer_cancel_notify"
 _BLOCKED: Final = "connection.blocked"
 _BASIC_CANCEL: Final = 60 << 16 | 30
 
-Handler: TypeAlias = "Callable[[ClassicFrontend, ClassicChannel, Any], Any]"
-"""Carries a method out; returns the reply, None when there is none or it was sent."""
 
+class ClassicFrontend(ChannelFrontend):
+    """The broker's side of one connection."""
 
-class ClassicFrontend(Frontend):
-    """The broker's side of one connection.
+    __slots__ = ("client", "takes_blocked", "takes_cancel", "told_blocked")
 
-    `channels` are those that are open by their numbers, `consumers` all consumers by the model's numbers. `is_rabbit`:
-    RabbitMQ's habits hold where they differ from the specification; `window` is what all channels share then not.
-    """
-
-    __slots__ = (
-        "channels", "client", "consumers", "dialect", "is_old", "is_rabbit", "named", "owner", "tables",
-        "takes_blocked", "takes_cancel", "told_blocked", "user", "version", "whole", "window",
-    )  # fmt: skip
-
-    def __init__(self, hub: Hub, number: int, connection: Connection, client: Client) -> None:
+    def __init__(self, hub: HubContext, number: int, connection: Connection, client: ClientContext) -> None:
         super().__init__(hub, number, connection)
         self.client = client
-        self._use_dialect()
-        self.is_old = self.version.label == "0-8"
-        self.user = ""
-        self.owner: Owner | None = None
-        self.channels: dict[int, ClassicChannel] = {}
-        self.consumers: dict[int, ClassicConsumer] = {}
-        self.window = Window(refills=True)
-        """What acknowledging consumers of all channels have together (basic.qos with global, in the specifications)."""
-        self.whole = 0, 0
         self.takes_blocked = self.takes_cancel = self.told_blocked = False
 
-    def _use_dialect(self) -> None:
-        """Speak what the engine speaks, whose dialect may be known only from what the client says of itself."""
-        self.dialect = self.connection.dialect
-        self.named: Mapping[str, type[Any]] = self.dialect.named
-        self.version = self.dialect.version
-        self.tables = self.dialect.tables
-        self.is_rabbit = speaks_rabbit(self.dialect)
-
-    # What Hub and Client call.
+    # Called by Hub and Client.
 
     def take_events(self) -> None:
-        """Take the engine's events until there is none, and do what each asks for."""
-        next_event = self.next_event
+        """Take the engine's events until there are none, and carry each out."""
+        next_event, handlers = self.next_event, self._EVENTS
         effects = self.hub.model.effects
         while True:
             event: Event | Signal = next_event()
-            take = _EVENTS.get(type(event))
+            take = handlers.get(type(event))
             if take is not None:
                 try:
                     take(self, event)
                 except EndpointClosed:
-                    # Work that came before the transport went: there is nobody to answer.
+                    # The event precedes the loss of the transport: nobody can receive an answer.
                     pass
                 except LimitExceeded as error:
                     self._give_up(RESOURCE_ERROR, str(error))
                 except CodecError as error:
-                    # A table that the engine was told not to look through (`Config.validate_content`).
+                    # A table that the engine doesn't check (`Config.validate_content`).
                     self._give_up(error.code or SYNTAX_ERROR, str(error))
                 except LocalProtocolError as error:
-                    # What this front end sent was wrong: nobody else is to suffer from that.
+                    # This front end sent something invalid: limit the damage to this client.
                     self._give_up(INTERNAL_ERROR, str(error))
                 if effects:
                     self.hub.settle()
@@ -136,7 +95,7 @@ class ClassicFrontend(Frontend):
                 return
 
     def perform(self, effect: Effect) -> None:
-        """Send a delivery, or tell that a consumer was cancelled."""
+        """Send a delivery, or a consumer's cancellation."""
         if type(effect) is Deliver:
             consumer = self.consumers.get(effect.consumer.number)
             if consumer is not None:
@@ -145,7 +104,7 @@ class ClassicFrontend(Frontend):
             self._cancelled(effect)
 
     def block(self, reason: str) -> None:
-        """Tell that no publishes are taken: RabbitMQ's way to who announced it, else by channel.flow."""
+        """Tell the client that no publishes are accepted: RabbitMQ's way if it announced that, else by channel.flow."""
         if self.takes_blocked:
             if not self.told_blocked:
                 self.told_blocked = True
@@ -156,7 +115,7 @@ class ClassicFrontend(Frontend):
                     self.hold_up(channel)
 
     def unblock(self) -> None:
-        """Tell that publishes are taken again."""
+        """Tell the client that publishes are accepted again."""
         if self.told_blocked:
             self.told_blocked = False
             self._try(self.connection.send, self.named["connection.unblocked"]())
@@ -166,18 +125,18 @@ class ClassicFrontend(Frontend):
                 self._try(channel.engine.call, self.named["channel.flow"](True))
 
     def node_deleted(self, kind: str, name: str) -> None:
-        """Only consumers are told, when their queue goes."""
+        """Do nothing: only consumers hear of a deletion, that of their queue."""
 
     def caught_up(self) -> None:
-        """What the model had for the client has been delivered."""
+        """Continue after the model's deliveries for the client have been made."""
 
     def shut_down(self, text: str) -> None:
-        """Close the connection: the broker ends."""
+        """Close the connection, because the broker ends."""
         self._try(self.connection.close, CONNECTION_FORCED, f"{NAMES[CONNECTION_FORCED]} - {text}")
         self._end()
 
     def describe(self) -> tuple[str, str]:
-        """The user and virtual host, "" before they are known."""
+        """Return the user and virtual host, "" before they are known."""
         return self.user, "" if self.owner is None else self.owner.vhost.name
 
     # Deliveries.
@@ -193,7 +152,7 @@ class ClassicFrontend(Frontend):
                 if consumer.class_id == FILE:
                     files.deliver(self, consumer, entry)
                 else:
-                    streams.deliver(self, consumer, entry)
+                    files.send(self, consumer, entry)
                 return
             if type(content) is not ClassicContent or content.tables is not self.tables:
                 content = self.content_of(message)
@@ -211,7 +170,7 @@ class ClassicFrontend(Frontend):
             self.refuse(channel, Refusal(RESOURCE_ERROR, str(error)))
             return
         except LocalProtocolError:
-            # The message can't be said in this version's octets: it is for the dead letters, or for others.
+            # This version's octets can't express the message: it is for dead letters, or other consumers.
             if model is not None and not model.settles:
                 owner = channel.owner
                 if entry.queue.options.dead_letter_exchange is not None:
@@ -222,19 +181,10 @@ class ClassicFrontend(Frontend):
         if model is None or not model.settles:
             channel.entries[tag] = entry
 
-    def content_of(self, message: Message) -> ClassicContent:
-        """A message's content as this version has it."""
-        content = message.content
-        if type(content) is ClassicContent and content.tables.name == self.tables.name:
-            return content
-        from ...conversion import as_classic
-
-        return as_classic(message, self.version, self.tables)
-
     # Channels.
 
     def refuse(self, channel: ClassicChannel | None, refusal: Refusal, cause: Any = None) -> None:
-        """Close a channel or the connection because of a request."""
+        """Close a channel or the connection because of a failed request."""
         if refusal.code not in self.dialect.codes:
             # 0-8 has no 406.
             refusal = Refusal(NOT_ALLOWED, refusal.text, is_hard=refusal.is_hard)
@@ -246,7 +196,7 @@ class ClassicFrontend(Frontend):
         self.end_channel(channel)
 
     def end_channel(self, channel: ClassicChannel) -> None:
-        """A channel is gone: what it has goes back to the queues, its consumers end."""
+        """Close a channel: its messages return to the queues, and its consumers end."""
         if self.channels.get(channel.number) is not channel:
             return
         del self.channels[channel.number]
@@ -257,37 +207,8 @@ class ClassicFrontend(Frontend):
         self.hub.disown(channel.owner)
         old_classes.end_channel(self, channel)
 
-    def add_consumer(self, consumer: ClassicConsumer, model: Any) -> None:
-        """A consumer has begun."""
-        consumer.model = model
-        self.consumers[model.number] = consumer
-        consumer.channel.own_consumers[consumer.tag] = consumer
-
-    def remove_consumer(self, consumer: ClassicConsumer) -> None:
-        """A consumer has ended."""
-        consumer.channel.own_consumers.pop(consumer.tag, None)
-        if consumer.model is not None:
-            self.consumers.pop(consumer.model.number, None)
-
-    def set_window(self, channel: ClassicChannel) -> None:
-        """Let the window of a channel be what its qos says."""
-        messages, octets = outstanding(channel.kept())
-        limit = channel.shared
-        channel.window.idle_octets = limit[1] or None
-        self.hub.apply(
-            SetWindow(channel.window, left_of(limit[0], messages), left_of(limit[1], octets))
-        )
-
-    def set_whole_window(self) -> None:
-        """Let the window of the whole connection be what its qos says."""
-        kept = [each for channel in self.channels.values() for each in channel.kept()]
-        messages, octets = outstanding(kept)
-        limit = self.whole
-        self.window.idle_octets = limit[1] or None
-        self.hub.apply(SetWindow(self.window, left_of(limit[0], messages), left_of(limit[1], octets)))
-
     def hold_up(self, channel: ClassicChannel) -> None:
-        """Ask a client not to publish on a channel (channel.flow)."""
+        """Ask a client to stop publishing on a channel (channel.flow)."""
         if not channel.held_up:
             channel.held_up = True
             self._try(channel.engine.call, self.named["channel.flow"](False))
@@ -313,7 +234,7 @@ class ClassicFrontend(Frontend):
 
     def _open_requested(self, event: OpenRequested) -> None:
         connection, hub = self.connection, self.hub
-        self._use_dialect()
+        self.use_dialect()
         if hub.is_closing:
             connection.refuse_open(CONNECTION_FORCED, "CONNECTION_FORCED - the broker is shutting down")
             return
@@ -360,7 +281,7 @@ class ClassicFrontend(Frontend):
             self._end()
             return
         channel = self.channels.get(event.channel)
-        # With the connection all its channels end, and that is told last.
+        # The end of the connection ends all its channels, and is handled last.
         if channel is not None and self.connection.is_open:
             self.end_channel(channel)
 
@@ -369,7 +290,7 @@ class ClassicFrontend(Frontend):
             self._end()
             return
         channel = self.channels.get(event.channel)
-        # With the connection all its channels end, and that is told last.
+        # The end of the connection ends all its channels, and is handled last.
         if channel is not None and self.connection.is_open:
             self.end_channel(channel)
 
@@ -391,7 +312,7 @@ class ClassicFrontend(Frontend):
             return
         method = event.method
         if type(method) is BasicAck:
-            # Nothing can be wrong with it, the engine has looked at its tag.
+            # It can't fail: the engine has checked its tag.
             basic.ack(self, channel, method)
         else:
             self._carry_out(channel, method)
@@ -400,7 +321,7 @@ class ClassicFrontend(Frontend):
         handler: Any = _METHODS.get(method.NAME)
         try:
             if handler is None:
-                text = f"{method.NAME} is nothing that this broker does"
+                text = f"{method.NAME} isn't supported by this broker"
                 raise Refusal(NOT_IMPLEMENTED, text, is_hard=True)
             return handler(self, channel, method, *content)
         except Refusal as refusal:
@@ -413,7 +334,7 @@ class ClassicFrontend(Frontend):
         if method.NAME == "connection.update-secret":
             self.connection.reply(self.named["connection.update-secret-ok"]())
         else:
-            text = f"{method.NAME} is nothing that this broker does"
+            text = f"{method.NAME} isn't supported by this broker"
             self.refuse(None, Refusal(NOT_IMPLEMENTED, text, is_hard=True), method)
 
     def _published(self, event: Published) -> None:
@@ -450,10 +371,10 @@ class ClassicFrontend(Frontend):
         channel = self.channels.get(event.channel)
         if channel is not None:
             channel.flow_stopped = not event.active
-            # One window for all: who consumes on the channel goes on taking turns with the others on it.
+            # One window for all keeps the channel's consumers in their rotation with others.
             self.hub.apply(SetWindow(channel.flow, None if event.active else 0))
 
-    # Inside.
+    # Internals.
 
     def _cancelled(self, effect: Cancelled) -> None:
         consumer = self.consumers.get(effect.consumer.number)
@@ -467,15 +388,15 @@ class ClassicFrontend(Frontend):
             self._try(channel.engine.call, self.named["basic.cancel"](consumer.tag, True))
 
     def _uses_flow(self) -> bool:
-        """Whether publishers are held up by channel.flow; clients of RabbitMQ's 0-9-1 don't know that from it."""
+        """Whether channel.flow stops publishers; clients of RabbitMQ's 0-9-1 don't understand that."""
         return self.is_old or not self.is_rabbit
 
     def _give_up(self, code: int, text: str) -> None:
-        """Close the connection, which can't go on."""
+        """Close the connection after an error."""
         self.refuse(None, Refusal(code, text, is_hard=True))
 
     def _try(self, command: Callable[..., object], *arguments: object) -> bool:
-        """Send something if the client is still there; whether it was."""
+        """Send something if the client is still there; return whether it was."""
         try:
             command(*arguments)
         except EndpointClosed:
@@ -483,36 +404,35 @@ class ClassicFrontend(Frontend):
         return True
 
     def _end(self) -> None:
-        """The connection is gone, with all its channels."""
+        """Clean up after the connection with all its channels."""
         owner = self.owner
         if owner is not None and not owner.is_closed:
-            # All channels at once: what one leaves isn't for another.
+            # All channels at once, so that none receives the messages of another.
             self.hub.apply(CloseOwner(owner))
             self.hub.disown(owner)
         for channel in list(self.channels.values()):
             self.end_channel(channel)
 
+    _EVENTS: ClassVar[Mapping[type[Any], Callable[[Any, Any], None]]] = {
+        Published: _published,
+        MethodReceived: _method,
+        Request: _request,
+        ContentReceived: _content,
+        Replied: _replied,
+        FlowChanged: _flow_changed,
+        Opened: _opened,
+        Closed: _closed,
+        Failed: _failed,
+        AuthenticationRequested: _authentication,
+        ScramKeysRequested: _scram_keys,
+        OpenRequested: _open_requested,
+    }
 
-_EVENTS: Final[Mapping[type[Any], Callable[[ClassicFrontend, Any], None]]] = {
-    Published: ClassicFrontend._published,
-    MethodReceived: ClassicFrontend._method,
-    Request: ClassicFrontend._request,
-    ContentReceived: ClassicFrontend._content,
-    Replied: ClassicFrontend._replied,
-    FlowChanged: ClassicFrontend._flow_changed,
-    Opened: ClassicFrontend._opened,
-    Closed: ClassicFrontend._closed,
-    Failed: ClassicFrontend._failed,
-    AuthenticationRequested: ClassicFrontend._authentication,
-    ScramKeysRequested: ClassicFrontend._scram_keys,
-    OpenRequested: ClassicFrontend._open_requested,
-}
 
 _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     **topology.METHODS,
     **basic.METHODS,
     **publishing.METHODS,
     **files.METHODS,
-    **streams.METHODS,
     **old_classes.METHODS,
 }

@@ -1,4 +1,4 @@
-"""What else only 0-8 has: classes access, dtx, tunnel and test. RabbitMQ's 0-9-1 still answers access.request."""
+"""Classes that only 0-8 has: access, dtx, tunnel and test. RabbitMQ's 0-9-1 still answers access.request."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from ...model.commands import Begin
 from .errors import INVALID_PATH, RESOURCE_LOCKED, Refusal
 
 if TYPE_CHECKING:
-    from .channel import ClassicChannel
-    from .frontend import ClassicFrontend
+    from .channel import ChannelFrontend, ClassicChannel
 
 REALMS: Final = ("/data",)
 """The realms that every virtual host has."""
 _ADD, _MIN, _MAX = range(3)
-"""The operations of class test, which the specification gives names and no numbers."""
+"""The operations of class test; the specification names them without numbers."""
 _INTEGERS: Final = (1 << 64) - 1
 _CHECKSUM: Final = (1 << 32) - 1
 _GRANTS: Final = "access"
@@ -25,7 +24,7 @@ _GRANTS: Final = "access"
 
 
 class Grants:
-    """Who has tickets for a realm of a virtual host: by channel (its owner's number), whether for itself alone."""
+    """Tickets for a realm of a virtual host: by channel (its owner's number), whether the ticket is exclusive."""
 
     __slots__ = ("holders",)
 
@@ -33,14 +32,14 @@ class Grants:
         self.holders: dict[tuple[str, str], dict[int, bool]] = {}
 
 
-def _grants(front: ClassicFrontend) -> Grants:
+def _grants(front: ChannelFrontend) -> Grants:
     grants: Grants | None = front.hub.shared.get(_GRANTS)
     if grants is None:
         grants = front.hub.shared[_GRANTS] = Grants()
     return grants
 
 
-def _access_request(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _access_request(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     """Grant a ticket. RabbitMQ grants all of them, under one number."""
     if front.is_rabbit or not front.is_old:
         return front.named["access.request-ok"](1)
@@ -59,8 +58,8 @@ def _access_request(front: ClassicFrontend, channel: ClassicChannel, method: Any
     return front.named["access.request-ok"](channel.tickets)
 
 
-def end_channel(front: ClassicFrontend, channel: ClassicChannel) -> None:
-    """A channel's tickets go with it."""
+def end_channel(front: ChannelFrontend, channel: ClassicChannel) -> None:
+    """Remove the tickets of a closed channel."""
     grants: Grants | None = front.hub.shared.get(_GRANTS)
     if grants is not None and channel.tickets:
         for key, holders in list(grants.holders.items()):
@@ -72,14 +71,14 @@ def end_channel(front: ClassicFrontend, channel: ClassicChannel) -> None:
 # Distributed transactions.
 
 
-def _dtx_select(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _dtx_select(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     return front.named["dtx.select-ok"]()
 
 
-def _dtx_start(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
-    """Begin the work of a distributed transaction on the channel.
+def _dtx_start(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
+    """Begin a distributed transaction on the channel.
 
-    0-8 has no method that ends one: what isn't ended by its coordinator is rolled back with the channel.
+    0-8 has no method that ends one: the channel's end rolls back what its coordinator hasn't ended.
     """
     if channel.transaction is not None or channel.published or channel.own_consumers:
         raise Refusal(
@@ -92,10 +91,8 @@ def _dtx_start(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> 
 # Tunnel and test.
 
 
-def _tunnel_request(
-    front: ClassicFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes
-) -> None:
-    """Another protocol's message: it has no answer, and this broker has nobody to hand it to."""
+def _tunnel_request(front: ChannelFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes) -> None:
+    """Ignore another protocol's message: it has no answer, and this broker nowhere to forward it."""
 
 
 def _combined(numbers: list[int], operation: int) -> int:
@@ -110,18 +107,18 @@ def _joined(texts: list[bytes], operation: int) -> bytes:
     return min(texts) if operation == _MIN else max(texts)
 
 
-def _test_integer(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _test_integer(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     numbers = [method.integer_1, method.integer_2, method.integer_3, method.integer_4]
     return front.named["test.integer-ok"](_combined(numbers, method.operation))
 
 
-def _test_string(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _test_string(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     texts = [method.string_1.encode("utf-8", "surrogateescape"), method.string_2]
     return front.named["test.string-ok"](_joined(texts, method.operation))
 
 
-def _test_table(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
-    """The operation on all integers of a table, and the one on all its texts."""
+def _test_table(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
+    """Apply one operation to all integers of a table, and another to all its strings."""
     values: list[Any] = list(method.table.values())
     numbers = [each for each in values if isinstance(each, int) and not isinstance(each, bool)]
     texts = [each.encode("utf-8", "surrogateescape") if isinstance(each, str) else each for each in values]
@@ -130,9 +127,7 @@ def _test_table(front: ClassicFrontend, channel: ClassicChannel, method: Any) ->
     return front.named["test.table-ok"](integer, _joined(octets, method.string_op) if octets else b"")
 
 
-def _test_content(
-    front: ClassicFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes
-) -> Any:
+def _test_content(front: ChannelFrontend, channel: ClassicChannel, method: Any, properties: Any, body: bytes) -> Any:
     """Send content back with the sum of its octets."""
     return front.named["test.content-ok"](sum(body) & _CHECKSUM), properties, body
 

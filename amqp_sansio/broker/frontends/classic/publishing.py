@@ -15,19 +15,18 @@ from .errors import NAMES, NO_CONSUMERS, NO_ROUTE, NOT_IMPLEMENTED, PRECONDITION
 if TYPE_CHECKING:
     from ...._classic.codec.method import Method
     from ...._classic.codec.properties import Properties
-    from ...model.entry import Message
-    from .channel import ClassicChannel
-    from .frontend import ClassicFrontend
+    from ...model.content import Message
+    from .channel import ChannelFrontend, ClassicChannel
 
 _REPLY_TO: Final = 0x02
 _CHECKED: Final = 0x03
 """Flags of reply-to and expiration, in the first octet of the properties."""
 _USER_ID: Final = 0x10
-"""The flag of user-id, in the second."""
+"""The flag of user-id, in the second octet."""
 
 
-def publish(front: ClassicFrontend, channel: ClassicChannel, event: Published) -> None:
-    """A client published a basic message. Raises Fault, Refusal."""
+def publish(front: ChannelFrontend, channel: ClassicChannel, event: Published) -> None:
+    """Handle a basic message that a client published. Raises Fault, Refusal."""
     raw = event.raw_properties
     content = ClassicContent(front.version, raw, event.tables, event.body)
     if front.is_rabbit and (raw[0] & _CHECKED or raw[1] & _USER_ID):
@@ -60,16 +59,16 @@ def publish(front: ClassicFrontend, channel: ClassicChannel, event: Published) -
         channel.engine.confirm(number, False, accepted)
 
 
-def method_of(front: ClassicFrontend, event: Published) -> Method:
-    """The method that an event of a publish was, for the close that blames it."""
+def method_of(front: ChannelFrontend, event: Published) -> Method:
+    """Return the publish method of an event, for a close that blames it."""
     method: Method = front.named["basic.publish"](event.exchange, event.routing_key)
     return method
 
 
 def publish_class(
-    front: ClassicFrontend, channel: ClassicChannel, method: Any, content: ClassicContent, properties: Properties
+    front: ChannelFrontend, channel: ClassicChannel, method: Any, content: ClassicContent, properties: Properties
 ) -> None:
-    """A client published a message of the file or stream class. Raises Fault."""
+    """Handle a file or stream message that a client published. Raises Fault."""
     if not channel.published:
         _first_publish(front, channel)
     published = front.hub.apply(
@@ -92,17 +91,17 @@ def publish_class(
         )
 
 
-# Inside.
+# Internals.
 
 
-def _first_publish(front: ClassicFrontend, channel: ClassicChannel) -> None:
+def _first_publish(front: ChannelFrontend, channel: ClassicChannel) -> None:
     front.publishes = channel.published = True
     if front.hub.is_blocked:
         front.block(front.hub.is_blocked)
 
 
-def _checked(front: ClassicFrontend, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
-    """What RabbitMQ looks at before it takes a message. Raises Refusal."""
+def _checked(front: ChannelFrontend, channel: ClassicChannel, content: ClassicContent) -> ClassicContent:
+    """Return the content after RabbitMQ's checks. Raises Refusal."""
     properties = content.properties
     user = properties.user_id
     if user is not None and user != front.user:
@@ -118,7 +117,7 @@ def _checked(front: ClassicFrontend, channel: ClassicChannel, content: ClassicCo
 
 
 def _return(
-    front: ClassicFrontend,
+    front: ChannelFrontend,
     channel: ClassicChannel,
     code: int,
     exchange: str,
@@ -127,7 +126,7 @@ def _return(
     body: bytes,
     class_id: int = BASIC,
 ) -> bool:
-    """Give a message back; False when the client takes no content at the moment (channel.flow), so that it's gone."""
+    """Return a message; False if the client takes no content at the moment (channel.flow), so that it is lost."""
     if channel.flow_stopped:
         return False
     name = "basic.return" if class_id == BASIC else "file.return" if class_id == FILE else "stream.return"
@@ -136,8 +135,8 @@ def _return(
     return True
 
 
-def _return_message(front: ClassicFrontend, channel: ClassicChannel, message: Message) -> None:
-    """A message that a commit found no place for."""
+def _return_message(front: ChannelFrontend, channel: ClassicChannel, message: Message) -> None:
+    """Return a message that a commit couldn't route."""
     content: Any = message.content
     class_id = class_of(message)
     properties = content.properties if class_id == BASIC else content.own(front.dialect)
@@ -147,17 +146,17 @@ def _return_message(front: ClassicFrontend, channel: ClassicChannel, message: Me
     )
 
 
-def _confirm_select(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _confirm_select(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     return front.named["confirm.select-ok"]()
 
 
-def _tx_select(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _tx_select(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     if channel.transaction is None:
         channel.transaction = front.hub.apply(Begin(channel.owner))
     return front.named["tx.select-ok"]()
 
 
-def _tx_commit(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _tx_commit(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     assert channel.transaction is not None
     returned = front.hub.apply(Commit(channel.transaction))
     channel.undecided.clear()
@@ -167,7 +166,7 @@ def _tx_commit(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> 
     return front.named["tx.commit-ok"]()
 
 
-def _tx_rollback(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _tx_rollback(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     assert channel.transaction is not None
     front.hub.apply(Rollback(channel.transaction))
     if channel.undecided:
@@ -178,7 +177,7 @@ def _tx_rollback(front: ClassicFrontend, channel: ClassicChannel, method: Any) -
     return front.named["tx.rollback-ok"]()
 
 
-METHODS: Final[Mapping[str, Callable[[ClassicFrontend, ClassicChannel, Any], Any]]] = {
+METHODS: Final[Mapping[str, Callable[[ChannelFrontend, ClassicChannel, Any], Any]]] = {
     "confirm.select": _confirm_select,
     "tx.select": _tx_select,
     "tx.commit": _tx_commit,

@@ -1,4 +1,4 @@
-"""Exchanges, queues and bindings, as classes exchange and queue ask for them (0-9-1 sections 1.6 and 1.7)."""
+"""Exchanges, queues and bindings: the methods of classes exchange and queue (0-9-1 sections 1.6 and 1.7)."""
 
 from __future__ import annotations
 
@@ -22,30 +22,29 @@ from . import direct_reply
 if TYPE_CHECKING:
     from ...model.exchange import Exchange
     from ...model.queue import Queue
-    from .channel import ClassicChannel
-    from .frontend import ClassicFrontend
+    from .channel import ChannelFrontend, ClassicChannel
 
 _EXCHANGE_RABBIT: Final = ("type", "durable", "auto_delete", "internal", "alternate")
 _EXCHANGE_0_9_1: Final = ("type", "durable", "arguments")
 _QUEUE_RABBIT: Final = ("exclusive", "durable", "auto_delete", "arguments")
 _QUEUE_0_9_1: Final = ("durable", "exclusive", "arguments")
 _EXCHANGE_0_8: Final = ("type",)
-"""What has to be the same when it is declared again: 0-8 ignores most of it (exchange.declare, queue.declare)."""
+"""Properties that a repeated declaration must match: 0-8 ignores most (exchange.declare, queue.declare)."""
 
 
 _NOT_BOUND: Final = FaultKind.BINDING_NOT_FOUND, FaultKind.NOT_FOUND
-"""A binding isn't there, or the queue or exchange that it would be between."""
+"""The binding, or one of the ends that it would have, doesn't exist."""
 
 
 def queue_name(channel: ClassicChannel, name: str) -> str:
-    """The queue that a name means: an empty one the queue that was declared last on the channel."""
+    """Return the queue that a name means: an empty one is the last queue declared on the channel."""
     return name or channel.current
 
 
 # Exchanges.
 
 
-def _declare_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _declare_exchange(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     compare = _EXCHANGE_RABBIT if front.is_rabbit else _EXCHANGE_0_8 if front.is_old else _EXCHANGE_0_9_1
     front.hub.apply(
         DeclareExchange(
@@ -63,13 +62,13 @@ def _declare_exchange(front: ClassicFrontend, channel: ClassicChannel, method: A
     return front.named["exchange.declare-ok"]()
 
 
-def _delete_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _delete_exchange(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     with _Forgiving(front, FaultKind.NOT_FOUND):
         front.hub.apply(DeleteExchange(channel.owner, method.exchange, method.if_unused))
     return front.named["exchange.delete-ok"]()
 
 
-def _bind_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _bind_exchange(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     front.hub.apply(
         BindExchange(
             channel.owner, method.destination, method.source, method.routing_key, method.arguments
@@ -78,7 +77,7 @@ def _bind_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any)
     return front.named["exchange.bind-ok"]()
 
 
-def _unbind_exchange(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _unbind_exchange(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     with _Forgiving(front, *_NOT_BOUND):
         front.hub.apply(
             UnbindExchange(
@@ -88,8 +87,8 @@ def _unbind_exchange(front: ClassicFrontend, channel: ClassicChannel, method: An
     return front.named["exchange.unbind-ok"]()
 
 
-def _exchange_bound(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
-    """Qpid's question whether a binding exists: 0 for yes, else what is missing."""
+def _exchange_bound(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
+    """Answer Qpid's question whether a binding exists: 0 for yes, else a code for the missing part."""
     vhost = channel.owner.vhost
     exchange = vhost.exchanges.get(method.exchange)
     queue = vhost.queues.get(method.queue)
@@ -128,7 +127,7 @@ def _missing(queue: str, routing_key: str) -> tuple[int, str]:
 # Queues.
 
 
-def _declare_queue(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _declare_queue(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     if method.passive and front.is_rabbit and method.queue.startswith(direct_reply.PSEUDO_QUEUE):
         messages, consumers = direct_reply.look(channel, method.queue)
         channel.current = method.queue
@@ -137,7 +136,7 @@ def _declare_queue(front: ClassicFrontend, channel: ClassicChannel, method: Any)
         compare: tuple[str, ...] = _QUEUE_RABBIT
     else:
         compare = () if front.is_old else _QUEUE_0_9_1
-    # In 0-8 what is exclusive is deleted with its last use.
+    # In 0-8 an exclusive queue is deleted after its last use.
     exclusive_goes = method.exclusive and front.is_old and not front.is_rabbit
     queue = front.hub.apply(
         DeclareQueue(
@@ -155,7 +154,7 @@ def _declare_queue(front: ClassicFrontend, channel: ClassicChannel, method: Any)
     return front.named["queue.declare-ok"](queue.name, queue.ready, len(queue.consumers))
 
 
-def _bind(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _bind(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     queue, key = method.queue, method.routing_key
     if not queue and not key:
         key = channel.current
@@ -169,7 +168,7 @@ def _bind(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
     return front.named["queue.bind-ok"]()
 
 
-def _unbind(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _unbind(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     queue = queue_name(channel, method.queue)
     with _Forgiving(front, *_NOT_BOUND):
         front.hub.apply(
@@ -178,12 +177,12 @@ def _unbind(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any
     return front.named["queue.unbind-ok"]()
 
 
-def _purge(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _purge(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     count = front.hub.apply(PurgeQueue(channel.owner, queue_name(channel, method.queue)))
     return front.named["queue.purge-ok"](count)
 
 
-def _delete_queue(front: ClassicFrontend, channel: ClassicChannel, method: Any) -> Any:
+def _delete_queue(front: ChannelFrontend, channel: ClassicChannel, method: Any) -> Any:
     name = queue_name(channel, method.queue)
     count = 0
     with _Forgiving(front, FaultKind.NOT_FOUND):
@@ -195,15 +194,15 @@ def _delete_queue(front: ClassicFrontend, channel: ClassicChannel, method: Any) 
     return front.named["queue.delete-ok"](count)
 
 
-# Inside.
+# Internals.
 
 
 class _Forgiving:
-    """RabbitMQ takes what isn't there for deleted or undone already; the specifications ask for an exception."""
+    """RabbitMQ treats missing things as already deleted or undone; the specifications require an exception."""
 
     __slots__ = ("_front", "_kinds")
 
-    def __init__(self, front: ClassicFrontend, *kinds: FaultKind) -> None:
+    def __init__(self, front: ChannelFrontend, *kinds: FaultKind) -> None:
         self._front = front
         self._kinds = kinds
 
@@ -214,14 +213,14 @@ class _Forgiving:
         return self._front.is_rabbit and isinstance(error, Fault) and error.kind in self._kinds
 
 
-def _looks_empty(front: ClassicFrontend, channel: ClassicChannel, name: str) -> bool:
-    """Whether RabbitMQ finds a queue empty: what clients have and haven't settled doesn't count."""
+def _looks_empty(front: ChannelFrontend, channel: ClassicChannel, name: str) -> bool:
+    """Whether RabbitMQ considers a queue empty: unsettled messages of clients don't count."""
     queue = channel.owner.vhost.queues.get(name)
     return front.is_rabbit and queue is not None and not queue.ready
 
 
-def _is_own_binding(front: ClassicFrontend, fault: Fault, queue: str, key: str) -> bool:
-    """Whether a binding to the nameless exchange was asked for that every queue has by itself (0-9-1 queue.bind)."""
+def _is_own_binding(front: ChannelFrontend, fault: Fault, queue: str, key: str) -> bool:
+    """Whether a request names a queue's implicit binding to the nameless exchange (0-9-1 queue.bind)."""
     return (
         fault.kind is FaultKind.DEFAULT_EXCHANGE
         and not front.is_rabbit
@@ -230,8 +229,8 @@ def _is_own_binding(front: ClassicFrontend, fault: Fault, queue: str, key: str) 
     )
 
 
-def _check_durable(front: ClassicFrontend, channel: ClassicChannel, queue: str, exchange: str) -> None:
-    """0-8: a durable queue isn't bound to a transient exchange."""
+def _check_durable(front: ChannelFrontend, channel: ClassicChannel, queue: str, exchange: str) -> None:
+    """Refuse to bind a durable queue to a transient exchange (0-8)."""
     if not front.is_old or front.is_rabbit:
         return
     vhost = channel.owner.vhost
@@ -243,7 +242,7 @@ def _check_durable(front: ClassicFrontend, channel: ClassicChannel, queue: str, 
         raise Fault(FaultKind.BAD_ARGUMENT, text, "durable")
 
 
-METHODS: Final[Mapping[str, Callable[[ClassicFrontend, ClassicChannel, Any], Any]]] = {
+METHODS: Final[Mapping[str, Callable[[ChannelFrontend, ClassicChannel, Any], Any]]] = {
     "exchange.declare": _declare_exchange,
     "exchange.delete": _delete_exchange,
     "exchange.bind": _bind_exchange,

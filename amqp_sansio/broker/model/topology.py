@@ -1,0 +1,224 @@
+"""Topology: exchanges and bindings, declaring, comparing and deleting them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from .effects import NodeDeleted
+from .exchange import ALTERNATE, Binding, binding_key, make_exchange, predeclared
+from .faults import Fault, FaultKind
+from .options import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from . import commands
+    from .exchange import Destination, Exchange
+    from .ledger import Ledger
+    from .queue import VirtualHost
+
+RESERVED: Final = "amq."
+_OWN: Final = frozenset([each.name for each in predeclared()])
+"""The exchanges that every virtual host has."""
+_SINGLE: Final = ("failover",)
+"""The types of which a virtual host may have only one exchange (0-10 section 11.1.2.3)."""
+
+
+class Topology:
+    """Carries out the commands for exchanges and bindings."""
+
+    __slots__ = ("_ledger",)
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def declare_exchange(self, command: commands.DeclareExchange) -> Exchange:
+        """Carry out `DeclareExchange`."""
+        vhost = command.owner.vhost
+        name = command.name
+        found = vhost.exchanges.get(name)
+        if not name:
+            raise Fault(FaultKind.DEFAULT_EXCHANGE, f"the default exchange of vhost {vhost.name!r} can't be declared")
+        if command.passive:
+            return vhost.find_exchange(name)
+        alternate = command.alternate or as_text(command.arguments.get(ALTERNATE))
+        if found is not None:
+            _compare_exchange(vhost, found, command, alternate)
+            return found
+        if command.reserved and name.startswith(RESERVED):
+            text = f"exchange name {name!r} contains reserved prefix 'amq.*'"
+            raise Fault(FaultKind.RESERVED_NAME, text, "exchange")
+        if alternate is not None and command.alternate is not None and alternate not in vhost.exchanges:
+            raise Fault(FaultKind.NOT_FOUND, f"no exchange {alternate!r} in vhost {vhost.name!r}", "alternate")
+        if len(vhost.exchanges) >= self._ledger.limits.exchanges:
+            raise limit_reached(vhost, "exchanges", self._ledger.limits.exchanges)
+        exchange = make_exchange(
+            name,
+            command.type,
+            durable=command.durable,
+            auto_delete=command.auto_delete,
+            internal=command.internal,
+            alternate=alternate,
+            arguments=command.arguments,
+        )
+        if exchange.type in _SINGLE and any(each.type == exchange.type for each in vhost.exchanges.values()):
+            text = f"vhost {vhost.name!r} has its exchange of type {exchange.type!r} and can't have {name!r} beside it"
+            raise Fault(FaultKind.NOT_ALLOWED, text, "type")
+        vhost.exchanges[name] = exchange
+        return exchange
+
+    def delete_exchange(self, command: commands.DeleteExchange) -> None:
+        """Carry out `DeleteExchange`."""
+        vhost = command.owner.vhost
+        name = command.name
+        if not name:
+            raise Fault(FaultKind.DEFAULT_EXCHANGE, f"the default exchange of vhost {vhost.name!r} can't be deleted")
+        exchange = vhost.find_exchange(name)
+        if name in _OWN:
+            text = f"exchange {name!r} in vhost {vhost.name!r} is one of the broker's own and can't be deleted"
+            raise Fault(FaultKind.RESERVED_NAME, text, "exchange")
+        if command.alternates and vhost.is_alternate(name):
+            text = f"exchange {name!r} in vhost {vhost.name!r} is the alternate of another exchange or of a queue"
+            raise Fault(FaultKind.USED_AS_ALTERNATE, text, "exchange")
+        if command.if_unused and exchange.bindings:
+            raise Fault(FaultKind.IN_USE, f"exchange {name!r} in vhost {vhost.name!r} in use", "exchange")
+        self._remove_exchange(vhost, exchange)
+
+    def bind_exchange(self, command: commands.BindExchange) -> bool:
+        """Carry out `BindExchange`."""
+        vhost = command.owner.vhost
+        source = vhost.bindable(command.source)
+        destination = vhost.bindable(command.destination)
+        return self._add_binding(vhost, source, destination, command.routing_key, command.arguments, True)
+
+    def unbind_exchange(self, command: commands.UnbindExchange) -> None:
+        """Carry out `UnbindExchange`."""
+        vhost = command.owner.vhost
+        source = vhost.bindable(command.source)
+        destination = vhost.bindable(command.destination)
+        self._remove_binding(vhost, source, destination, command.routing_key, command.arguments, True)
+
+    def bind(self, command: commands.Bind) -> bool:
+        """Carry out `Bind`."""
+        owner = command.owner
+        vhost = owner.vhost
+        queue = owner.find_queue(command.queue)
+        exchange = vhost.bindable(command.exchange)
+        return self._add_binding(
+            vhost, exchange, queue, command.routing_key, command.arguments, command.by_arguments
+        )
+
+    def unbind(self, command: commands.Unbind) -> None:
+        """Carry out `Unbind`."""
+        owner = command.owner
+        vhost = owner.vhost
+        queue = owner.find_queue(command.queue)
+        exchange = vhost.bindable(command.exchange)
+        self._remove_binding(
+            vhost, exchange, queue, command.routing_key, command.arguments, command.by_arguments
+        )
+
+    def unbind_everywhere(self, vhost: VirtualHost, destination: Destination) -> None:
+        """Remove all bindings to a destination."""
+        for name, count in vhost.sources.pop(destination, {}).items():
+            source = vhost.exchanges.get(name)
+            if source is not None:
+                source.remove_destination(destination)
+                vhost.bindings -= count
+                self._leave_if_unbound(vhost, source)
+
+    def keep_durable(self, vhost: VirtualHost) -> None:
+        """Remove the exchanges that don't survive a restart."""
+        for exchange in list(vhost.exchanges.values()):
+            if not (exchange.durable or exchange.name in _OWN):
+                self._remove_exchange(vhost, exchange)
+
+    def _add_binding(
+        self,
+        vhost: VirtualHost,
+        source: Exchange,
+        destination: Destination,
+        routing_key: str,
+        arguments: Mapping[str, Any],
+        by_arguments: bool,
+    ) -> bool:
+        source.check(destination, routing_key, arguments, by_arguments=by_arguments)
+        binding = Binding(destination, routing_key, arguments, by_arguments=by_arguments)
+        was_bound = source.was_bound
+        if not source.add(binding):
+            return False
+        if vhost.bindings >= self._ledger.limits.bindings:
+            source.remove(binding.key)
+            source.was_bound = was_bound
+            raise limit_reached(vhost, "bindings", self._ledger.limits.bindings)
+        vhost.count_binding(source, destination)
+        return True
+
+    def _remove_binding(
+        self,
+        vhost: VirtualHost,
+        source: Exchange,
+        destination: Destination,
+        routing_key: str,
+        arguments: Mapping[str, Any],
+        by_arguments: bool,
+    ) -> None:
+        key = binding_key(destination, routing_key, arguments, by_arguments)
+        if source.remove(key) is None:
+            text = (
+                f"no binding {routing_key!r} between exchange {source.name!r} and {destination.name!r} "
+                f"in vhost {vhost.name!r}"
+            )
+            raise Fault(FaultKind.BINDING_NOT_FOUND, text, "binding")
+        vhost.uncount_binding(source, destination)
+        self._leave_if_unbound(vhost, source)
+
+    def _leave_if_unbound(self, vhost: VirtualHost, exchange: Exchange) -> None:
+        if exchange.auto_delete and exchange.was_bound and not exchange.bindings:
+            self._remove_exchange(vhost, exchange)
+
+    def _remove_exchange(self, vhost: VirtualHost, exchange: Exchange) -> None:
+        if vhost.exchanges.get(exchange.name) is not exchange:
+            return
+        del vhost.exchanges[exchange.name]
+        for binding in exchange.bindings.values():
+            vhost.uncount_binding(exchange, binding.destination)
+        self.unbind_everywhere(vhost, exchange)
+        self._ledger.effects.append(NodeDeleted(vhost.name, "exchange", exchange.name))
+
+
+def _compare_exchange(
+    vhost: VirtualHost, found: Exchange, command: commands.DeclareExchange, alternate: str | None
+) -> None:
+    what = f"exchange {found.name!r} in vhost {vhost.name!r}"
+    given: dict[str, tuple[object, object]] = {
+        "type": (command.type, found.type),
+        "durable": (command.durable, found.durable),
+        "auto_delete": (command.auto_delete, found.auto_delete),
+        "internal": (command.internal, found.internal),
+        "alternate": (alternate, found.alternate),
+    }
+    for name in command.compare:
+        if name in given and given[name][0] != given[name][1]:
+            raise inequivalent(what, name, *given[name])
+
+
+def inequivalent(what: str, name: str, given: object, current: object) -> Fault:
+    """Return the fault of a declaration that differs from the node that exists."""
+    text = f"inequivalent arg '{name}' for {what}: received {_shown(given)} but current is {_shown(current)}"
+    return Fault(FaultKind.INEQUIVALENT, text, name)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return f"'{str(value).lower()}'"
+    return f"'{as_text(value) if isinstance(value, (bytes, bytearray)) else value}'"
+
+
+def limit_reached(vhost: VirtualHost, what: str, limit: int) -> Fault:
+    """Return the fault of a declaration above a limit."""
+    return Fault(
+        FaultKind.LIMIT, f"vhost {vhost.name!r} has {limit} {what}, BrokerLimits.{what} allows no more"
+    )
