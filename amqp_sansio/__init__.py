@@ -1,7 +1,7 @@
 """A sans-I/O protocol core for AMQP: octets in, events and octets out.
 
 Each version has its own package (`amqp_sansio.amqp_0_9_1`, `amqp_sansio.amqp_0_8`) with its connection, configuration
-and method records; what all versions share is here.
+and method records; this package has the parts that all versions share.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from .events import (
     Signal,
 )
 from .limits import Limits
-from .negotiation import Acceptor, Refused, version_of
-from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from .negotiation import Acceptor, Refused
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, version_of
 
 if TYPE_CHECKING:
     from .observer import Observed, Observer, Skipped
@@ -60,7 +60,7 @@ _LATER = {"Observer", "Observed", "Skipped", "Violation"}
 
 
 def __getattr__(name: str) -> object:
-    # An observer needs every version's machine; a client or server needs one.
+    # An observer needs the engine of every version; a client or server needs one.
     if name in _LATER:
         from . import observer
 

@@ -1,4 +1,4 @@
-"""Names and types of the columns of all tables: the contract of `tables`, the command and the Spark adapter."""
+"""Column names and types of all tables: the contract of `tables`, the command-line tool and the Spark adapter."""
 
 from __future__ import annotations
 
@@ -107,6 +107,6 @@ JSON value). Any value may be None. Text that isn't UTF-8 on the wire has its od
 """
 
 BODIES: Final = ("none", "size", "base64")
-"""What `fields` can say of a message's body."""
+"""The options for a message's body in `fields`."""
 
 __all__ = ["BODIES", "COLUMNS"]

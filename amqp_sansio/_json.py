@@ -1,4 +1,4 @@
-"""JSON texts of observed units and decoded values: in the order of the wire, without spaces, the same on every run."""
+"""JSON of observed units and decoded values: keys in the order of the wire, no spaces, the same on every run."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from .observer import Observed
 
 _BODY_FRAMES: Final = ("content-body", "body-frame")
-"""The units of bodies whose message wasn't seen."""
+"""Units of bodies whose message wasn't seen."""
 
 _REPEATED: Final = 16
-"""Elements without octets that a list shows one by one; of more it tells the element and the count."""
+"""Most elements without octets that a list shows individually; beyond that it shows the element and the count."""
 
 
 def encode(value: Any) -> str:
-    """One JSON value.
+    """Encode a value as JSON.
 
-    Octets become `{"base64": "..."}`, as does text that isn't UTF-8; floats that are no numbers become strings; a
-    table that can't be read becomes `{"invalid": {"base64": "..."}}`.
+    Octets, and text that isn't UTF-8, become `{"base64": "..."}`; NaN and infinities become strings; an unreadable
+    table becomes `{"invalid": {"base64": "..."}}`.
 
-    Of 1.0: symbols, chars and UUIDs become strings, timestamps numbers (milliseconds), arrays lists, decimals numbers
-    (strings where they are none, or beyond 38 digits), composite types objects with their name as "type" and
-    without the fields that aren't set, other described values `{"descriptor": ..., "value": ...}`, and keys of maps
-    that are no strings the JSON text of the key. Of 0-10: structs as composite types, sequence-sets lists of their
-    ranges, datetimes numbers (seconds), values of unknown types `{"type": "0x24", "unknown": octets}`.
+    In 1.0, symbols, chars and UUIDs become strings, timestamps numbers (milliseconds), arrays lists, decimals numbers
+    (strings if they aren't finite, or have more than 38 digits), composite types objects with their name as "type" and
+    only the fields that are set, other described values `{"descriptor": ..., "value": ...}`, and map keys other than
+    strings their JSON text. In 0-10, structs become composite types, sequence-sets lists of ranges, datetimes numbers
+    (seconds), and values of unknown types `{"type": "0x24", "unknown": octets}`.
 
-    More than 16 elements that a few octets say any number of, such as an array of nulls, become
-    `{"repeated": element, "count": number}`. So the text grows with the octets it tells, by at most 200 characters for
-    each, and so does the time it takes. Characters that act on a terminal are escaped.
+    More than 16 elements that a few octets can declare, such as an array of nulls, become `{"repeated": element,
+    "count": number}`. So the size of the text and the time it takes are linear in the input: at most 200 characters for
+    each octet. Characters that could control a terminal are escaped.
 
     >>> encode({"a": [1, True, None, b"\\x00"]})
     '{"a":[1,true,null,{"base64":"AA=="}]}'
@@ -69,7 +69,7 @@ def encode(value: Any) -> str:
 
 
 def fields(event: Observed, body: str, secrets: bool) -> str:
-    """The arguments and message of a unit as one JSON object; `body` and `secrets` as for `tables.FlowReplay`."""
+    """Return a unit's arguments and message as one JSON object; `body` and `secrets` as for `tables.FlowReplay`."""
     content = event.content
     parts: list[str] = []
     unit = event.unit
@@ -108,7 +108,7 @@ def fields(event: Observed, body: str, secrets: bool) -> str:
 
 
 def _command(event: Any) -> list[str]:
-    """The id of a command of 0-10, and its session.header."""
+    """Return the id of a command of 0-10, and its session.header."""
     parts: list[str] = [] if event.command_id is None else [f'"id":{event.command_id}']
     return [*parts, '"sync":true'] if event.sync else parts
 
@@ -128,7 +128,7 @@ def _is_unset(value: Any) -> bool:
 
 
 def _composite(record: Any, hidden: tuple[str, ...] = ()) -> list[str]:
-    """The fields that are set of a composite type of 1.0, or of a struct, control or command of 0-10."""
+    """Return the fields that are set in a composite type of 1.0, or in a struct, control or command of 0-10."""
     parts: list[str] = []
     for name in record.__match_args__:
         value = getattr(record, name)
@@ -156,7 +156,7 @@ _LONGEST_REQUEST: Final = 512
 
 
 def _sections(message: Any, body: str) -> list[str]:
-    """The sections of a message of 1.0 but its body, of which only the kind is told, or what a coordinator is asked."""
+    """Return the sections of a 1.0 message, with only the kind of its body, or the request to a coordinator."""
     try:
         places = {name.replace("-", "_"): (start, stop) for name, start, stop in message.sections}
     except CodecError:
@@ -187,7 +187,7 @@ def _sections(message: Any, body: str) -> list[str]:
 
 
 def _request(message: Any) -> list[str]:
-    """A declare or discharge (1.0 part 4 sections 4.2 and 4.3)."""
+    """Return a declare or discharge (1.0 part 4 sections 4.2 and 4.3)."""
     try:
         value = message.body
     except CodecError:
@@ -197,7 +197,7 @@ def _request(message: Any) -> list[str]:
 
 
 def _sequence(items: list[Any] | tuple[Any, ...]) -> str:
-    """A list. Those of 0-10 hold the elements of arrays, which are all null or all true where they have no octets."""
+    """Encode a list. In 0-10 it may be an array, whose elements without octets are all null or all true."""
     first = items[0] if len(items) > _REPEATED else False
     if (first is None or first is True) and all([item is first for item in items]):
         return _repeated(first, len(items))
@@ -225,11 +225,11 @@ def _mapping(mapping: Mapping[Any, Any]) -> str:
 
 
 def _other_key(key: str, found: dict[str, str], again: dict[str, int]) -> str:
-    """A key of its own for a name that looks as another does: with "'" behind it, then "'2", "'3"."""
+    """Return a unique key for a repeated name: with "'" after it, then "'2", "'3"."""
     count = again.get(key, 0)
     other = key
     while other in found:
-        # Each turn passes a name that is there already, and none is passed twice.
+        # Each iteration passes an existing name, and none twice.
         count += 1
         other = f"{key[:-1]}'{count if count > 1 else ''}\""
     again[key] = count
@@ -258,7 +258,7 @@ def _key(name: Any) -> str:
 
 
 def _has_odd_keys(name: Any) -> bool:
-    """Whether a key holds a map with keys that are no strings: JSON within JSON within JSON doubles each time."""
+    """Whether a key holds a map with keys other than strings: JSON within JSON within JSON doubles each time."""
     if isinstance(name, Mapping):
         pairs: Any = name.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
         return any([not isinstance(key, str) or _has_odd_keys(value) for key, value in pairs])
@@ -277,11 +277,11 @@ def _octets(name: Any) -> bytes:
 
 
 _DIGITS: Final = 38
-"""Digits that every reader of JSON numbers is taken to have, those of Spark's widest decimal."""
+"""Digits of a number that every JSON reader is assumed to support, those of Spark's widest decimal."""
 
 
 def _other(value: Any) -> str:
-    """What only some versions have: decimals, and the other types of 0-10 and 1.0."""
+    """Encode types that only some versions have: decimals, and the other types of 0-10 and 1.0."""
     if hasattr(value, "SYMBOL") or hasattr(value, "PACK"):
         return f"{{{','.join([_type(value), *_composite(value)])}}}"
     if hasattr(value, "ranges"):
@@ -291,7 +291,7 @@ def _other(value: Any) -> str:
     if hasattr(value, "descriptor"):
         return f'{{"descriptor":{encode(value.descriptor)},"value":{encode(value.value)}}}'
     if hasattr(value, "name"):
-        # A value of 0-10 whose type nobody knows.
+        # A value of 0-10 with an unknown type.
         return f'{{"type":{encode(value.name)},"unknown":{encode(value.value)}}}'
     if hasattr(value, "octets"):
         return f'{{"unknown":{encode(value.octets)}}}'
@@ -310,7 +310,7 @@ def _type(value: Any) -> str:
 
 
 def _decimal(value: Any) -> str:
-    """A decimal with an exponent of its own: a number with all its digits where these aren't too many."""
+    """Encode a decimal with an exponent: as a number with all its digits unless there are too many."""
     if (
         value.is_finite()
         and abs(value.adjusted()) < _DIGITS

@@ -1,7 +1,7 @@
-"""Scouts: what one direction of a connection that is seen from the middle may be, by the frames of every version.
+"""Scouts: detect the version of one direction of a connection observed from the middle, by the frames of every version.
 
-The version whose frame is proven by the fewest octets is spoken; but what lies within a frame that is still coming says
-nothing: messages may carry frames of another version (0-9-1 section 4.2.3, 0-10 section 4.4, 1.0 part 2 section 2.3).
+The version whose frame is proven by the fewest octets wins; but octets within an incomplete frame prove nothing:
+messages may contain frames of another version (0-9-1 section 4.2.3, 0-10 section 4.4, 1.0 part 2 section 2.3).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _VERSIONS: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 
 
 class Scouts:
-    """The scouts of one direction, until one of them has found a frame; that one goes on alone.
+    """The scouts of one direction, until one of them has found a frame; that one continues alone.
 
-    0-8 is told as 0-9-1: their frames are the same, and the machine that they share finds out more. `pieces` are the
-    octets that were looked at, None for a gap.
+    0-8 is reported as 0-9-1: their frames are the same, and their common observer finds out more. `pieces` are the
+    octets examined so far, None for a gap.
     """
 
     __slots__ = ("_classic", "_one_zero", "_pieces", "_zero_ten", "version")
@@ -37,25 +37,25 @@ class Scouts:
 
     @property
     def side(self) -> Side | None:
-        """Who sends this direction, where that's sure."""
+        """The sender's side, if it is certain."""
         return None if self.version is None else self._scout(self.version).side
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing that follows can tell who sends this direction."""
+        """Whether no later octets can tell the sender's side."""
         return self.version is AMQP_1_0 and self._one_zero.equal
 
     def receive(self, octets: bytes) -> None:
-        """Look at more octets."""
+        """Examine more octets."""
         if octets:
             self._look(octets)
 
     def gap(self) -> None:
-        """Octets are missing here."""
+        """Note that octets are missing here."""
         self._look(None)
 
     def finish(self) -> None:
-        """Nothing more comes."""
+        """Note the end of the octets."""
         for version in _VERSIONS:
             if self.version in (None, version):
                 self._scout(version).finish()
@@ -85,7 +85,7 @@ class Scouts:
             self._pieces = []
 
     def _verdict(self) -> Version | None:
-        """What is spoken by what was found so far; None while that isn't sure."""
+        """Return the version proven so far; None while that isn't certain."""
         found: Version | None = None
         begin = before = -1
         for version, scout in ((AMQP_0_10, self._zero_ten), (AMQP_1_0, self._one_zero)):
@@ -96,11 +96,11 @@ class Scouts:
         classic = self._classic
         if classic.proven and (found is None or classic.at < begin):
             found, begin = AMQP_0_9_1, classic.at
-        # A frame of a version that isn't refuted yet may begin before.
+        # A frame of a version that isn't refuted yet may begin earlier.
         return found if found is None or before < 0 or begin < before else None
 
     def _earliest(self) -> Version | None:
-        """The verdict of the fewest octets of the last piece that give one."""
+        """Return the verdict on the shortest prefix of the last piece that gives one."""
         *before, last = self._pieces
         least, most = 0, 0 if last is None else len(last)
         found = self._verdict()

@@ -1,4 +1,4 @@
-"""The exceptions: who did what, where, which rule it breaks, and what to do."""
+"""Exceptions: each tells who did what and where, which rule that breaks, and what to do."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from .printing import printable
 
 if TYPE_CHECKING:
-    from .events import CloseReport
+    from ._core.close_report import CloseReport
 
 
 class Scope(Enum):
-    """How much an error ends."""
+    """How much an error ends: a channel, a session, a link, or the connection."""
 
     LINK = "link"
     SESSION = "session"
@@ -28,9 +28,9 @@ class AmqpError(Exception):
 
 
 class LocalProtocolError(AmqpError):
-    """The caller asked for what the protocol forbids now; nothing was changed and nothing queued.
+    """The caller's request is forbidden by the protocol now; nothing was changed or queued.
 
-    `rule` is the full identifier of the specification's rule, such as "0-9-1/channel.flow/react", when one says so.
+    `rule` is the full identifier of the broken rule, such as "0-9-1/channel.flow/react", if there is one.
     """
 
     def __init__(self, text: str, *, rule: str | None = None) -> None:
@@ -42,11 +42,11 @@ class LocalProtocolError(AmqpError):
 
 
 class LimitExceeded(LocalProtocolError):
-    """The call would pass a bound of `Limits`; the text names the field and its value."""
+    """The call would exceed a bound of `Limits`; the text names the field and its value."""
 
 
 class EndpointClosed(AmqpError):
-    """The call was right, but the channel or connection is gone; `report` says who closed it and why."""
+    """The call was valid, but the channel or connection has ended; `report` says who closed it and why."""
 
     def __init__(self, text: str, report: CloseReport | None = None) -> None:
         super().__init__(text)
@@ -57,7 +57,7 @@ class EndpointClosed(AmqpError):
 
 
 class ConsumerEnded(EndpointClosed):
-    """A consumer is over while its channel goes on: the server ended it, or this side did because it fell behind.
+    """A consumer has ended although its channel continues: the server ended it, or this side because it fell behind.
 
     `consumer_tag` names it; `report` says who ended it and why.
     """
@@ -73,7 +73,7 @@ class ConsumerEnded(EndpointClosed):
 
 
 class LinkEnded(EndpointClosed):
-    """A link of 1.0 is gone while its session goes on; `link` is its name, `report` says who ended it and why."""
+    """A link of 1.0 has ended although its session continues; `link` names it, `report` says who ended it and why."""
 
     def __init__(self, text: str, report: CloseReport | None = None, link: str = "") -> None:
         super().__init__(text, report)
@@ -81,7 +81,7 @@ class LinkEnded(EndpointClosed):
 
     @property
     def condition(self) -> str:
-        """The error's condition ("amqp:not-found"), "" where there was none."""
+        """The error's condition ("amqp:not-found"), "" if there was none."""
         return "" if self.report is None else self.report.condition
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -89,10 +89,10 @@ class LinkEnded(EndpointClosed):
 
 
 class SessionEnded(EndpointClosed):
-    """A session of 0-10 isn't attached any more; `session` is its name, `report` says who ended it and why.
+    """A session of 0-10 is no longer attached; `session` is its name, `report` says who ended it and why.
 
-    `resumable`: both ends still know it, so that `resume_session` with its `detached_state()` goes on; what waited for
-    an answer gets it there.
+    `resumable`: both ends still know it, so `resume_session` with its `detached_state()` continues it and completes
+    pending calls.
     """
 
     def __init__(
@@ -110,13 +110,13 @@ class SessionEnded(EndpointClosed):
     def code(self) -> int:
         """The error's code, such as 404 (execution.error-code), or why the peer detached it (session.detach-code).
 
-        0 where there was no error.
+        0 if there was no error.
         """
         return 0 if self.report is None else self.report.code
 
     @property
     def condition(self) -> str:
-        """The name of the code ("not-found", "session-busy"); "" where there was no error."""
+        """The name of the code ("not-found", "session-busy"); "" if there was no error."""
         return "" if self.report is None else self.report.condition
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -124,7 +124,7 @@ class SessionEnded(EndpointClosed):
 
 
 class NotAccepted(AmqpError):
-    """A message that had to be accepted wasn't; `outcome` is what the receiver made of it."""
+    """A message that had to be accepted wasn't; `outcome` is the receiver's."""
 
     def __init__(self, text: str, outcome: object) -> None:
         super().__init__(text)
@@ -143,7 +143,7 @@ class TransactionFailed(AmqpError):
 
     @property
     def condition(self) -> str:
-        """The error's condition ("amqp:transaction:rollback"), "" where there was none."""
+        """The error's condition ("amqp:transaction:rollback"), "" if there was none."""
         return str(getattr(self.error, "condition", ""))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -151,12 +151,12 @@ class TransactionFailed(AmqpError):
 
 
 class RemoteProtocolError(AmqpError):
-    """The peer broke a rule. Carried by an event, never raised from the read path.
+    """The peer broke a rule. Carried by an event, never raised while reading.
 
-    `scope` is what it ends, `code` the reply code sent to the peer (0: closed without a word), `channel` where it
-    happened (0: the connection), `class_id` and `method_id` the method at fault or 0, `offset` the octet of the
-    peer's stream where the faulty unit begins, `rule` the rule's identifier or None. 1.0 has no codes and no methods:
-    `condition` is the symbol sent to the peer ("amqp:not-allowed"), "" elsewhere.
+    `scope` is what it ends, `code` the reply code sent to the peer (0: closed without a reply), `channel` the channel
+    at fault (0: the connection), `class_id` and `method_id` the method at fault or 0, `offset` the start of the faulty
+    unit in the peer's stream, `rule` the rule's identifier or None. 1.0 has no codes and no methods: `condition` is the
+    symbol sent to the peer ("amqp:not-allowed"), "" elsewhere.
     """
 
     def __init__(
@@ -200,8 +200,8 @@ class RemoteProtocolError(AmqpError):
 class CodecError(AmqpError, ValueError):
     """Octets that can't be decoded, or a value that can't be encoded.
 
-    `offset` is where in the given octets, `code` the reply code the specification wants for it, `condition` the error
-    condition that 1.0 wants ("amqp:decode-error").
+    `offset` is the position in the given octets, `code` the reply code that the specification requires, `condition` the
+    error condition that 1.0 requires ("amqp:decode-error").
     """
 
     def __init__(

@@ -1,39 +1,32 @@
-"""The signals and events that all versions share, the handles they end, and the report of a close."""
+"""Signals and events that all versions share, the handles that they complete, and the report of a close."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar, cast
 
+from ._core.close_report import By as By
+from ._core.close_report import CloseReport as CloseReport
 from ._core.record import record
 from .errors import AmqpError, LocalProtocolError, Scope
-from .printing import printable
 
 if TYPE_CHECKING:
-    from .sasl import Credentials
+    from .sasl._base import Credentials
 
 _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Signal(Enum):
-    """What `next_event` returns when there is no event."""
+    """Returned by `next_event` if there is no event."""
 
     NEED_DATA = "need-data"
     """Write what is queued, then wait for octets, the deadline or a command."""
     PAUSED = "paused"
-    """A request is waiting for its answer; nothing more is parsed before it."""
+    """A request is waiting for its answer; parsing continues after it."""
 
 
 NEED_DATA: Final[Literal[Signal.NEED_DATA]] = Signal.NEED_DATA
 PAUSED: Final[Literal[Signal.PAUSED]] = Signal.PAUSED
-
-
-class By(Enum):
-    """Who ended something."""
-
-    LOCAL = "local"
-    REMOTE = "remote"
-    TRANSPORT = "transport"
 
 
 class Event:
@@ -43,49 +36,11 @@ class Event:
     __match_args__: tuple[str, ...] = ()
 
 
-@record
-class CloseReport:
-    """Why a channel or connection ended, and what was open then.
-
-    `code` and `text` are those of the close, as the peer wrote them (`str` of the report is `printing.printable`),
-    `class_id`/`method_id` the method that the closing side blames or 0.
-    `unsettled` are the delivery tags received (or, on a server, sent) and not yet settled, `unconfirmed` the
-    publish numbers without a
-    confirm, `hint` a sentence on the likely cause when the pattern is known, else "". 1.0 has `condition`, the error's
-    symbol ("amqp:not-found"), instead of codes, and counts in `unsettled` the deliveries by their delivery-id.
-    """
-
-    __record_texts__ = ("hint",)
-
-    by: By
-    code: int = 0
-    text: str = ""
-    class_id: int = 0
-    method_id: int = 0
-    unsettled: tuple[int, ...] = ()
-    unconfirmed: tuple[int, ...] = ()
-    hint: str = ""
-    rule: str | None = None
-    condition: str = ""
-
-    def __str__(self) -> str:
-        who = {By.LOCAL: "closed by this side", By.REMOTE: "closed by the peer", By.TRANSPORT: "transport lost"}
-        parts = [who[self.by]]
-        if self.code:
-            parts.append(f"{self.code}")
-        if self.condition:
-            parts.append(self.condition)
-        if self.text:
-            parts.append(self.text)
-        text = f"{parts[0]}: {' '.join(parts[1:])}" if len(parts) > 1 else parts[0]
-        return printable(f"{text} ({self.hint})" if self.hint else text)
-
-
 class Handle(Generic[_T_co]):
-    """The pending answer of one call; equal to another handle when their keys are.
+    """The pending answer of one call; equal to another handle if their keys are.
 
-    Exactly one event ends it: `Replied`, `Settled`, `Failed` or `Abandoned`. `key` says what it belongs to:
-    `(channel, n)` in 0-8 and 0-9-1.
+    Exactly one event completes it: `Replied`, `Settled`, `Failed` or `Abandoned`. `key` identifies the call: `(channel,
+    n)` in 0-8 and 0-9-1.
     """
 
     __slots__ = ("_error", "_result", "done", "key")
@@ -98,7 +53,7 @@ class Handle(Generic[_T_co]):
 
     @property
     def result(self) -> _T_co:
-        """The answer. Raises the error the call ended in, and LocalProtocolError while it is pending."""
+        """The answer. Raises the call's error, or LocalProtocolError while it is pending."""
         if self._error is not None:
             raise self._error
         if not self.done:
@@ -107,16 +62,19 @@ class Handle(Generic[_T_co]):
 
     @property
     def error(self) -> AmqpError | None:
-        """What the call failed with, or None."""
+        """The call's error, or None."""
         return self._error
 
-    def _complete(self, result: object) -> None:
+    def complete(self, result: object) -> None:
+        """End the call with its answer; for endpoints."""
         self.done = True
         self._result = result
 
-    def _fail(self, error: AmqpError) -> None:
+    def fail(self, error: AmqpError) -> None:
+        """End the call with an error; for endpoints."""
         self.done = True
         self._error = error
+
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Handle) and self.key == other.key
@@ -137,7 +95,7 @@ class Handle(Generic[_T_co]):
 
 @record
 class Opened(Event):
-    """A connection (`channel` 0) or channel can be used from now on; ends `handle` when a call asked for it."""
+    """A connection (`channel` 0) or channel is open from now on; completes `handle` if a call requested it."""
 
     scope: Scope
     channel: int = 0
@@ -153,22 +111,22 @@ class Replied(Event):
 
 @record
 class Accepted:
-    """An outcome: the other side took responsibility."""
+    """An outcome: the receiver took responsibility."""
 
 
 @record
 class Rejected:
-    """An outcome: the other side refused it for good."""
+    """An outcome: the receiver refused the message for good."""
 
 
 @record
 class Released:
-    """An outcome: given back, to be delivered again."""
+    """An outcome: returned, to be delivered again."""
 
 
 @record
 class Settled(Event):
-    """The fate of one or many deliveries or publishes is known: `state`, the same for all `handles`."""
+    """The outcome of one or many deliveries or publishes is known: `state`, the same for all `handles`."""
 
     handles: tuple[Handle[object], ...]
     state: object
@@ -176,11 +134,11 @@ class Settled(Event):
 
 @record
 class Failed(Event):
-    """An error ended a channel or the connection, and with it `handles`, which blame it.
+    """An error ended a channel or the connection, and with it `handles`, which raise it.
 
-    `by` is who found the error: LOCAL when this side noticed that the peer broke a rule (`error` is a
-    RemoteProtocolError and
-    the reply the specification demands is queued), REMOTE when the peer closed with an error code.
+    `by` is the side that found the error: LOCAL if this side noticed that the peer broke a rule (`error` is a
+    RemoteProtocolError, and the reply that the specification demands is queued), REMOTE if the peer closed with an
+    error code.
     """
 
     scope: Scope
@@ -192,8 +150,8 @@ class Failed(Event):
 
 @record
 class Abandoned(Event):
-    """Calls that will never have an answer, because what they were made on is gone; `resumable` says whether
-    it may come back."""
+    """Calls that will never be answered, because their channel, session or link is gone; `resumable` says whether it
+    may come back."""
 
     handles: tuple[Handle[object], ...]
     report: CloseReport
@@ -202,7 +160,7 @@ class Abandoned(Event):
 
 @record
 class Closed(Event):
-    """The last event of a connection (`channel` 0) or channel; exactly one each."""
+    """The last event of a connection (`channel` 0) or channel; there is exactly one for each."""
 
     scope: Scope
     channel: int
@@ -211,7 +169,7 @@ class Closed(Event):
 
 @record
 class AuthenticationRequested(Event):
-    """Server: the client offers `credentials`; answer with `accept_authentication()` or
+    """Server: the client presents `credentials`; answer with `accept_authentication()` or
     `refuse_authentication(text)`."""
 
     mechanism: str

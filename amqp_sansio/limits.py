@@ -1,4 +1,4 @@
-"""Limits: every bound of the core in one record, each with what happens when it is reached."""
+"""Limits: every bound of the core in one record, each with its consequence."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from ._core.record import record
 
 @record
 class Limits:
-    """What an endpoint or observer holds at most. All sizes are octets; every check comes before the octets are kept.
+    """Limits of an endpoint or observer. All sizes are octets; every check comes before the octets are stored.
 
     | field | at the limit |
     |---|---|
-    | `unparsed` | `receive_budget` is 0: the adapter stops reading and TCP does the rest |
-    | `message` | a body announced larger ends its channel with 311, or goes to streaming mode when that is on |
+    | `unparsed` | `receive_budget` is 0: the adapter stops reading, and TCP holds the peer |
+    | `message` | a body announced larger ends its channel with 311, or is streamed if that is enabled |
     | `bodies` | the sum of bodies being assembled; the next one to announce more ends its channel with 311 |
     | `header` | a method, content header or properties frame above it: 501 |
     | `channels` | a higher channel-max is never offered or accepted |
     | `nesting` | a table nested deeper is a syntax error (502) |
     | `entries` | a table or array with more entries is a syntax error (502) |
-    | `requests` | requests of the peer that wait for an answer on one channel: nothing more is parsed (`PAUSED`) |
-    | `calls` | own calls without an answer on one channel: `LimitExceeded` |
-    | `unsettled` | deliveries on one channel that wait for settlement: the channel ends with 506 |
-    | `unconfirmed` | own publishes on one channel that wait for a confirm: `LimitExceeded` |
+    | `requests` | unanswered requests of the peer on one channel: parsing stops (`PAUSED`) |
+    | `calls` | own unanswered calls on one channel: `LimitExceeded` |
+    | `unsettled` | unsettled deliveries on one channel: the channel ends with 506 |
+    | `unconfirmed` | own unconfirmed publishes on one channel: `LimitExceeded` |
     | `consumers` | consumers on one channel: 506 |
     | `backlog_high`, `backlog_low` | `SendPaused` and `SendResumed` |
-    | `backlog_hard` | commands raise `LimitExceeded`; for what the peer provokes: the connection ends (506) |
+    | `backlog_hard` | commands raise `LimitExceeded`; output that the peer causes ends the connection (506) |
     | `replay` | 0-10: own commands on one session that the peer hasn't confirmed: `LimitExceeded` |
     | `replay_octets` | 0-10: their octets: `LimitExceeded` |
     | `sasl_rounds` | challenge rounds in one authentication: the connection ends |

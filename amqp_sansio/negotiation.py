@@ -1,4 +1,4 @@
-"""The protocol header: which version a client asks for, and the Acceptor that finds the right connection for it.
+"""The protocol header: the version that a client asks for, and the Acceptor that creates the matching connection.
 
 0-9-1 section 4.2.2, 0-8 section 4.2.2, 0-10 section 4.3, 1.0 part 2 section 2.2.
 """
@@ -11,27 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 from ._core.record import record
 from .errors import LimitExceeded
 from .events import NEED_DATA, Signal
-from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, HEADER_SIZE, Version
+from .versions import version_of as version_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from .endpoint import Endpoint
 
-HEADER_SIZE: Final = 8
 _TLS_LAYER: Final = b"AMQP\x02\x01\x00\x00"
-"""1.0 part 5 section 5.2: TLS begins behind this header, in the same stream."""
-
-_VERSIONS: Final[Mapping[bytes, Version]] = {
-    b"AMQP\x01\x01\x08\x00": AMQP_0_8,
-    b"AMQP\x01\x01\x09\x01": AMQP_0_8,
-    b"AMQP\x00\x00\x09\x01": AMQP_0_9_1,
-    b"AMQP\x01\x01\x00\x09": AMQP_0_9_1,
-    b"AMQP\x01\x01\x00\x0a": AMQP_0_10,
-    b"AMQP\x00\x01\x00\x00": AMQP_1_0,
-    _TLS_LAYER: AMQP_1_0,
-    b"AMQP\x03\x01\x00\x00": AMQP_1_0,
-}
+"""1.0 part 5 section 5.2: TLS begins after this header, in the same stream."""
 
 _PROTOCOL_IDS: Final = (0, 2, 3)
 _NUMBERS: Final[Mapping[Version, tuple[int, ...]]] = {
@@ -42,22 +31,9 @@ _NUMBERS: Final[Mapping[Version, tuple[int, ...]]] = {
 }
 
 
-def version_of(header: bytes) -> Version | None:
-    """The version that 8 octets of protocol header ask for, or None.
-
-    1-1-9-1, which py-amqplib sends and the printed 0-8 specification has, is 0-8 framing; 1-1-0-9 is 0-9,
-    which RabbitMQ
-    and everybody else take as 0-9-1.
-
-    >>> version_of(b"AMQP\\x00\\x00\\x09\\x01").label
-    '0-9-1'
-    """
-    return _VERSIONS.get(header)
-
-
 @record
 class Accepted:
-    """The client's version is spoken here; `connection` has got every octet that came so far."""
+    """The client's version is supported; `connection` has received all octets so far."""
 
     version: Version
     connection: Endpoint
@@ -65,18 +41,18 @@ class Accepted:
 
 @record
 class Refused:
-    """The client's version isn't spoken here: send `reply` (a protocol header that is), then close the transport."""
+    """The client's version isn't supported: send `reply` (a supported protocol header), then close the transport."""
 
     reply: bytes
     received: bytes
 
 
 class Acceptor:
-    """Finds out what a new client speaks: octets in, then an `Accepted` connection or a `Refused` header.
+    """Detects the version of a new client: octets in, then an `Accepted` connection or a `Refused` header.
 
-    `configs` has a server configuration for each version to be spoken, the preferred version first. A client that asks
-    for TLS inside of 1.0 is refused unless the configuration for 1.0 has `tls`. The mapping is kept, and asked for no
-    more than the version that a client wants, whose engine is loaded then.
+    `configs` has a server configuration for each supported version, the preferred one first. A client that asks for TLS
+    inside of 1.0 is refused unless the configuration for 1.0 has `tls`. Only the requested version is looked up in the
+    mapping, and its engine is loaded then.
 
     >>> from amqp_sansio.amqp_0_9_1 import Config
     >>> acceptor = Acceptor({AMQP_0_9_1: Config()})
@@ -96,18 +72,18 @@ class Acceptor:
         self._result: Accepted | Refused | None = None
 
     def receive_data(self, data: Buffer, now: float) -> None:
-        """Take octets that arrived at `now` (seconds). Raises LimitExceeded once the result is there: feed
-        the connection then."""
+        """Take octets that arrived at `now` (seconds). Raises LimitExceeded after the result: give further octets to
+        the connection."""
         if self._result is not None:
             raise LimitExceeded("the acceptor has its result; give further octets to the connection")
         self._data += bytes(data)
         self._now = now
-        # Who doesn't begin with these four octets isn't waited for.
+        # A client that doesn't begin with these four octets is refused without waiting for more.
         if len(self._data) >= (HEADER_SIZE if self._data.startswith(b"AMQP") else 4):
             self._decide()
 
     def result(self) -> Accepted | Refused | Signal:
-        """Accepted, Refused, or NEED_DATA while fewer than 8 octets came."""
+        """Return Accepted, Refused, or NEED_DATA before 8 octets have arrived."""
         return NEED_DATA if self._result is None else self._result
 
     def _decide(self) -> None:
@@ -123,8 +99,8 @@ class Acceptor:
         self._data = b""
 
     def _best(self, header: bytes) -> Version:
-        """The highest version that isn't above the one asked for, else the highest, for a header as 1.0 has them
-        (1.0 part 2 section 2.2); the preferred one for any other octets."""
+        """Return, for a header in 1.0's format, the highest version not above the one asked for, else the highest (1.0
+        part 2 section 2.2); the preferred one for any other octets."""
         if not header.startswith(b"AMQP") or header[4] not in _PROTOCOL_IDS:
             return next(iter(self._configs))
         asked = tuple(header[5:])
@@ -132,16 +108,16 @@ class Acceptor:
         return max(lower or self._configs, key=_NUMBERS.__getitem__)
 
     def _offer(self, version: Version) -> bytes:
-        """The header that asks for `version` in a way that is accepted here."""
+        """Return a header for `version` that is accepted here."""
         if version is AMQP_1_0:
-            from .amqp_1_0.endpoint.opening import offered_header
+            from .amqp_1_0.endpoint.handshake import offered_header
 
             return offered_header(self._configs[AMQP_1_0])
         return version.header
 
 
 def _server_of(version: Version) -> Any:
-    """What makes a server-role connection of a version; a version is imported when it's first wanted."""
+    """Return a version's constructor of server connections; the version is imported on first use."""
     if version is AMQP_0_9_1:
         from .amqp_0_9_1 import Connection
 

@@ -1,23 +1,30 @@
-"""Observer: watches both directions of a connection and says what was sent, what it answers and which rules it breaks.
+"""Observer: watches both directions of a connection and reports the units sent, their answers, and broken rules.
 
-It isn't an endpoint: it sends nothing, has no clock, and never refuses to observe. Versions plug in as machines.
-Which version and which side is the client come from the protocol header (0-9-1 section 4.2.2, 1.0 part 2 section 2.2),
-or from the frames.
+It isn't an endpoint: it sends nothing, has no clock, and accepts any octets. Each version has its own observer. The
+version and the client's side follow from the protocol header (0-9-1 section 4.2.2, 1.0 part 2 section 2.2), or from the
+frames.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ._core.record import record
+from ._core.observation import (
+    Identified,
+    Observed,
+    ObserverEvent,
+    Setting,
+    Skipped,
+    VersionObserver,
+    Violation,
+)
 from .endpoint import Side
 from .errors import LocalProtocolError
-from .events import NEED_DATA, Event, Signal
+from .events import NEED_DATA, Signal
 from .limits import Limits
-from .negotiation import HEADER_SIZE, version_of
-from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
+from .versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, HEADER_SIZE, Version, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,160 +33,11 @@ if TYPE_CHECKING:
 
     from ._versions import Scouts
 
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 _HEADER_BEGIN: Final = b"AMQP"
 _FRAME_BEGIN: Final = b"\x01"
 _ARRIVAL: Final = 256
-"""Octets that each further arrival takes besides its own, at most, wherever it is kept until it's recognised."""
-
-
-@record
-class Observed(Event):
-    """One protocol unit on the wire; a method with content is one unit with its whole message.
-
-    `seq` counts the units of the connection from 0. `event` is the specification's name ("basic.publish",
-    "protocol-header", "heartbeat"). `unit` is one of these:
-
-    | unit | what it is |
-    |---|---|
-    | "method" | a method without content; in 0-10 a control or command, in 1.0 a performative |
-    | "header", "heartbeat" | a protocol header, a heartbeat |
-    | "content" | a method with its message, all frames of which passed; in 1.0 the transfer that completes a delivery |
-    | "part" | a transfer of 1.0 behind which more of its delivery is to come |
-    | "partial" | a method whose message ended early: aborted, or cut off by damage or the end |
-    | "frame" | a content frame whose method wasn't seen, or a frame that means nothing |
-    | "unknown" | a method that the protocol doesn't have |
-
-    `content` is the method's record, or octets: the protocol header, or a payload that can't be decoded.
-    `properties` and `body` are those of the message; `body` is None when the observer doesn't keep it,
-    `body_size` is what its header announces, in octets, `body_sha256` its digest in hexadecimal where the
-    observer makes one. `missing` says how many octets of the body were not captured (0: the body is whole; None: not
-    even its header came).
-
-    In 0-10 `properties` are its header segment (`amqp_0_10.Headers`), and a command also has its `command_id` and
-    `sync` bit (`amqp_0_10.ObservedCommand`); what a cut-off message lacks is known only where its properties tell how
-    long it is.
-
-    In 1.0 `properties` is the message (`amqp_1_0.Message`, without its body where that isn't kept), None where the
-    payload isn't one; `body` is what its data sections hold, or the encoded sections of another kind of body.
-
-    `offset` is where the unit begins in its sender's stream, `size` the octets of all its frames; frames of other
-    channels may lie between. `at_ns` is when its last octet arrived, in nanoseconds. `answers` is the `seq` of the
-    request that it answers.
-    """
-
-    seq: int
-    sender: Side
-    channel: int
-    unit: str
-    event: str
-    content: Any
-    properties: Any
-    body: bytes | None
-    body_size: int
-    body_sha256: str | None
-    offset: int
-    size: int
-    at_ns: int
-    answers: int | None = None
-    missing: int | None = 0
-
-
-@record
-class Violation(Event):
-    """A broken rule. `rule` is its full id ("0-9-1/wire/frame-end-check"), `severity` "error" or "warning".
-
-    `offset` is where the faulty frame begins in the sender's stream, `seq` the unit it belongs to; None when no unit
-    could be made of the octets.
-    """
-
-    __record_texts__ = ("text",)
-
-    sender: Side
-    rule: str
-    severity: str
-    text: str
-    offset: int
-    at_ns: int
-    seq: int | None = None
-    channel: int = 0
-
-
-@record
-class Skipped(Event):
-    """`octets` octets at `offset` of the sender's stream that became no unit.
-
-    The reasons: "gap" (they never came), "resync" (damage: what follows is proven again), "incomplete" (the
-    stream ended, or a gap began, within a frame), "undecoded" (what TLS hides), "unrecognised" (no AMQP, or a version
-    that nobody knows).
-    """
-
-    sender: Side
-    offset: int
-    octets: int
-    at_ns: int
-    reason: str
-
-
-@record
-class Identified(Event):
-    """What is spoken, and who is who; the first event, and again when more becomes known.
-
-    `version` is None when it wasn't recognised; `dialect` is its dialect's name, or "". `client` and `server` are
-    senders as `receive_data` names them, None while that one was silent. `by` says how the sides were told apart:
-    "told", "header" (the first protocol header is the client's), "frame" (a unit that only one side may send) or
-    "guess" (nothing said it).
-    """
-
-    version: Version | None
-    dialect: str
-    client: str | None
-    server: str | None
-    by: str
-    at_ns: int
-
-
-ObserverEvent: TypeAlias = Observed | Violation | Skipped | Identified
-"""What `Observer.next_event` returns besides NEED_DATA."""
-
-
-class VersionObserver(Protocol):
-    """What watches one version. The observer gives it octets and gaps in order, and takes events after each."""
-
-    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
-        """Octets of the client, or of the server."""
-        ...
-
-    def gap(self, client: bool, octets: int, at_ns: int) -> None:
-        """Octets of the client, or of the server, are missing."""
-        ...
-
-    def finish(self, at_ns: int) -> None:
-        """Nothing more comes."""
-        ...
-
-    def next(self) -> ObserverEvent | None:
-        """Take one step through what came; None when more is needed."""
-        ...
-
-    @property
-    def held(self) -> int:
-        """Octets that are held."""
-        ...
-
-
-@record
-class Setting:
-    """What a machine is told: `from_start` says that its first octets are the connection's."""
-
-    version: Version | None
-    from_start: bool
-    body: str
-    limits: Limits
-    client: str | None
-    server: str | None
-    by: str
-    at_ns: int
+"""Most octets counted for each further arrival beside its own, while it waits for the version to be recognised."""
 
 
 def _classic(setting: Setting) -> VersionObserver:
@@ -212,24 +70,24 @@ _MACHINES: Final[Mapping[Version, Callable[[Setting], VersionObserver]]] = {
     AMQP_0_10: _zero_ten,
     AMQP_1_0: _one_zero,
 }
-"""The machine of each version that is decoded."""
+"""The observer of each version."""
 _BOTH_BEGIN: Final = (AMQP_0_10, AMQP_1_0)
-"""In these both sides begin with a protocol header, so that one alone doesn't tell who is who."""
+"""In these versions both sides send a protocol header, so a single one doesn't identify its side."""
 
 BODIES: Final = ("keep", "hash", "all", "size")
-"""What an observer can do with the bodies of messages."""
+"""Options for the bodies of messages."""
 
 
 class Observer:
     """Observes one connection of any version: octets of both sides in, events out.
 
-    The senders are named by any two labels ("10.0.0.1:40000"). `client` tells which of them is the client, where it's
-    known; `from_start` whether the first octets are the connection's (None: they are when `client` is told, as a seen
-    TCP handshake tells both). `body` is what happens to message bodies: "keep" them, "hash" them (SHA-256, not kept),
-    do both ("all"), or just count their "size". Bodies above `limits.message` are only counted.
+    The senders have any two labels ("10.0.0.1:40000"). `client` is the client's label, if known; `from_start` whether
+    the first octets are the connection's (None: they are if `client` is given, as a captured TCP handshake provides
+    both). `body` is the treatment of message bodies: "keep" them, "hash" them (SHA-256, not kept), do both ("all"), or
+    just count their "size". Bodies above `limits.message` are only counted.
 
-    What arrives is parsed in order, over both directions, and only when an event is taken. Causally ordered input is
-    the caller's part: `capture.Reassembler` does it. Times are nanoseconds. Picklable at any point.
+    Octets are parsed in order, over both directions, and only when an event is taken. The caller must provide them in
+    causal order: `capture.Reassembler` does so. Times are nanoseconds. Picklable at any point.
 
     >>> from amqp_sansio import NEED_DATA
     >>> observer = Observer(client="c")
@@ -293,7 +151,7 @@ class Observer:
             self._arrivals.append((sender, octets, 0, at_ns))
 
     def receive_gap(self, sender: str, octets: int, at_ns: int) -> None:
-        """Queue a hole: `octets` octets of `sender` that were never captured.
+        """Queue a gap: `octets` octets of `sender` that were never captured.
 
         Raises LocalProtocolError after `finish`, and for a third sender.
         """
@@ -302,13 +160,13 @@ class Observer:
             self._arrivals.append((sender, b"", octets, at_ns))
 
     def finish(self, at_ns: int) -> None:
-        """Nothing more comes: take events until NEED_DATA to have what is still held. A second call does nothing."""
+        """End the input: take events until NEED_DATA for everything still held. A second call is a no-op."""
         if not self._finished:
             self._finished = True
             self._arrivals.append(("", b"", 0, at_ns))
 
     def next_event(self) -> ObserverEvent | Signal:
-        """The next event, or NEED_DATA. Never raises for what was observed."""
+        """Return the next event, or NEED_DATA. Never raises for observed octets."""
         machine = self._machine
         if machine is not None:
             event = machine.next()
@@ -336,11 +194,11 @@ class Observer:
 
     @property
     def held(self) -> int:
-        """Octets that are held: waiting to be recognised or parsed, and bodies under way.
+        """Octets held: those waiting to be recognised or parsed, and incomplete bodies.
 
-        What waits to be recognised is counted with what each further arrival takes. When all events were taken, at
-        most what `limits` allows for unparsed octets of each side and for bodies. Of channels, sessions, links,
-        consumers, requests and deliveries at most as many are kept as `limits` says; they aren't counted here.
+        Octets waiting to be recognised count with an overhead for each further arrival. After all events were taken,
+        the total is at most what `limits` allows for unparsed octets of each side and for bodies. Channels, sessions,
+        links, consumers, requests and deliveries are bounded by `limits` too; they aren't counted here.
         """
         arrivals = self._arrivals
         held = self._held_size + sum([len(each[1]) for each in arrivals])
@@ -358,13 +216,13 @@ class Observer:
                 raise LocalProtocolError(f"a connection has two senders, {known}; not {sender!r}")
             self._labels = (*self._labels, sender)
 
-    # Recognising: what arrives is held until version and sides are known, then goes to the machine from the start.
+    # Recognition: arrivals are held until version and sides are known, then given to the version's observer.
 
     def _sniff(self, arrival: _Arrival) -> None:
         sender, octets, gap, at_ns = arrival
         held = self._held
-        # However octets that come at the same time are cut, they count as one arrival. Small pieces are joined into
-        # larger ones, each octet as often as sizes double.
+        # Octets that arrive at the same time count as one arrival, however they are cut. Small pieces are joined into
+        # larger ones; since sizes double, each octet is copied only a few times.
         another = bool(held) and not _joins(held[-1], arrival)
         self._held_size += len(octets) + (_ARRIVAL if another else 0)
         while held and len(held[-1][1]) <= len(arrival[1]) and _joins(held[-1], arrival):
@@ -385,7 +243,7 @@ class Observer:
         heads = self._heads
         if gap and len(heads[sender]) < HEADER_SIZE:
             if sender == client:
-                # The header is lost, so it is as if the observation began late.
+                # Without its header, the connection counts as observed from the middle.
                 self._restart(False)
             return
         heads[sender] = (heads[sender] + octets[:HEADER_SIZE])[:HEADER_SIZE]
@@ -408,7 +266,7 @@ class Observer:
                 self._begin(AMQP_0_9_1 if answer[:1] == _FRAME_BEGIN else None, True, at_ns)
 
     def _restart(self, from_start: bool) -> None:
-        """Look at everything once more, with another idea of where it begins."""
+        """Look at everything again, with another assumption about where it begins."""
         self._from_start = from_start
         self._heads = {}
         self._arrivals.extendleft(reversed(self._held))
@@ -431,7 +289,7 @@ class Observer:
                     self._begin_with_header(sender)
                 return
         elif scouts is None and self._client is None and self._with_header(sender) is not None:
-            # Who speaks without a header, behind the other's, began unseen.
+            # A sender whose octets follow the other's header, without its own, began before the capture.
             other = self._with_header(sender)
             if gap or other is None:
                 self._begin_with_header(other)
@@ -472,18 +330,18 @@ class Observer:
             self._begin_with_first(version, at_ns)
 
     def _with_header(self, sender: str) -> str | None:
-        """The other sender, if the first that was seen of the connection is its header, with which both begin."""
+        """Return the other sender, if its header came first in a version in which both sides send one."""
         first = next(iter(self._heads))
         return first if first != sender and version_of(self._heads[first]) in _BOTH_BEGIN else None
 
     def _begin_with_header(self, client: str | None) -> None:
-        """The first header is the client's."""
+        """Start with the first header as the client's."""
         if self._client is None:
             self._client, self._by = client, "header"
         self._restart(True)
 
     def _guess(self, at_ns: int) -> None:
-        """Nothing decided it."""
+        """Guess, since the octets don't decide."""
         version: Version | None = None
         for scouts in self._scouts.values():
             scouts.finish()
@@ -491,7 +349,7 @@ class Observer:
         self._begin_with_first(version, at_ns)
 
     def _begin_with_first(self, version: Version | None, at_ns: int) -> None:
-        """Take the first sender for the client, if nothing said who it is."""
+        """Treat the first sender as the client, if nothing else identifies it."""
         from_start = False
         if self._client is None:
             self._client = next(iter(self._heads), None)
@@ -531,6 +389,6 @@ def _joins(one: _Arrival, other: _Arrival) -> bool:
 
 
 _Arrival: TypeAlias = tuple[str, bytes, int, int]
-"""Sender, octets, size of a gap, time; no sender: nothing more comes."""
+"""Sender, octets, size of a gap, time; no sender: the end."""
 
 __all__ = ["Identified", "Observed", "Observer", "ObserverEvent", "Skipped", "Violation"]

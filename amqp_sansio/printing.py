@@ -1,6 +1,6 @@
-"""Text that a peer may have written, for people: nothing in it acts on a terminal, and all of it can be printed.
+"""Text from peers, made safe for people: nothing in it controls a terminal, and all of it can be printed.
 
-Every text of the library that people see goes through here: messages of errors, reports of closes, `repr`, JSON.
+Every text that the library shows to people passes through here: error messages, reports of closes, `repr`, JSON.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class _Escapes(dict[int, str]):
-    """For `str.translate`: what isn't printable, and what is given with it, as the escape that `escape` makes."""
+    """A table for `str.translate`: replaces unprintable and given characters by the escape that `escape` makes."""
 
     def __init__(self, escape: Callable[[str], str], always: dict[int, str]) -> None:
         super().__init__(always)
@@ -37,10 +37,10 @@ _JSON: Final = _Escapes(
 
 
 def printable(text: str) -> str:
-    """`text` with escapes, as Python writes them, for what a terminal may act on or a stream can't encode.
+    """Return `text` with Python escapes for everything that may control a terminal or that a stream can't encode.
 
-    These are the control characters (of ASCII and of Latin-1), those that change the direction of text, that are
-    invisible or assigned to nobody, all spaces and ends of lines but the plain space, and lone surrogates.
+    These are the control characters (of ASCII and of Latin-1), characters that change the direction of text, invisible
+    and unassigned ones, all spaces and line ends but the plain space, and lone surrogates.
 
     >>> printable("caf\\u00e9 \\x1b[2J\\u202e\\n")
     'café \\\\x1b[2J\\\\u202e\\\\n'
@@ -49,7 +49,7 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """`printable` for a text of several lines: their ends stay.
+    """Do the same as `printable` for a text of several lines: line ends stay.
 
     >>> visible("a\\x00b\\nc")
     'a\\\\x00b\\nc'
@@ -58,7 +58,7 @@ def visible(text: str) -> str:
 
 
 def json_string(text: str) -> str:
-    """`text` as a JSON string, in which everything that `printable` escapes is escaped, and reads as it was.
+    """Return `text` as a JSON string, with everything that `printable` escapes as JSON escapes.
 
     >>> json_string('say "hi"\\u202e')
     '"say \\\\"hi\\\\"\\\\u202e"'

@@ -1,7 +1,7 @@
 """Tables: segments of captured connections in, rows of events, messages, connections and violations out.
 
-The same code serves the local replay and Spark. Rows are a pure function of the segments of a flow, in the order of
-`capture.sort_key`; how flows are spread over processes makes no difference.
+The local replay and Spark share this code. Rows are a pure function of the segments of a flow, in the order of
+`capture.sort_key`; the distribution of flows over processes makes no difference.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table, and one value for each of its columns."""
 
 class FlowReplay:
-    """Rows from the segments of one flow (all connections of one 4-tuple, one after the other).
+    """Rows from the segments of one flow (all connections of one 4-tuple, in sequence).
 
-    Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `tables` names those whose rows are
-    wanted (None: all); rows of others aren't made, and cost next to nothing. `body` is what the events' fields
-    say of bodies: "none", their "size", or also their octets ("base64"). With `secrets` the fields show the responses
-    of the login, which else are only counted. `skew_ns` is by how much the clocks of the files differ at most, where
-    they have different packets of a connection (nanoseconds): octets are given up as missing so much later. Picklable
-    at any point.
+    Push the flow's segments in the order of `capture.sort_key`, then call `finish`. `tables` names the requested tables
+    (None: all); rows of others aren't made, and cost next to nothing. `body` selects the fields of message bodies in
+    events: "none", their "size", or also their octets ("base64"). With `secrets` the fields show the responses of the
+    login; otherwise only their size. `skew_ns` is the largest difference between the clocks of files that have
+    different packets of one connection (nanoseconds): missing octets are given up that much later. Picklable at any
+    point.
 
     >>> from amqp_sansio.capture import Segment
     >>> syn = Segment(1_000, "a.pcap", 0, "10.0.0.1", 40000, "10.0.0.2", 5672, 100, 0, 2, 0, b"")
@@ -99,7 +99,7 @@ class FlowReplay:
         self._connections: dict[str, _Connection] = {}
 
     def push(self, segment: Segment) -> list[Row]:
-        """Take the next segment; give the rows that it settles. Raises LocalProtocolError for another flow's."""
+        """Take the next segment; return the rows complete now. Raises LocalProtocolError for one of another flow."""
         ports = (segment.src, segment.sport, segment.dst, segment.dport, segment.point)
         if ports != self._ports:
             if segment.flow != self.flow:
@@ -110,11 +110,11 @@ class FlowReplay:
         return self._fold(self._reassembler.push(segment))
 
     def advance(self, ts_ns: int) -> list[Row]:
-        """The capture has come to `ts_ns` (nanoseconds) without a segment of this flow; give what that settles."""
+        """Note that the capture has reached `ts_ns` (nanoseconds) without segments of this flow; return rows."""
         return self._fold(self._reassembler.advance(ts_ns))
 
     def finish(self) -> list[Row]:
-        """The capture has ended; give the rows that were held back."""
+        """Note the end of the capture; return the remaining rows."""
         return self._fold(self._reassembler.finish())
 
     def _fold(self, items: list[Item]) -> list[Row]:
@@ -158,7 +158,7 @@ def replay_segments(
     limits: Limits | None = None,
     skew_ns: int = 0,
 ) -> Iterator[Row]:
-    """The rows of whole captures: segments of any number of flows and files, in any order.
+    """Yield the rows of whole captures: segments of any number of flows and files, in any order.
 
     All segments are held in memory and sorted. Options as for `FlowReplay`.
 
@@ -188,14 +188,14 @@ def replay_segments(
 
 
 def damage_row(damage: CaptureDamage) -> Row:
-    """The row of `violations` about something of a capture file that can't be read; it belongs to no connection."""
+    """Return the row of `violations` for an unreadable part of a capture file; it belongs to no connection."""
     text = f"{damage.file}: {damage.text} (packet {damage.packet})"
     values = (None, None, damage.ts_ns, None, f"capture/{damage.kind}", "warning", plain(text))
     return "violations", (*values, damage.offset, None)
 
 
 def plain(text: str | None) -> str | None:
-    """Text as every consumer can take it: octets that aren't UTF-8, kept as surrogates so far, become `\\xNN`."""
+    """Return text in a form that every consumer can take: surrogates for octets that aren't UTF-8 become `\\xNN`."""
     if text is None or text.isascii():
         return text
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -289,7 +289,7 @@ class _Connection:
             rows.append(self.row(item))
 
     def take(self, rows: list[Row]) -> None:
-        """Turn what the observer has to say into rows."""
+        """Turn the observer's events into rows."""
         observer, lifecycle = self.observer, self.lifecycle
         while (event := observer.next_event()) is not NEED_DATA:
             if isinstance(event, Observed):
@@ -323,7 +323,7 @@ class _Connection:
                 self.sides = {client: "client", b if client == a else a: "server"}
 
     def report_held(self, rows: list[Row]) -> None:
-        """Damage in the capture, once it's known whose octets they are, or that it never will be."""
+        """Report damage in the capture once the sender's side is known, or never will be."""
         for sender, (rule, text, ts_ns, offset) in self.held:
             self.violate(
                 None, ts_ns, self.sides.get(sender), rule, "warning", text, offset, None, rows
@@ -449,7 +449,7 @@ class _Connection:
         )
 
     def row(self, item: ConnectionEnd) -> Row:
-        """The connection's own row, at its end."""
+        """Return the connection's own row, at its end."""
         known = self.lifecycle.connection
         start = self.start
         names = {side: label for label, side in self.sides.items()}
@@ -497,7 +497,7 @@ class _Connection:
 
 
 def skew_of(seconds: float) -> int:
-    """The `skew_ns` of so many seconds between two clocks. Raises ValueError for less than none and more than a year.
+    """Return the `skew_ns` for a number of seconds. Raises ValueError if it is negative or more than a year.
 
     >>> skew_of(0.25)
     250000000

@@ -1,9 +1,8 @@
-"""amqp:// and amqps:// URIs: one string that says where and how to connect.
+"""amqp:// and amqps:// URIs: one string with the address and options of a connection.
 
-The form is RabbitMQ's URI specification with its query parameters; percent-encoding is RFC 3986
-section 2.1.
+The form is RabbitMQ's URI specification with its query parameters; percent-encoding is RFC 3986 section 2.1.
 
-| URI | says |
+| URI | meaning |
 |---|---|
 | `amqp://user:pass@host:10000/vhost` | everything |
 | `amqp://` | localhost, port 5672, no user, virtual host "/" |
@@ -14,10 +13,9 @@ section 2.1.
 | `amqp://user:p%40ss%2Fword@host` | password "p@ss/word" |
 | `amqps://host/?cacertfile=/etc/ca.pem&verify=verify_peer` | with options |
 
-By the letter of the specification `amqp://host/` is the virtual host with the empty name, which
-hardly any server has. pika and aio-pika take it for the default, so it is the default here, as is
-`//`, in which Celery and Kombu spell it. `format` always writes `/%2F`, which every client reads
-alike.
+By the letter of the specification `amqp://host/` is the virtual host with the empty name, which hardly any server has.
+pika and aio-pika treat it as the default, so it is the default here, as is `//`, the form of Celery and Kombu. `format`
+always writes `/%2F`, which every client reads alike.
 """
 
 from __future__ import annotations
@@ -31,11 +29,11 @@ Verify: TypeAlias = Literal["verify_peer", "verify_none"]
 
 
 class UriError(AmqpError, ValueError):
-    """A text that isn't an AMQP URI, or a record that no URI can say.
+    """A text that isn't an AMQP URI, or a record that no URI can express.
 
-    The message says what is wrong and what to do, and never quotes what may be a secret. `part`
-    is the part at fault ("scheme", "user info", "host", "port", "virtual host", "query", "URI"),
-    `position` the index in the text where it lies, None for a record.
+    The message says what is wrong and what to do, and never quotes what may be a secret. `part` is the part at fault
+    ("scheme", "user info", "host", "port", "virtual host", "query", "URI"), `position` its index in the text, None for
+    a record.
     """
 
     def __init__(self, text: str, part: str = "URI", position: int | None = None) -> None:
@@ -49,15 +47,14 @@ class UriError(AmqpError, ValueError):
 
 @record
 class AmqpUri:
-    """What a URI says. None: the URI doesn't say it, the default is the caller's.
+    """The parts of a URI. None: the URI doesn't have it, and the caller's default applies.
 
-    `scheme` is "amqp" or "amqps", `host` a name or an address without brackets, `heartbeat` and
-    `connection_timeout` are seconds (the URI has milliseconds for the latter, as RabbitMQ has),
-    `frame_max` is octets, `auth_mechanism` the SASL mechanisms to allow, in upper case. The
-    certificate files, `verify` and `server_name_indication` are for amqps only. `options` are the
-    other query parameters, names and values decoded, in the order of the URI.
+    `scheme` is "amqp" or "amqps", `host` a name or an address without brackets, `heartbeat` and `connection_timeout`
+    are seconds (the URI has milliseconds for the latter, as in RabbitMQ), `frame_max` is octets, `auth_mechanism` the
+    SASL mechanisms to allow, in upper case. The certificate files, `verify` and `server_name_indication` are for amqps
+    only. `options` are the other query parameters, names and values decoded, in the order of the URI.
 
-    `str` and `repr` hide the password and every option that is named like a secret.
+    `str` and `repr` hide the password and every option with a name that suggests a secret.
 
     >>> uri = AmqpUri("amqps", "mq.example.org", 5671, "me", "s3cret", "jobs", heartbeat=30)
     >>> uri
@@ -90,7 +87,7 @@ class AmqpUri:
         return self.scheme == "amqps"
 
     def option(self, name: str) -> tuple[str, ...]:
-        """The values of one of the `options`.
+        """Return the values of one of the `options`.
 
         >>> parse("amqp://host/?name=a&name=b").option("name")
         ('a', 'b')
@@ -98,10 +95,10 @@ class AmqpUri:
         return tuple([value for key, value in self.options if key == name])
 
     def format(self) -> str:
-        """The URI with all its secrets; `parse` reads the same record back.
+        """Return the URI with all its secrets; `parse` reads the same record back.
 
-        Raises UriError for a record that no URI can say, such as one with an empty virtual host
-        or with a password and no user.
+        Raises UriError for a record that no URI can express, such as one with an empty virtual host or with a password
+        and no user.
 
         >>> parse("AMQP://host:5672").format()
         'amqp://host/%2F'
@@ -116,7 +113,7 @@ class AmqpUri:
         return text
 
     def redacted(self) -> str:
-        """The URI with *** for every secret, for logs and messages.
+        """Return the URI with *** for every secret, for logs and messages.
 
         >>> parse("amqp://me:s3cret@host/").redacted()
         'amqp://me:***@host/%2F'
@@ -395,7 +392,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _unquote(text: str, start: int, part: str) -> str:
-    """Decode percent-encoding, as UTF-8."""
+    """Decode percent-encoded UTF-8."""
     try:
         first, *pieces = text.split("%")
         octets = first.encode()

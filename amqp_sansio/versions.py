@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
 
 class Version(Enum):
-    """One AMQP version. `value` and `label` are its usual name, as the `protocol` column of every table has it."""
+    """An AMQP version. `value` and `label` are its usual name, as in the `protocol` column of every table."""
 
     AMQP_0_8 = "0-8"
     AMQP_0_9_1 = "0-9-1"
@@ -36,3 +37,25 @@ _HEADERS: Final = {
     AMQP_0_10: b"AMQP\x01\x01\x00\x0a",
     AMQP_1_0: b"AMQP\x00\x01\x00\x00",
 }
+_VERSIONS: Final[Mapping[bytes, Version]] = {
+    **{header: version for version, header in _HEADERS.items()},
+    b"AMQP\x01\x01\x09\x01": AMQP_0_8,
+    b"AMQP\x01\x01\x00\x09": AMQP_0_9_1,
+    # The layers of 1.0 in the same stream: TLS (part 5 section 5.2), SASL (section 5.3).
+    b"AMQP\x02\x01\x00\x00": AMQP_1_0,
+    b"AMQP\x03\x01\x00\x00": AMQP_1_0,
+}
+HEADER_SIZE: Final = 8
+"""Octets of a protocol header."""
+
+
+def version_of(header: bytes) -> Version | None:
+    """The version that 8 octets of protocol header ask for, or None.
+
+    1-1-9-1, which py-amqplib sends and the printed 0-8 specification has, is 0-8 framing; 1-1-0-9 is 0-9, which
+    RabbitMQ and everybody else take as 0-9-1.
+
+    >>> version_of(b"AMQP\\x00\\x00\\x09\\x01").label
+    '0-9-1'
+    """
+    return _VERSIONS.get(header)

@@ -1,51 +1,70 @@
-"""BaseConnection: octets, time and the transport's end, alike in every version (see `endpoint.Endpoint`)."""
+"""BaseConnection: octets, time, what is open, and how it ends, alike in every version (see `endpoint.Endpoint`)."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from ..endpoint import CloseHint, Role
-from ..errors import LimitExceeded
-from ..events import By, SendPaused, SendResumed
+from .._version import __version__
+from ..endpoint import CloseHint, Role, Side
+from ..errors import AmqpError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
+from ..events import By, Closed, CloseReport, Failed, Opened
 from .receive_buffer import ReceiveBuffer
 from .send_buffer import SendBuffer
 from .timers import Clock, Timers
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import Buffer
 
-    from ..events import CloseReport, Event
+    from ..events import Event, Signal
     from ..limits import Limits
 
 _KEEP: Final = CloseHint.KEEP
 _TIMER_ORDER: Final = ("handshake", "close")
-_ERROR: Final = 300
+_TRANSPORT_ENDS: Final = ("eof", "lost")
+DEAD_PEER: Final = "the peer or the network is dead, or its process is stopped"
+ERROR: Final = 300
 """Reply codes from here on tell of an error."""
+PRODUCT: Final[Mapping[str, str]] = {
+    "product": "amqp_sansio",
+    "version": __version__,
+    "platform": "Python",
+    "copyright": "MIT licence",
+    "information": "a sans-I/O AMQP core",
+}
+"""The properties that this end states of itself."""
 
 
 class BaseConfig(Protocol):
-    """What the edge is told beforehand."""
+    """The part of a configuration that every version has."""
 
     @property
     def limits(self) -> Limits: ...
+    @property
+    def handshake_timeout(self) -> float: ...
+    @property
+    def close_timeout(self) -> float: ...
 
 
 _C = TypeVar("_C", bound=BaseConfig)
 
 
 class BaseConnection(Generic[_C]):
-    """Octets, time and the transport's end on their way in and out of one connection.
+    """One connection in and out: octets, time, the opening, the close and the end of the transport.
 
     A version's connection parses what is in `_buffer` when an event is taken, queues octets in `_out` and events in
-    `_events`, and says with `_send_deadline`, `_silence_deadline` and `_arm_timers` what its deadlines are.
+    `_events`. It calls `_become_open`, `_await_close` and `_end` as its handshakes go on, and fills the hooks below.
     """
 
     SCHEMA: ClassVar[int]
     """The layout of a pickled connection; a snapshot of another layout is refused."""
+    _NOT_OPEN: ClassVar[str] = "the connection is not open yet ({}); wait for Opened"
+    _UNANSWERED: ClassVar[str] = "without the peer's close"
 
     __slots__ = (
-        "_backlog_high",
         "_buffer",
         "_clock",
         "_close_hint",
@@ -54,10 +73,12 @@ class BaseConnection(Generic[_C]):
         "_last_received",
         "_last_sent",
         "_lost",
+        "_opened",
         "_out",
-        "_paused_sending",
         "_report",
         "_report_later",
+        "_send_within",
+        "_silence_after",
         "_timers",
         "_unit_offset",
         "_unparsed",
@@ -67,14 +88,20 @@ class BaseConnection(Generic[_C]):
         "role",
     )
 
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        if not arguments and not named:
+            # Snapshots of early layouts name theirs behind their content, whose classes may be gone.
+            raise ValueError(_OTHER_LAYOUT.format("of an earlier release", cls.SCHEMA))
+        return super().__new__(cls)
+
     def __init__(self, role: Role, config: _C) -> None:
         self.role = role
         self.config = config
         self._buffer = ReceiveBuffer()
-        self._out = SendBuffer()
         self._clock = Clock()
         self._timers = Timers(_TIMER_ORDER)
         self._events: deque[Event] = deque()
+        self._out = SendBuffer(self._events, config.limits)
         self._ending: tuple[str, str] | None = None
         self._close_hint = CloseHint.KEEP
         self._report: CloseReport | None = None
@@ -83,9 +110,9 @@ class BaseConnection(Generic[_C]):
         self._last_received: float | None = None
         self._last_sent: float | None = None
         self._unparsed = config.limits.unparsed
-        self._backlog_high = config.limits.backlog_high
         self._unit_offset = 0
-        self._paused_sending = self._was_full = self._lost = False
+        self._send_within = self._silence_after = 0.0
+        self._opened = self._was_full = self._lost = False
 
     def receive_data(self, data: Buffer, now: float) -> None:
         """Queue octets that arrived at `now` (seconds). Raises LimitExceeded above `receive_budget`.
@@ -119,7 +146,8 @@ class BaseConnection(Generic[_C]):
         """The transport is gone; takes effect behind the octets still queued."""
         self._end_later(now, "lost", reason)
         self._lost = True
-        self._out.clear()
+        self._opened = False
+        self._out.close()
         self._close_hint = CloseHint.CLOSE_NOW
 
     def data_to_send(self, now: float, max_bytes: int | None = None) -> bytes:
@@ -133,11 +161,31 @@ class BaseConnection(Generic[_C]):
         octets = out.take(max_bytes) if out.size else b""
         if octets:
             self._last_sent = now
-        self._arm_timers(now)
-        if self._paused_sending and out.size <= self.config.limits.backlog_low:
-            self._paused_sending = False
-            self._events.append(SendResumed(out.size))
+        if not self._opened:
+            self._arm_timers(now)
+        if out.paused:
+            out.resume()
         return octets
+
+    def handle_timeout(self, now: float) -> None:
+        """Send what keeps the connection alive if it is due, or give up on a peer that is silent, stuck in the
+        opening, or doesn't answer a close."""
+        self._clock.advance(now)
+        if self.is_ending:
+            return
+        for name in self._timers.due(now):
+            if name == "close":
+                self._ending = ("close-timeout", "the peer did not answer the close")
+            else:
+                self._ending = ("handshake-timeout", f"the opening did not finish, {self._next_step()}")
+        due = self._send_deadline()
+        if due is not None and due <= now:
+            self._keep_alive(now)
+        if self._was_full:
+            self._count_silence_anew(now)
+        due = self._silence_deadline()
+        if due is not None and due <= now:
+            self._give_up_on_silence(now)
 
     @property
     def next_deadline(self) -> float | None:
@@ -164,7 +212,7 @@ class BaseConnection(Generic[_C]):
 
     @property
     def close_hint(self) -> CloseHint:
-        """What to do with the transport after writing `data_to_send`."""
+        """The next thing to do with the transport, after writing `data_to_send`."""
         return self._close_hint
 
     @property
@@ -185,38 +233,195 @@ class BaseConnection(Generic[_C]):
         later = self._report_later
         if later is None or later.by is not By.LOCAL:
             return None
-        return later if later.code >= _ERROR or later.condition else None
+        return later if later.code >= ERROR or later.condition else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection can be used: from `Opened` until either end closes it."""
+        return self._opened and self._close_hint is _KEEP
 
     def first_octets(self, size: int) -> bytes:
         """Up to `size` octets of what the stream begins with, while nothing of it has been parsed; then none."""
         buffer = self._buffer
         return buffer.data[:size] if self._unit_offset == 0 == buffer.offset else b""
 
-    # What the versions do in their own way.
+    # Hooks, which the versions fill.
+
+    def _progress(self) -> str:
+        """The state of the opening, in a few words."""
+        raise NotImplementedError
+
+    def _next_step(self) -> str:
+        """The step at which the opening stopped, as the end of a sentence."""
+        return f"it is {self._progress()}"
+
+    def _keep_alive(self, now: float) -> None:
+        """Send octets, so that the peer doesn't find this end silent."""
+        raise NotImplementedError
+
+    def _give_up_on_silence(self, now: float) -> None:
+        """Give up on a peer that has been silent for too long."""
+        self._ending = ("silent", f"nothing arrived for {self._silence_after:g} seconds, twice the heartbeat")
+
+    def _cause_of_hangup(self) -> str:
+        """The usual cause of a server that hangs up at this point; "" when none is known."""
+        raise NotImplementedError
+
+    def _rule_of_silence(self) -> str | None:
+        """The rule by which a silent peer is given up."""
+        return None
+
+    def _close_unanswered(self, kind: str, text: str) -> str:
+        """The hint of a close that the peer doesn't answer, because of `text`."""
+        return text if kind not in _TRANSPORT_ENDS else f"{self._UNANSWERED}: {text}"
+
+    def _end_parts(self, report: CloseReport) -> None:
+        """Queue the last events of every channel, session and link, and of the calls on the connection itself."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Let go of what no ended connection needs."""
+        raise NotImplementedError
+
+    # The opening.
+
+    def _peek_header(self) -> bytes | None:
+        """The protocol header at the beginning of the buffer, where it stays; None while octets are missing.
+
+        Of a stream that begins in another way these are its first 4 octets: nothing says that 8 will come.
+        """
+        buffer = self._buffer
+        if not buffer.want(4):
+            return None
+        size = 8 if buffer.data.startswith(b"AMQP", buffer.pos) else 4
+        return buffer.data[buffer.pos : buffer.pos + size] if buffer.want(size) else None
+
+    def _ask(self, what: str, event: Event) -> None:
+        """Ask the application for a decision; nothing more is parsed before it."""
+        self._waiting_for = what
+        self._events.append(event)
+
+    def _check_decision(self, what: str) -> None:
+        """Raises LocalProtocolError when the application isn't asked for this decision, EndpointClosed at the end."""
+        if self._waiting_for != what or self._lost:
+            if self._is_closing:
+                self.check_open()
+            raise LocalProtocolError(f"no {what} is waiting for an answer")
+
+    def _become_open(self) -> None:
+        # The last octets of a transport that is gone may open the connection: nobody can use it.
+        self._opened = not self._lost
+        self._timers.clear("handshake")
+        self._events.append(Opened(Scope.CONNECTION))
+
+    def check_open(self) -> None:
+        """Raises EndpointClosed, and LocalProtocolError before the connection is open."""
+        if self._opened:
+            return
+        report = self._report or self._report_later
+        if report is None and self._lost and self._ending is not None:
+            report = CloseReport(By.TRANSPORT, 0, self._ending[1])
+        if report is not None:
+            what = "closing" if self._report is None and not self._lost else "closed"
+            raise EndpointClosed(f"the connection is {what}: {report}", report)
+        raise LocalProtocolError(self._NOT_OPEN.format(self._progress()))
+
+    # The end.
+
+    @property
+    def _is_closing(self) -> bool:
+        """Whether the connection is closing, closed or lost."""
+        return self._report_later is not None or self._report is not None or self._lost
+
+    def _await_close(self, report: CloseReport) -> None:
+        """This end's close is queued; `report` says why, and is told when the peer has answered."""
+        self._opened = False
+        self._waiting_for = None
+        self._timers.clear("handshake")
+        self._report_later = report
+
+    def _end_with(self, error: AmqpError, report: CloseReport, hint: CloseHint) -> None:
+        """Tell of the error that ends the connection, and end it."""
+        self._events.append(Failed(Scope.CONNECTION, 0, error, report.by))
+        self._end(report, hint)
+
+    def _end(self, report: CloseReport, hint: CloseHint) -> None:
+        """Queue the last events of every part and of the connection; nothing is parsed any more."""
+        if self._report is not None:
+            return
+        self._report = report
+        self._end_parts(report)
+        self._forget()
+        self._opened = self._out.paused = False
+        self._waiting_for = None
+        self._timers.clear_all()
+        self._buffer.clear()
+        if self._close_hint is _KEEP:
+            self._close_hint = hint
+        if hint is CloseHint.CLOSE_NOW:
+            self._out.clear()
+        self._events.append(Closed(Scope.CONNECTION, 0, report))
+
+    def _end_of_octets(self, signal: Signal) -> Event | Signal:
+        """Everything queued is parsed: end as the transport or a timer wants it, else hand on `signal`."""
+        if self._ending is not None:
+            self._finish(*self._ending)
+            if self._events:
+                return self._events.popleft()
+        return signal
+
+    def _finish(self, kind: str, text: str) -> None:
+        later = self._report_later
+        if later is not None:
+            report = CloseReport(
+                later.by,
+                later.code,
+                later.text,
+                later.class_id,
+                later.method_id,
+                hint=later.hint or self._close_unanswered(kind, text),
+                rule=later.rule,
+                condition=later.condition,
+            )
+        elif kind == "silent":
+            report = CloseReport(By.TRANSPORT, 0, text, hint=DEAD_PEER, rule=self._rule_of_silence())
+        elif kind in _TRANSPORT_ENDS:
+            hint = "" if self.role is Side.SERVER else self._cause_of_hangup()
+            report = CloseReport(By.TRANSPORT, 0, text, hint=hint)
+        else:
+            report = CloseReport(By.LOCAL, 0, text)
+        # A peer that ended its stream may read on; one that is silent or gone doesn't.
+        self._end(report, CloseHint.CLOSE_WHEN_SENT if kind == "eof" else CloseHint.CLOSE_NOW)
+
+    def _end_later(self, now: float, kind: str, reason: str) -> None:
+        self._clock.advance(now)
+        if self._ending is None and self._report is None:
+            self._ending = (kind, reason)
+
+    # Deadlines.
+
+    def _arm_timers(self, now: float) -> None:
+        """Time the opening from the first turn of the loop on, and a close from when it has left."""
+        timers = self._timers
+        if self._report is not None:
+            return
+        if self._report_later is not None:
+            if self._out.size or "close" not in timers.deadlines:
+                timers.set("close", now + self.config.close_timeout)
+        elif "handshake" not in timers.deadlines:
+            timers.set("handshake", now + self.config.handshake_timeout)
 
     def _send_deadline(self) -> float | None:
-        """When something has to be sent so that the peer doesn't find this end silent."""
-        raise NotImplementedError
+        """When something has to be sent: half of what the peer bears after the last octets."""
+        if not self._send_within or self._out.size or self._last_sent is None:
+            return None
+        return self._last_sent + self._send_within / 2
 
     def _silence_deadline(self) -> float | None:
         """When the peer has been silent for too long; None while nothing can be read."""
-        raise NotImplementedError
-
-    def _arm_timers(self, now: float) -> None:
-        """Time the opening, and a close that waits for its answer."""
-        raise NotImplementedError
-
-    # What they share inside.
-
-    def _queue_octets(self, octets: bytes) -> None:
-        """Queue octets, and say so when the backlog has become high."""
-        self._out.append(octets)
-        if self._out.size > self._backlog_high and not self._paused_sending:
-            self._pause_sending()
-
-    def _pause_sending(self) -> None:
-        self._paused_sending = True
-        self._events.append(SendPaused(self._out.size))
+        if not self._silence_after or self._last_received is None or not self.receive_budget:
+            return None
+        return self._last_received + self._silence_after
 
     def _count_silence_anew(self, now: float) -> None:
         """While the budget was 0 nobody read, so that the peer's silence said nothing."""
@@ -224,10 +429,7 @@ class BaseConnection(Generic[_C]):
             self._was_full = False
             self._last_received = now
 
-    def _end_later(self, now: float, kind: str, reason: str) -> None:
-        self._clock.advance(now)
-        if self._ending is None and self._report is None:
-            self._ending = (kind, reason)
+    # Snapshots.
 
     def _kept(self) -> dict[str, object]:
         """Every slot, by name: what a snapshot holds."""
@@ -237,15 +439,27 @@ class BaseConnection(Generic[_C]):
             for name in kind.__dict__.get("__slots__", ())
         }
 
-    def __getstate__(self) -> tuple[int, dict[str, object]]:
+    def __reduce__(self) -> tuple[object, ...]:
         state = self._kept()
         state["_unit_offset"] = 0
-        return self.SCHEMA, state
+        return _restored, (type(self), self.SCHEMA), state
 
-    def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
-        schema, values = state
-        if schema != self.SCHEMA:
-            text = f"this snapshot has layout {schema}, this release reads {self.SCHEMA}"
-            raise ValueError(f"{text}; replay the recording instead")
-        for name, value in values.items():
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
             setattr(self, name, value)
+
+
+_OTHER_LAYOUT: Final = "this snapshot has layout {}, this release reads {}; replay the recording instead"
+
+
+def _restored(kind: type[BaseConnection[_C]], schema: int) -> BaseConnection[_C]:
+    """Make the connection of a snapshot, still empty. Raises ValueError for another layout, before its content
+    is read."""
+    if schema != kind.SCHEMA:
+        raise ValueError(_OTHER_LAYOUT.format(schema, kind.SCHEMA))
+    return object.__new__(kind)
+
+
+def header_numbers(header: bytes) -> str:
+    """The numbers of a protocol header, such as "0-0-9-1"."""
+    return "-".join(map(str, header[4:]))

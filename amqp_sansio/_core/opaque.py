@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from .._classic.model.hints import of_first_octets
 from ..endpoint import Side
-from ..negotiation import HEADER_SIZE
-from ..observer import Identified, Observed, Skipped, Violation
+from ..versions import HEADER_SIZE
+from .hints import of_first_octets
+from .observation import Identified, Observed, Skipped, Violation
 
 if TYPE_CHECKING:
-    from ..observer import ObserverEvent, Setting
+    from .observation import ObserverEvent, Setting
 
 _BEGIN: Final = b"AMQP"
 

@@ -2,22 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from ..errors import LimitExceeded
+from ..events import SendPaused, SendResumed
+
+if TYPE_CHECKING:
+    from collections import deque
+
+    from ..events import Event
+    from ..limits import Limits
 
 _DROP: Final = 256
 """Pieces already written are dropped from the list when there are as many, and more than are left."""
 
 
 class SendBuffer:
-    """A list of encoded pieces and the size of what isn't written; the first `_written` pieces are."""
+    """A list of encoded pieces and the size of what isn't written; the first `_written` pieces are.
 
-    __slots__ = ("_offset", "_written", "parts", "size")
+    Above `high` octets it asks for a pause of those who queue more, and again for them at `low`. A hot path may add to
+    `parts` and `size` by itself, and calls `pause` above `high`. `closed` says that nothing is written any more.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_events", "_low", "_offset", "_written", "closed", "hard", "high", "parts", "paused", "size")
+
+    def __init__(self, events: deque[Event], limits: Limits) -> None:
         self.parts: list[bytes] = []
         self.size = 0
+        self.high = limits.backlog_high
+        self.paused = self.closed = False
+        self._events = events
+        self._low = limits.backlog_low
+        self.hard = limits.backlog_hard
         self._written = 0
         self._offset = 0
+
+    def queue(self, octets: bytes) -> None:
+        """Queue octets, and say so when there are many."""
+        self.parts.append(octets)
+        self.size += len(octets)
+        if self.size > self.high:
+            self.pause()
+
+    def check_room(self, octets: int, rule: str | None = None) -> None:
+        """Raise LimitExceeded when so many octets more exceed `Limits.backlog_hard`."""
+        size = self.size + octets
+        if size > self.hard:
+            raise LimitExceeded(
+                f"{size} octets would wait to be sent, Limits.backlog_hard allows {self.hard}; stop at SendPaused",
+                rule=rule,
+            )
+
+    def pause(self) -> None:
+        """Say once that there are many."""
+        if not self.paused:
+            self.paused = True
+            self._events.append(SendPaused(self.size))
+
+    def resume(self) -> None:
+        """Say that there are few again, after a pause."""
+        if self.paused and self.size <= self._low:
+            self.paused = False
+            self._events.append(SendResumed(self.size))
+
+    def close(self) -> None:
+        """Drop what was not written: the transport is gone."""
+        self.clear()
+        self.closed = True
 
     def append(self, octets: bytes) -> None:
         """Queue `octets`."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from ..endpoint import Side
-from ..observer import Skipped
 from .receive_buffer import ReceiveBuffer
-
-if TYPE_CHECKING:
-    from ..observer import ObserverEvent
 
 AT_HEADER: Final = 0
 """The first octets are a protocol header."""
 IN_FRAMES: Final = 1
 IN_DAMAGE: Final = 2
 """Looking for the next proven frame."""
+OPAQUE: Final = 3
+"""What follows can't be read: it is encrypted."""
 
 PROVEN: Final = 0
 REFUTED: Final = -1
@@ -90,11 +88,16 @@ class Direction:
         held = len(self.buffer)
         return bool(held) and (last or held >= self.need)
 
-    def look(self, reader: FrameRecognizer, last: bool, events: deque[ObserverEvent]) -> bool:
+    def frame_end(self) -> int:
+        """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""
+        raise NotImplementedError
+
+    def look(self, reader: FrameRecognizer, last: bool) -> bool:
         """Look for the next frame that can be proven, and go on there; False when octets are missing."""
         buffer = self.buffer
         buffer.want(len(buffer))
         data = buffer.data
+        at, answer = buffer.pos, REFUTED
         if self.prefer:
             at = self.prefer - buffer.consumed
             beyond = REFUTED if last else 1
@@ -102,27 +105,13 @@ class Direction:
             if answer > 0:
                 self.need = at - buffer.pos + answer
                 return False
-            if answer == PROVEN:
-                self._resume(at, events)
-                return True
+        if answer != PROVEN:
             self.prefer = 0
-        at, answer = reader.find(data, max(buffer.pos, self.scan - buffer.consumed), last)
-        if answer == PROVEN:
-            self._resume(at, events)
-            return True
+            at, answer = reader.find(data, max(buffer.pos, self.scan - buffer.consumed), last)
         buffer.pos = at
+        if answer == PROVEN:
+            self.mode = IN_FRAMES
+            return True
         self.when(buffer.offset)
         self.need = 1 if answer == REFUTED else answer
         return False
-
-    def _resume(self, at: int, events: deque[ObserverEvent]) -> None:
-        """A frame begins at `at`; what lies before it is skipped."""
-        self.buffer.pos = at
-        self.skip(self.buffer.offset, "resync", events)
-        self.mode = IN_FRAMES
-
-    def skip(self, end: int, reason: str, events: deque[ObserverEvent]) -> None:
-        """The octets from `skip_from` to the offset `end`, if there are any, became nothing."""
-        octets = end - self.skip_from
-        if octets:
-            events.append(Skipped(self.side, self.skip_from, octets, self.when(end), reason))

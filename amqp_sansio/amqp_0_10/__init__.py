@@ -23,8 +23,8 @@ from .codec.values import Datetime, Map, Struct32, Typed
 from .codec.violation import DetachCode
 from .endpoint.config import Config
 from .endpoint.connection import Connection
-from .endpoint.outgoing import NoCredit
-from .endpoint.session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session, Transferred
+from .endpoint.outgoing import NoCredit, Transferred
+from .endpoint.session import EXPLICIT, NONE, NOT_ACQUIRED, PRE_ACQUIRED, Session
 from .model.credit import BYTE, CREDIT, INFINITE, MESSAGE, WINDOW
 from .model.dtx import Branches
 from .model.dtx_states import (

@@ -1,17 +1,13 @@
 """The methods, properties and dialects of AMQP 0-8."""
 
 # Generated; edit the generator (tools/codegen).
-# Source: amqp0-8.xml, sha256
-# 2842774e5cd5d7eec5947395a08c374586c54889ec25bad9bef98310d688ef56
-# Source: stripped/0-8-qpid/amqp0-8-qpid.stripped.xml, sha256
-# 337863967bd1b9fcb11d70ac2868875d87e450f4e7fda6420e7a09e1dcd09c07
 
 from __future__ import annotations
 
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from .._classic.codec.dialect import Dialect
+from .._classic.codec.dialect_record import Dialect
 from .._classic.codec.method import (
     BOTH,
     CLIENT,
@@ -2815,7 +2811,7 @@ class FileProperties(Properties):
         "timestamp",
         "cluster_id",
     )
-    __slots__ = __match_args__
+    __slots__ = ("_raw", "_rules", *__match_args__)
 
     CLASS_ID = 70
     FIELDS = (
@@ -2907,7 +2903,6 @@ class FileProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
-        table: Any
         raw: bytes = slot._raw
         slot.__class__ = FileProperties
         try:
@@ -2931,10 +2926,7 @@ class FileProperties(Properties):
             if flags & 0x20:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                table = slot.headers = _new(Table)
-                table._raw = raw[start:end]
-                table._rules = slot._rules
-                table._values = None
+                slot.headers = Table.from_wire(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None
@@ -2999,7 +2991,7 @@ class StreamProperties(Properties):
     """
 
     __match_args__ = ("content_type", "content_encoding", "headers", "priority", "timestamp")
-    __slots__ = __match_args__
+    __slots__ = ("_raw", "_rules", *__match_args__)
 
     CLASS_ID = 80
     FIELDS = (
@@ -3063,7 +3055,6 @@ class StreamProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
-        table: Any
         raw: bytes = slot._raw
         slot.__class__ = StreamProperties
         try:
@@ -3087,10 +3078,7 @@ class StreamProperties(Properties):
             if flags & 0x20:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                table = slot.headers = _new(Table)
-                table._raw = raw[start:end]
-                table._rules = slot._rules
-                table._values = None
+                slot.headers = Table.from_wire(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None
@@ -3124,7 +3112,7 @@ class TunnelProperties(Properties):
     """
 
     __match_args__ = ("headers", "proxy_name", "data_name", "durable", "broadcast")
-    __slots__ = __match_args__
+    __slots__ = ("_raw", "_rules", *__match_args__)
 
     CLASS_ID = 110
     FIELDS = (
@@ -3188,7 +3176,6 @@ class TunnelProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
-        table: Any
         raw: bytes = slot._raw
         slot.__class__ = TunnelProperties
         try:
@@ -3198,10 +3185,7 @@ class TunnelProperties(Properties):
             if flags & 0x80:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                table = slot.headers = _new(Table)
-                table._raw = raw[start:end]
-                table._rules = slot._rules
-                table._values = None
+                slot.headers = Table.from_wire(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None
@@ -3248,9 +3232,12 @@ class TestProperties(Properties):
     """The properties of content of class test (120)."""
 
     __match_args__ = ()
-    __slots__ = __match_args__
+    __slots__ = ("_raw", "_rules", *__match_args__)
 
     CLASS_ID = 120
+
+    def __init__(self) -> None:
+        self._raw = None
 
     @staticmethod
     def from_wire(raw: bytes, tables: TableRules) -> TestProperties:
@@ -3359,6 +3346,12 @@ _PROPERTIES: Final[tuple[type[Properties], ...]] = (
     TunnelProperties,
 )
 
+
+def dialect_named(name: str) -> Dialect:
+    """The dialect of AMQP 0-8 with that name."""
+    return DIALECTS[name]
+
+
 SPEC: Final = Dialect(
     "0-8",
     AMQP_0_8,
@@ -3389,6 +3382,7 @@ SPEC: Final = Dialect(
     },
     {
     },
+    dialect_named,
 )
 """The dialect 0-8."""
 
@@ -3432,6 +3426,7 @@ RABBIT: Final = Dialect(
     },
     {
     },
+    dialect_named,
 )
 """The dialect 0-8-rabbit."""
 
@@ -3471,10 +3466,11 @@ QPID: Final = Dialect(
     {
         BasicRecover.ID: (BasicRecoverOk,),
     },
+    dialect_named,
 )
 """The dialect 0-8-qpid."""
 
-DIALECTS: Final = {
+DIALECTS: Final[Mapping[str, Dialect]] = {
     "0-8": SPEC,
     "0-8-rabbit": RABBIT,
     "0-8-qpid": QPID,

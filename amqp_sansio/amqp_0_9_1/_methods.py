@@ -1,19 +1,13 @@
 """The methods, properties and dialects of AMQP 0-9-1."""
 
 # Generated; edit the generator (tools/codegen).
-# Source: amqp0-9-1.xml, sha256
-# d1ff3d3786cffc874d99f0cf677c06b812c06bc8478014f966d64653ab157961
-# Source: amqp0-9-1.extended.xml, sha256
-# 3d25097e4f9031b1a2898afa44188874d89ab84d0c1718729bec920cc149fc5f
-# Source: stripped/0-9-1-qpid/amqp0-9-1.stripped.xml, sha256
-# 2a739e1e4d4e04c9481b0f6938e6eda82419159fad193cab2cb1fb2c5e536b15
 
 from __future__ import annotations
 
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from .._classic.codec.dialect import Dialect
+from .._classic.codec.dialect_record import Dialect
 from .._classic.codec.method import (
     BOTH,
     CLIENT,
@@ -1331,6 +1325,12 @@ _PROPERTIES: Final[tuple[type[Properties], ...]] = (
     BasicProperties,
 )
 
+
+def dialect_named(name: str) -> Dialect:
+    """The dialect of AMQP 0-9-1 with that name."""
+    return DIALECTS[name]
+
+
 SPEC: Final = Dialect(
     "0-9-1",
     AMQP_0_9_1,
@@ -1363,6 +1363,7 @@ SPEC: Final = Dialect(
     },
     {
     },
+    dialect_named,
 )
 """The dialect 0-9-1."""
 
@@ -1414,6 +1415,7 @@ RABBIT: Final = Dialect(
     },
     {
     },
+    dialect_named,
 )
 """The dialect 0-9-1-rabbit."""
 
@@ -1455,10 +1457,11 @@ QPID: Final = Dialect(
     },
     {
     },
+    dialect_named,
 )
 """The dialect 0-9-1-qpid."""
 
-DIALECTS: Final = {
+DIALECTS: Final[Mapping[str, Dialect]] = {
     "0-9-1": SPEC,
     "0-9-1-rabbit": RABBIT,
     "0-9-1-qpid": QPID,

@@ -44,10 +44,9 @@ from .endpoint.events import (
     Updated,
 )
 from .endpoint.receiver import Receiver
-from .endpoint.resource import Resource, Transaction
 from .endpoint.sender import NoCredit, Sender
 from .endpoint.session import Session
-from .endpoint.transactions import Controller
+from .endpoint.transactions import Controller, Resource, Transaction
 from .model.resume import LinkState, Resend, ResumeAction, SavedDelivery, resume_action
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Captures of network traffic: TCP segments and streams from pcap and pcapng, and recordings.
 
-Pure: it takes octets and returns records; opening files is the caller's.
+Pure: it takes octets and returns records; the caller opens the files.
 
 A recording of one connection, and the octets of both sides again, in causal order:
 
@@ -27,7 +27,7 @@ Piece by piece, from any source, with states that can be stored between:
 >>> flow_key("::1", 5672, "::ffff:127.0.0.1", 40000) == rows[0].flow
 True
 
-What can't be read is told, not raised, but for octets that are no capture at all:
+Unreadable parts are reported, not raised, except for octets that are no capture at all:
 
 >>> [damage] = [row for row in read_segments(recording[:-1]) if isinstance(row, CaptureDamage)]
 >>> damage.kind

@@ -11,12 +11,12 @@ _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def ipv4_text(raw: bytes) -> str:
-    """The dotted form of 4 octets."""
+    """Return the dotted form of 4 octets."""
     return f"{raw[0]}.{raw[1]}.{raw[2]}.{raw[3]}"
 
 
 def ipv6_text(raw: bytes) -> str:
-    """The canonical form of 16 octets."""
+    """Return the canonical form of 16 octets."""
     if raw[:12] == _MAPPED:
         return "::ffff:" + ipv4_text(raw[12:])
     groups = _GROUPS.unpack(raw)
@@ -35,7 +35,7 @@ def ipv6_text(raw: bytes) -> str:
 
 
 def parse_endpoint(text: str) -> tuple[bytes, int]:
-    """The address (4 or 16 octets) and the port of `127.0.0.1:5672` or `[::1]:5672`.
+    """Return the address (4 or 16 octets) and the port of `127.0.0.1:5672` or `[::1]:5672`.
 
     Raises ValueError for anything else. An IPv6 zone is dropped: no packet carries it.
     """
@@ -50,7 +50,7 @@ def parse_endpoint(text: str) -> tuple[bytes, int]:
 
 
 def map_to_ipv6(raw: bytes) -> bytes:
-    """The IPv6 form of an IPv4 address (RFC 4291 section 2.5.5.2); an IPv6 address stays."""
+    """Return the IPv6 form of an IPv4 address (RFC 4291 section 2.5.5.2); an IPv6 address stays unchanged."""
     return _MAPPED + raw if len(raw) == 4 else raw
 
 

@@ -1,8 +1,8 @@
-"""For readers that take runs of plain records at once: how the records lie, and a parser for all that is odd.
+"""For readers that process runs of plain records in bulk: the layout of the records, and a parser for all others.
 
-A parser stands at `offset` of its file. `layout` says how the records from there on lie, as long as nothing unusual
-comes; a caller that knows them to be plain takes them itself and says so with `take`. Whatever it doesn't know it
-leaves to `parse`, and what isn't plain in a packet to `decode`. The rows are those of `read_segments`.
+A parser stands at `offset` of its file. `layout` describes the following records while nothing unusual comes; a caller
+that recognises plain ones reads them itself and reports that with `take`. It leaves all others to `parse`, and unusual
+packets to `decode`. The rows are those of `read_segments`.
 
 >>> from amqp_sansio.capture import PcapngWriter
 >>> recording = PcapngWriter().header()
@@ -23,13 +23,13 @@ from .pcapng import BYTE_ORDER_BIG, BYTE_ORDER_LITTLE, MAX_BLOCK, SECTION, Pcapn
 from .records import NotACapture
 
 HEAD = 12
-"""Octets that tell what a file is."""
+"""Octets that identify a file's format."""
 
 
 def open_parser(head: bytes, file: str = "") -> PcapParser | PcapngParser:
-    """A parser at the beginning of the file that begins with `head`, of `HEAD` octets at least.
+    """Return a parser for the beginning of the file that begins with `head`, of at least `HEAD` octets.
 
-    Raises NotACapture when the file is neither pcap nor pcapng.
+    Raises NotACapture if the file is neither pcap nor pcapng.
     """
     if head[:4] in MAGICS:
         return PcapParser(file)
@@ -39,12 +39,12 @@ def open_parser(head: bytes, file: str = "") -> PcapParser | PcapngParser:
 
 
 def may_begin_capture(head: bytes) -> bool:
-    """Whether so few octets may begin a pcap or pcapng file."""
+    """Whether these few octets may begin a pcap or pcapng file."""
     return any(magic.startswith(head[:4]) for magic in (*MAGICS, SECTION))
 
 
 def not_a_capture(head: bytes, file: str) -> NotACapture:
-    """The error about a file that begins with `head`."""
+    """Return the error about a file that begins with `head`."""
     name = file or "the data"
     if not head:
         return NotACapture(f"{name}: empty, so not a pcap or pcapng capture")

@@ -1,8 +1,8 @@
-"""Clocks: by how much those of several captures differ, told by what can't have been otherwise.
+"""Clocks: bounds on the differences between the clocks of several captures.
 
-No octet is acknowledged before it was sent (RFC 9293 section 3.4). Where one capture has the octet and another one its
-acknowledgement, the second clock is ahead of the first by the time between them at most; the least of all such times
-counts. Octets that are sent again, and acknowledgements that are, prove nothing and aren't used.
+No octet is acknowledged before it was sent (RFC 9293 section 3.4). If one capture has the octet and another one its
+acknowledgement, the second clock is ahead of the first by at most the time between them; the least of all such times
+counts. Retransmitted octets and repeated acknowledgements prove nothing and are ignored.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from .._core.record import record
 from .records import ACK, FIN, SYN, CaptureDamage, Segment
 
 HELD: Final = 4096
-"""Segments, and numbers, that are held of one flow at most: its first ones."""
+"""Most segments, and sequence numbers, held of one flow: its first ones."""
 PAIRS: Final = 10_000
-"""Pairs of captures at most, those whose names come first."""
+"""Most pairs of captures, the first ones by name."""
 
 _End: TypeAlias = tuple[str, int]
 _Seen: TypeAlias = tuple[str, _End, _End, int, int, int, int, int]
@@ -25,15 +25,15 @@ _Seen: TypeAlias = tuple[str, _End, _End, int, int, int, int, int]
 _MASK: Final = 0xFFFF_FFFF
 _HALF: Final = 0x8000_0000
 _BEGUN: Final = -1
-"""In place of the last acknowledgement of a side that has sent its SYN only."""
+"""Stands for the last acknowledgement of a side that has only sent its SYN."""
 
 
 @record
 class ClockDifference:
     """The clock of the capture `other` is ahead of that of `file`, by `at_least_ns` to `at_most_ns` nanoseconds.
 
-    None stands for a bound that nothing says; less than nothing is behind. Where the least is above the most, one of
-    the clocks was moved in between. `proofs` counts the acknowledgements that say so.
+    None is an unknown bound; negative values mean behind. If the least is above the most, one of the clocks was changed
+    in between. `proofs` counts the acknowledgements used.
     """
 
     file: str
@@ -44,7 +44,7 @@ class ClockDifference:
 
     @property
     def skew_ns(self) -> int:
-        """What the `clock_skew` of a replay has to be at least, in nanoseconds: 0 where the clocks may agree.
+        """The least `clock_skew` for a replay, in nanoseconds: 0 if the clocks may agree.
 
         >>> ClockDifference("a", "b", 2_900, 3_100, 7).skew_ns, ClockDifference("a", "b", -80, 20, 7).skew_ns
         (3100, 0)
@@ -56,10 +56,10 @@ class ClockDifference:
 
 
 class Clocks:
-    """What segments say of the clocks of their captures, in bounded memory.
+    """Compares the clocks of captures by their segments, in bounded memory.
 
-    Push those of one flow behind each other; flows, and the captures within a flow, may come in any order. What is
-    spread over several of them says the same once it's merged. Picklable at any point.
+    Push the segments of one flow in succession; flows, and the captures within a flow, may come in any order. Results
+    of several instances can be merged. Picklable at any point.
 
     >>> clocks = Clocks()
     >>> for ts_ns, file, src, dst, seq, ack, flags in (
@@ -79,16 +79,16 @@ class Clocks:
         self.finish()
 
     def finish(self) -> None:
-        """Forget the flow whose segments came last."""
+        """Forget the flow of the last segments."""
         self._ends: tuple[_End, _End, str] | None = None
-        # Nothing is worth comparing before a second capture has segments of the flow; few flows have one.
+        # Comparing starts with the flow's second capture; few flows have one.
         self._file = ""
         self._first: list[_Seen] | None = []
         self._left = HELD
         # By sender and number: when each capture had the octets that end there, and their acknowledgement.
         self._sent: dict[tuple[_End, int], list[tuple[str, int]]] = {}
         self._acked: dict[tuple[_End, int], list[tuple[str, int]]] = {}
-        # By capture and sender: the end of what was sent, the last acknowledgement.
+        # By capture and sender: the end of the octets sent, and the last acknowledgement.
         self._tops: dict[tuple[str, _End], int] = {}
         self._acks: dict[tuple[str, _End], int] = {}
 
@@ -143,12 +143,12 @@ class Clocks:
         self._acks[key] = ack
 
     def merge(self, other: Clocks) -> None:
-        """Add all that `other` has proven; no flow is in both."""
+        """Merge the results of `other`; the two share no flow."""
         for pair, (least, proofs) in other._least.items():
             self._prove(*pair, least, proofs)
 
     def differences(self) -> list[ClockDifference]:
-        """What is known of each two captures that have flows in common, by their names."""
+        """Return the known differences of every two captures with common flows, by name."""
         found: list[ClockDifference] = []
         for file, other in sorted({(min(pair), max(pair)) for pair in self._least}):
             most, one = self._least.get((file, other), (None, 0))
@@ -164,7 +164,7 @@ class Clocks:
             into.setdefault(key, []).append((file, ts_ns))
 
     def _prove(self, file: str, other: str, ahead_ns: int, proofs: int = 1) -> None:
-        """The clock of `other` is ahead of that of `file` by so much at most."""
+        """Record that the clock of `other` is ahead of that of `file` by at most `ahead_ns`."""
         if file == other:
             return
         least, before = self._least.get((file, other), (ahead_ns, 0))
@@ -174,9 +174,9 @@ class Clocks:
 
 
 def clock_differences(segments: Iterable[Segment | CaptureDamage]) -> list[ClockDifference]:
-    """By how much the clocks of captures differ that have connections in common; segments of a flow come together.
+    """Return the clock differences of captures with common connections; the segments of a flow must come in succession.
 
-    In the order of `sort_key` they do. What is no segment is skipped.
+    They do in the order of `sort_key`. Anything but segments is skipped.
 
     >>> clock_differences([])
     []

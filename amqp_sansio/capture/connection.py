@@ -1,4 +1,4 @@
-"""One TCP connection being reassembled: what comes out in which order, and when holes are given up.
+"""Reassembly of one TCP connection: the order of its output, and when to give up holes.
 
 RFC 9293 section 3.
 """
@@ -28,8 +28,7 @@ NEVER: Final = 1 << 66
 class Connection:
     """The state of one connection and of its output.
 
-    `calm` says that everything so far is out and nothing is missing, so that octets that fit may go
-    straight through.
+    `calm` says that all output is done and nothing is missing, so that octets in order may pass straight through.
     """
 
     __slots__ = (
@@ -91,13 +90,13 @@ class Connection:
             setattr(self, name, value)
 
     def sides(self, segment: Segment) -> tuple[Direction, Direction]:
-        """The direction of the segment, and the other one."""
+        """Return the direction of the segment, and the other one."""
         if segment.sport == self.port and segment.src == self.address:
             return self.first, self.second
         return self.second, self.first
 
     def greet(self, this: Direction, other: Direction, segment: Segment, answer: bool) -> None:
-        """Take the beginning from a SYN or, with `answer`, from a SYN and ACK."""
+        """Take the start of a direction from a SYN or, with `answer`, from a SYN and ACK."""
         this.move((segment.seq + 1) & 0xFFFF_FFFF, other)
         this.exact = this.syn = True
         if answer and other.base < 0:
@@ -107,7 +106,7 @@ class Connection:
             self.client = other.name if answer else (self.client or this.name)
 
     def start(self, items: list[Item]) -> None:
-        """Say that the connection is there, once."""
+        """Report the connection's start, once."""
         if self.started:
             return
         from hashlib import blake2b
@@ -130,11 +129,11 @@ class Connection:
         items.append(StreamDamage(self.id, direction.name, kind, text, self.clock))
 
     def drain(self, items: list[Item], force: bool = False) -> None:
-        """Hand on what is ready on either side and may come out by now.
+        """Output everything that is ready on either side and may come out by now.
 
-        An entry may come out when the other direction is where the entry's sender had seen it. Two
-        entries that wait for each other (a retransmission carries a newer acknowledgement than what
-        it repeats) come out in the order of the capture. With `force` everything comes out.
+        An entry may come out when the other direction has reached the point that the entry's sender had seen. Two
+        entries that wait for each other (a retransmission carries a newer acknowledgement than the original) come out
+        in the order of the capture. With `force` everything comes out.
         """
         first, second = self.first, self.second
         while True:
@@ -157,7 +156,7 @@ class Connection:
                 return
 
     def give_up(self, direction: Direction, reason: str) -> bool:
-        """Declare the hole at the position of `direction` a gap; False when there is no hole."""
+        """Declare the hole at the position of `direction` a gap; return False if there is no hole."""
         other = self.second if direction is self.first else self.first
         known = direction.next_known()
         acked = direction.acked
@@ -169,20 +168,19 @@ class Connection:
             and acked == direction.pos + 1
             and (other.fin >= 0 or self.reset_by is not None)
         ):
-            # Nothing but the FIN is missing: the peer acknowledged one octet more and ends the
-            # connection too.
+            # Only the FIN is missing: the peer acknowledged one octet more and ends the connection too.
             direction.fin = direction.pos
             direction.collect(self.clock, 0, self.order)
             return True
         end = acked if known < 0 else known
         ts_ns = direction.mark_at if acked > direction.pos else self.clock
-        # Without octets after it, it comes after everything that was captured until now.
+        # Without octets after it, it comes after everything captured until now.
         reason = "lost" if acked > direction.pos else reason
         direction.declare(end, ts_ns, self.order + 1, reason)
         return True
 
     def expire(self, now: int, grace_ns: int, patience_ns: int, items: list[Item]) -> None:
-        """Give up the holes whose time is over, and end the connection some time after its RST."""
+        """Give up the holes that are due, and end the connection some time after its RST."""
         for direction in (self.first, self.second):
             if direction.acked > direction.pos and now - direction.mark_at >= grace_ns:
                 mark = direction.mark
@@ -195,10 +193,10 @@ class Connection:
             self.end("rst", items)
 
     def relieve(self, limit: int, items: list[Item]) -> None:
-        """Give up holes until what waits is within `limit`."""
+        """Give up holes until the waiting octets are within `limit`."""
         first, second = self.first, self.second
         while first.held + second.held > limit:
-            # The hole that something ready waits for, else the one with more beyond it.
+            # Take the hole that something ready waits for, else the one with more octets beyond it.
             if first.ready and first.ready[0].need > second.pos:
                 direction = second
             elif second.ready and second.ready[0].need > first.pos:
@@ -209,7 +207,7 @@ class Connection:
             self.drain(items, force)
 
     def settle(self, now: int, grace_ns: int, patience_ns: int) -> None:
-        """Work out whether something is missing, since when, and when it is to be given up."""
+        """Determine whether something is missing, since when, and when to give it up."""
         due_ns = NEVER if self.reset_by is None else self.reset_at + grace_ns
         calm = self.started and self.reset_by is None
         for direction in (self.first, self.second):
@@ -231,9 +229,9 @@ class Connection:
         self.calm = calm and due_ns == NEVER
 
     def end(self, how: str, items: list[Item]) -> None:
-        """Hand on everything that waits, with its holes, and end.
+        """Output everything that waits, with its holes, and end.
 
-        A connection of which nothing came out ends without a word.
+        A connection without output ends silently.
         """
         if self.ended:
             return

@@ -1,4 +1,4 @@
-"""One direction of a TCP connection: what is in order, what waits beyond holes, what is missing.
+"""One direction of a TCP connection: octets in order, octets beyond holes, and the holes.
 
 RFC 9293 section 3.4.
 """
@@ -10,11 +10,11 @@ from collections import deque
 from typing import Final, NamedTuple
 
 OVERHEAD: Final = 256
-"""What a piece counts besides its octets, so that many small ones are bounded too."""
+"""Octets counted for a piece on top of its content, so that many small ones are bounded too."""
 _HISTORY: Final = 65_536
 _HISTORY_OVERHEAD: Final = 64
 _MAX_REMEMBERED: Final = 64
-"""Ranges kept to recognise late segments and places already reported; the oldest is forgotten."""
+"""Ranges kept to recognise late segments and reported places; the oldest is forgotten."""
 
 _NEAR: Final = 1 << 20
 _NEVER: Final = 1 << 40
@@ -37,7 +37,7 @@ class Piece(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """What is next in its direction: octets, a gap (no data, but a reason) or the FIN ("fin")."""
+    """The next item of its direction: octets, a gap (no data, but a reason) or the FIN ("fin")."""
 
     offset: int
     size: int
@@ -51,8 +51,7 @@ class Ready(NamedTuple):
 class Direction:
     """One direction. Positions are offsets from `base`, the number of its first known octet.
 
-    Everything before `pos` is in order: handed on (before `out`) or in `ready`, as octets or as a
-    declared gap.
+    Everything before `pos` is in order: output already (before `out`) or in `ready`, as octets or as a declared gap.
     """
 
     __slots__ = (
@@ -84,7 +83,7 @@ class Direction:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.base = -1  # -1: not known
+        self.base = -1  # -1: unknown
         self.exact = False  # the base comes from a SYN
         self.base_is_guess = False  # from a segment without octets: maybe a keep-alive
         self.syn = False
@@ -94,9 +93,9 @@ class Direction:
         self.fin = -1
         self.fin_out = False
         self.acked = 0
-        self.mark = 0  # the acknowledged position that waits since mark_at for the octets before it
+        self.mark = 0  # the acknowledged position, waiting since mark_at for the octets before it
         self.mark_at = 0
-        self.hole = -1  # the position that stands still since hole_at, with later octets there
+        self.hole = -1  # the position that hasn't moved since hole_at although later octets are there
         self.hole_at = 0
         self.pending: list[Piece] = []
         self.voids: list[tuple[int, int]] = []
@@ -117,29 +116,29 @@ class Direction:
 
     @property
     def untouched(self) -> bool:
-        """Whether nothing of the stream was seen, so that its base may still move."""
+        """Whether nothing of the stream was seen, so that its base may still change."""
         return not (self.pos or self.pending or self.voids or self.fin >= 0 or self.ready)
 
     def place(self, number: int) -> int:
-        """The offset of a sequence number: of those 2^32 apart the nearest to the position."""
+        """Return the offset of a sequence number: of those 2^32 apart the nearest to the position."""
         pos = self.pos
         return pos + ((number - self.base - pos + _HALF) & _MASK) - _HALF
 
     def move(self, base: int, other: Direction) -> None:
-        """Give an untouched direction another base; what `other` holds keeps its meaning."""
+        """Change the base of an untouched direction; positions in `other` keep their meaning."""
         octets = ((base - self.base + _HALF) & _MASK) - _HALF if self.base >= 0 else 0
         self.base = base
         self.base_is_guess = False
         self.top = 0
         self.mark = 0
-        if abs(octets) > _NEAR:  # what was acknowledged until now was another connection
+        if abs(octets) > _NEAR:  # the acknowledged octets belonged to another connection
             self.acked, octets = 0, _NEVER
         self.acked = max(0, self.acked - octets)
         other.ready = deque([entry._replace(need=entry.need - octets) for entry in other.ready])
         other.pending = [piece._replace(need=piece.need - octets) for piece in other.pending]
 
     def next_known(self) -> int:
-        """Where octets, cut octets or the FIN follow after a hole at the position; -1: none do."""
+        """Return where octets, cut octets or the FIN follow after a hole at the position; -1: nowhere."""
         known = self.pending[0].offset if self.pending else -1
         if self.voids and (known < 0 or self.voids[0][0] < known):
             known = self.voids[0][0]
@@ -148,13 +147,13 @@ class Direction:
         return known
 
     def forget_acknowledged(self) -> None:
-        """Drop from the history what a retransmission can't change any more."""
+        """Drop the part of the history that retransmissions can't change any more."""
         history = self.history
         while history and history[0][0] + len(history[0][1]) <= self.acked:
             self.history_size -= len(history.popleft()[1]) + _HISTORY_OVERHEAD
 
     def remember(self, offset: int, data: bytes) -> None:
-        """Keep octets to compare retransmissions with, until the peer acknowledges them."""
+        """Keep octets for comparison with retransmissions, until the peer acknowledges them."""
         history = self.history
         history.append((offset, data))
         self.history_size += len(data) + _HISTORY_OVERHEAD
@@ -171,13 +170,13 @@ class Direction:
         order: int,
         damages: Damages,
     ) -> None:
-        """Take a segment of `size` octets at `offset`, of which `data` was captured.
+        """Insert a segment of `size` octets at `offset`, of which `data` was captured.
 
         The first octets of a place win.
         """
         end = offset + size
         if size == 1 and end == self.top:
-            return  # a keep-alive probe: its octet means nothing (RFC 9293 section 3.8.4)
+            return  # a keep-alive probe: its octet has no meaning (RFC 9293 section 3.8.4)
         if 0 <= self.fin < end:
             damages.append(
                 ("after-fin", f"{end - max(offset, self.fin)} octets after the FIN at {self.fin}")
@@ -201,7 +200,7 @@ class Direction:
                 self.held += OVERHEAD
 
     def set_fin(self, offset: int, damages: Damages) -> None:
-        """The stream ends at `offset`."""
+        """Note that the stream ends at `offset`."""
         if self.fin >= 0:
             return
         if offset < max(self.pos, self.top):
@@ -212,7 +211,7 @@ class Direction:
         self.acked = min(self.acked, offset + 1)
 
     def collect(self, ts_ns: int, need: int, order: int) -> None:
-        """Make ready what follows the position without a hole.
+        """Make everything ready that follows the position without a hole.
 
         The three values are for a FIN or a cut there.
         """
@@ -245,7 +244,7 @@ class Direction:
         del pending[:taken]
 
     def declare(self, end: int, ts_ns: int, order: int, reason: str) -> None:
-        """Give up the octets from the position to `end`, and make ready what follows."""
+        """Give up the octets from the position to `end`, and make ready everything that follows."""
         if self.pending and self.pending[0].offset == end:
             ts_ns, order = self.pending[0].ts_ns, self.pending[0].order
         self._gap(end, ts_ns, order, reason)
@@ -259,7 +258,7 @@ class Direction:
         self.pos = end
 
     def _store(self, piece: Piece, damages: Damages) -> None:
-        """Add octets at or after the position to what is pending, where nothing is yet."""
+        """Add octets at or after the position to the pending ones, without replacing any."""
         pending = self.pending
         offset, data = piece.offset, piece.data
         at = len(pending)
@@ -283,7 +282,7 @@ class Direction:
             at += 1
 
     def _old(self, offset: int, data: bytes, damages: Damages) -> None:
-        """Octets before the position: a retransmission, or what was declared missing."""
+        """Handle octets before the position: retransmitted, or declared missing earlier."""
         end = min(offset + len(data), self.pos)
         if offset < self.floor:
             text = f"{min(end, self.floor) - offset} octets from before the first known one"

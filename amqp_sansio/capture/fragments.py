@@ -1,19 +1,19 @@
-"""Puts fragmented IP datagrams together again (RFC 791 section 3.2, RFC 8200 section 4.5)."""
+"""Reassembles fragmented IP datagrams (RFC 791 section 3.2, RFC 8200 section 4.5)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .ip import Packet
+    from .records import Packet
 
 _MAX_DATAGRAMS: Final = 64
-"""Datagrams waiting at once; the oldest is given up."""
+"""Most datagrams waiting; the oldest is given up."""
 _MAX_OCTETS: Final = 131_072
-"""Octets held for one datagram: twice its largest size, for overlaps and repeats."""
+"""Most octets held for one datagram: twice its largest size, for overlaps and repeats."""
 _MAX_PIECES: Final = 1024
 _LIFETIME_NS: Final = 60_000_000_000
-"""After this an identification may be that of another datagram."""
+"""Later, the same identification may belong to another datagram."""
 
 
 class _Datagram:
@@ -46,11 +46,11 @@ class Fragments:
         kind: int,
         packet: Packet,
     ) -> tuple[bytes, int, int] | None:
-        """Take a fragment of the datagram `key` and return the datagram when this completes it.
+        """Take a fragment of the datagram `key`; return the datagram if it is complete now.
 
-        `data` is what was captured of the fragment's `size` octets at `offset`, `kind` the protocol
-        that its header names. Returns the captured octets up to the first that is missing, the size
-        of the whole, and the protocol named by the first fragment.
+        `data` is the captured part of the fragment's `size` octets at `offset`, `kind` the protocol in its header.
+        Returns the captured octets up to the first missing one, the size of the whole, and the protocol in the first
+        fragment.
         """
         waiting = self._waiting
         datagram = waiting.get(key)
@@ -82,14 +82,14 @@ class Fragments:
         return bool(self._waiting)
 
     def given_up(self) -> list[tuple[Packet, str]]:
-        """The datagrams given up since the last call: their first packets and what is known."""
+        """Return the datagrams given up since the last call: their first packets and what is known."""
         result = self._given_up
         if result:
             self._given_up = []
         return result
 
     def finish(self) -> list[tuple[Packet, str]]:
-        """Give up all that wait."""
+        """Give up all waiting datagrams."""
         for key in list(self._waiting):
             self._give_up(key)
         return self.given_up()
@@ -117,7 +117,7 @@ def _join(datagram: _Datagram) -> bytes | None:
         if whole:
             part = data[at - offset :]
             parts.append(part)
-            # A fragment cut by the snap length ends what can be used.
+            # A fragment cut by the snap length ends the usable part.
             whole = len(part) == end - at
         at = end
     if at < datagram.total:

@@ -1,4 +1,4 @@
-"""Inflates gzip in bounded steps, member by member, and keeps what precedes damage (RFC 1952)."""
+"""Inflates gzip in bounded steps, member by member, and keeps everything before damage (RFC 1952)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final, Protocol
 
 MAGIC: Final = b"\x1f\x8b"
 STEP: Final = 262_144
-"""Octets inflated at a time, at most."""
+"""Most octets inflated at a time."""
 SLICE: Final = 4096
-"""Compressed octets taken at a time, at most: zlib copies what is left of them behind each member and each step, and
-a thousandfold of them may come out.
+"""Most compressed octets taken at a time: zlib copies the rest of them after each member and each step, and they may
+inflate a thousandfold.
 """
 _GZIP_WINDOW: Final = 31
 
@@ -30,7 +30,7 @@ class _Inflate(Protocol):
 class Gunzip:
     """One gzip stream of any number of members.
 
-    After damage, `error` says what it is and the rest isn't read.
+    After damage, `error` describes it and the rest is ignored.
     """
 
     __slots__ = ("_inflate", "error")
@@ -73,14 +73,14 @@ class Gunzip:
                 yield piece
 
     def finish(self) -> str:
-        """The input ends: what is wrong with it, or an empty text."""
+        """Note the end of the input; return its error, or an empty text."""
         if not self.error and self._inflate is not None:
             return "the compressed data ends inside of a gzip member"
         return ""
 
 
 def _before_error(inflate: _Inflate, data: bytes) -> Iterator[bytes]:
-    """What inflating `data` gives before the octet that raises: approached by halves."""
+    """Yield the output of `data` before the octet that raises, found by bisection."""
     size = len(data)
     while size:
         trial = inflate.copy()

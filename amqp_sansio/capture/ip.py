@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from .addresses import ipv4_text, ipv6_text
 from .fragments import Fragments
 from .link import CUT, ETHERNET, IPV4, NOT_IP, network
-from .records import CaptureDamage, Segment
+from .records import CaptureDamage, Packet, Segment
 
 Output = list[Segment | CaptureDamage]
-"""Where the records of the packets go."""
+"""Collects the records of packets."""
 
 _TCP: Final = 6
 # Hop-by-hop, routing, destination, mobility, HIP, Shim6: the length is in units of 8 octets,
@@ -22,7 +22,7 @@ _AUTHENTICATION: Final = 51
 _MAX_EXTENSIONS: Final = 32
 _MAX_ADDRESSES: Final = 16384
 MAX_SEGMENT: Final = 1 << 30
-"""No window is larger (RFC 7323 section 2.3); a length that the IP header leaves open may claim to be."""
+"""No window is larger (RFC 7323 section 2.3); a length left open by the IP header may claim more."""
 
 _MORE_OR_OFFSET: Final = 0x3FFF
 _ETHERTYPE_TO_TCP: Final = Struct(">HBBHHHBBH4s4sHHIIBB").unpack_from
@@ -31,20 +31,10 @@ _IPV6_HEADER: Final = Struct(">IHBB16s16s").unpack_from
 _TCP_HEADER: Final = Struct(">HHIIBB").unpack_from
 
 
-class Packet(NamedTuple):
-    """Where a packet is: what a segment or a damage says about it besides its content."""
-
-    ts_ns: int
-    number: int
-    """Its index in the file, from 0."""
-    offset: int
-    """Of its record, in the uncompressed octets of the file."""
-
-
 class PacketDecoder:
     """Turns captured packets of one file into segments; picklable.
 
-    Holds the IP fragments that wait for the others of their datagram.
+    Holds IP fragments until their datagrams are complete.
     """
 
     __slots__ = ("_addresses", "_file", "_fragments")
@@ -66,8 +56,8 @@ class PacketDecoder:
     ) -> None:
         """Read the packet `buf[start:stop]`, of `wire` octets on the wire, into `out`.
 
-        `where` holds the fields of a `Packet`. What isn't TCP over IP adds nothing. `link` must be
-        in `LINK_TYPES`.
+        `where` holds the fields of a `Packet`. Packets other than TCP over IP add nothing. `link` must be in
+        `LINK_TYPES`.
         """
         if link == ETHERNET and stop - start >= 54:
             (
@@ -133,7 +123,7 @@ class PacketDecoder:
 
     @property
     def waiting(self) -> bool:
-        """Whether fragments wait for the others of their datagram."""
+        """Whether fragments wait for the rest of their datagram."""
         return self._fragments.waiting
 
     def __getstate__(self) -> tuple[str, Fragments]:
@@ -144,7 +134,7 @@ class PacketDecoder:
         self._addresses = {}
 
     def finish(self, out: Output) -> None:
-        """The file ends: report the IP datagrams that are missing fragments."""
+        """Note the end of the file: report the incomplete IP datagrams."""
         for packet, text in self._fragments.finish():
             self._damage(packet, "incomplete-fragments", text, out)
 
@@ -167,8 +157,7 @@ class PacketDecoder:
         if protocol != _TCP:
             return
         if total == 0:
-            # The network card was to cut it into packets (segmentation offload): the record knows
-            # the length.
+            # The network card had to cut it into packets (segmentation offload): the record has the length.
             total = end - at
         if total < header:
             text = f"the IPv4 header has {header} octets, the whole datagram {total}"
@@ -271,7 +260,7 @@ class PacketDecoder:
         out: Output,
     ) -> None:
         offset = field & 0xFFF8
-        # What is fragmented is known from the first fragment; what can't be TCP isn't kept.
+        # The first fragment has the protocol; other fragments than TCP's aren't kept.
         if kind != _TCP and kind not in _EXTENSIONS and kind != _AUTHENTICATION:
             return
         whole = self._fragments.add(

@@ -11,7 +11,7 @@ IPV4: Final = 4
 IPV6: Final = 6
 NOT_IP: Final = 0
 CUT: Final = -1
-"""The packet was captured too short to tell what it carries."""
+"""The packet was captured too short to tell its content."""
 
 NULL: Final = 0
 ETHERNET: Final = 1
@@ -22,21 +22,21 @@ RAW_IPV4: Final = 228
 RAW_IPV6: Final = 229
 LINUX_SLL2: Final = 276
 
-# 12 and 14 are what files of some BSD systems have for RAW.
+# Some BSD systems write 12 and 14 for RAW.
 _RAW: Final = frozenset({RAW, 12, 14, RAW_IPV4, RAW_IPV6})
 _LOOPBACK: Final = frozenset({NULL, LOOP})
 # offset of the EtherType, length of the header
 _TYPED: Final = {ETHERNET: (12, 14), LINUX_SLL: (14, 16), LINUX_SLL2: (0, 20)}
 
 LINK_TYPES: Final = _RAW | _LOOPBACK | frozenset(_TYPED)
-"""The link types that are read."""
+"""The supported link types."""
 
 LEAST: Final = {
     **{link: 1 for link in _RAW},
     **{link: 4 for link in _LOOPBACK},
     **{link: header for link, (_, header) in _TYPED.items()},
 }
-"""Octets that tell what a packet of a link type carries, at least: a shorter one that wasn't cut is no IP."""
+"""Fewest octets that identify a packet's content, by link type: a shorter, uncut one isn't IP."""
 
 _VLAN: Final = frozenset({0x8100, 0x88A8, 0x9100, 0x9200})
 _IPV4: Final = 0x0800
@@ -51,8 +51,8 @@ _MAX_TAGS: Final = 8
 def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str]:
     """Find the network layer of the packet in `buf[start:stop]`.
 
-    Returns what it is (`IPV4`, `IPV6`, `NOT_IP`, or `CUT`), the offset of its first octet, and the
-    VLAN as a segment's `point`. `link` must be one of `LINK_TYPES`.
+    Returns its kind (`IPV4`, `IPV6`, `NOT_IP`, or `CUT`), the offset of its first octet, and the VLAN as a segment's
+    `point`. `link` must be one of `LINK_TYPES`.
     """
     if link in _RAW:
         return _by_version(buf, start, stop)
@@ -69,7 +69,7 @@ def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str
     if kind == CUT:
         return CUT, stop, point
     if kind < 0x0600 and link == ETHERNET and _SNAP.startswith(buf[at : min(at + 6, stop)]):
-        # IEEE 802.3 with a length here: the EtherType follows LLC and SNAP headers.
+        # An IEEE 802.3 length: the EtherType follows LLC and SNAP headers.
         if at + 8 > stop:
             return CUT, stop, point
         kind = int.from_bytes(buf[at + 6 : at + 8], "big")
@@ -82,7 +82,7 @@ def network(link: int, buf: bytes, start: int, stop: int) -> tuple[int, int, str
 
 
 def _tags(buf: bytes, at: int, stop: int) -> tuple[int, int, str]:
-    """Read VLAN tags (IEEE 802.1Q, 802.1ad): the type after them, its data's offset, the point."""
+    """Read VLAN tags (IEEE 802.1Q, 802.1ad); return the type after them, the offset of its data, and the point."""
     names: list[str] = []
     for _ in range(_MAX_TAGS):
         if at + 4 > stop:
@@ -107,8 +107,7 @@ def _by_version(buf: bytes, at: int, stop: int) -> tuple[int, int, str]:
 def _loopback(buf: bytes, at: int, stop: int) -> tuple[int, int, str]:
     if at + 4 > stop:
         return CUT, stop, ""
-    # NULL has the byte order of the machine that captured, LOOP that of the network; no family is
-    # above 255.
+    # NULL has the byte order of the capturing machine, LOOP that of the network; no family is above 255.
     family = int.from_bytes(buf[at : at + 4], "little")
     if family > 0xFFFF:
         family = int.from_bytes(buf[at : at + 4], "big")

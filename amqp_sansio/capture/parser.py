@@ -1,4 +1,4 @@
-"""What the parsers of both file formats share: position, damage, and being lost after it."""
+"""The common part of both file formats' parsers: position, damage, and recovery."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .records import CaptureDamage
 
 @record
 class PcapLayout:
-    """How the records of a pcap file lie: a header of `header` octets, then the packet's.
+    """The layout of a pcap file's records: a header of `header` octets, then the packet's.
 
-    In a header, of four words in the byte order that `big` tells, are seconds, a fraction in units of `unit_ns`, the
-    captured octets (more than `limit` is damage) and those on the wire. `known`: packets of link type `link` are read.
+    A header has four words in the byte order of `big`: seconds, a fraction in units of `unit_ns`, the captured octets
+    (more than `limit` is damage) and those on the wire. `known`: packets of link type `link` are supported.
     """
 
     big: bool
@@ -28,7 +28,7 @@ class PcapLayout:
 class Interface:
     """An interface of a pcapng section: time = units * multiplier // divisor + offset_ns.
 
-    Without `known`, `silent` tells that it was said already that its packets can't be read.
+    Without `known`, its packets are unreadable; `silent`: that was reported.
     """
 
     link: int
@@ -41,7 +41,7 @@ class Interface:
 
 @record
 class PcapngLayout:
-    """How the blocks of the present section of a pcapng file lie."""
+    """The layout of the blocks in the current section of a pcapng file."""
 
     big: bool
     interfaces: tuple[Interface, ...]
@@ -50,8 +50,8 @@ class PcapngLayout:
 class Parser:
     """One file being read; picklable.
 
-    `offset` is the position of the next octet in the file, `packet` the index of the next packet,
-    `ts_ns` the time of the last one, `need` how many octets the next record needs at least.
+    `offset` is the position of the next octet in the file, `packet` the index of the next packet, `ts_ns` the time of
+    the last one, `need` the fewest octets that the next record needs.
     """
 
     __slots__ = (
@@ -78,19 +78,19 @@ class Parser:
         self._link_reported = False
 
     def parse(self, buf: bytes, out: Output, decode: bool) -> int:
-        """Read the whole records in `buf` and return how many octets they have."""
+        """Read the complete records in `buf`; return the number of their octets."""
         raise NotImplementedError
 
     def finish(self, rest: bytes, out: Output) -> None:
-        """The file ends; `rest` is what `parse` left."""
+        """Note the end of the file; `rest` is the part that `parse` left."""
         raise NotImplementedError
 
     def layout(self) -> PcapLayout | PcapngLayout | None:
-        """How the records from `offset` on lie; None when only `parse` can tell."""
+        """Return the layout of the records at `offset`; None if they need `parse`."""
         raise NotImplementedError
 
     def take(self, octets: int, packets: int, ts_ns: int) -> None:
-        """The caller has read whole records of `octets` octets itself; `ts_ns` is the time of the last packet."""
+        """Note that the caller has read complete records of `octets` octets; `ts_ns` is the last packet's time."""
         self.offset += octets
         self.packet += packets
         self.ts_ns = ts_ns
@@ -110,7 +110,7 @@ class Parser:
 
     @property
     def waiting(self) -> bool:
-        """Whether IP fragments wait for the others of their datagram."""
+        """Whether fragments wait for the rest of their datagram."""
         return self._decoder.waiting
 
     def damage(self, offset: int, kind: str, text: str, out: Output) -> None:
@@ -128,7 +128,7 @@ class Parser:
 
 
 def may_be_fragment(buf: bytes, start: int, stop: int, link: int) -> bool:
-    """Whether the packet `buf[start:stop]` can change the decoder's state, judged quickly."""
+    """Whether the packet `buf[start:stop]` can change the decoder's state, by a quick look."""
     if link == ETHERNET and stop - start >= 34:
         kind = buf[start + 12 : start + 14]
         if kind == b"\x08\x00":

@@ -28,12 +28,12 @@ MAGICS: Final = {
 }
 
 _MAX_CAPTURED: Final = 262_144
-"""The largest packet that is believed when the file's snap length is smaller or missing."""
+"""Largest packet accepted if the file's snap length is smaller or missing."""
 _MAX_SNAPLEN: Final = 16 * 1024 * 1024
 
 
 class PcapParser(Parser):
-    """Reads one pcap file; `parse` is given its octets from the file header on."""
+    """Reads one pcap file; `parse` gets its octets from the file header on."""
 
     __slots__ = ("_big", "_header", "_limit", "_link", "_link_known", "_unit_ns")
 
@@ -48,7 +48,7 @@ class PcapParser(Parser):
         self.need = _FILE_HEADER
 
     def parse(self, buf: bytes, out: Output, decode: bool) -> int:
-        """Read the whole records in `buf` and return how many octets they have."""
+        """Read the complete records in `buf`; return the number of their octets."""
         if self._lost_at >= 0:
             self.offset += len(buf)
             return len(buf)
@@ -86,7 +86,7 @@ class PcapParser(Parser):
                         base + pos, "unknown-link-type", f"link type {link} is not known", out
                     )
             elif captured < least and wire <= captured:
-                pass  # Nothing is in it. A file can hold millions of these in few octets of gzip.
+                pass  # An empty record. A file can hold millions of these in few octets of gzip.
             elif decode or may_be_fragment(buf, start, stop, link):
                 decoder.decode(buf, start, stop, wire, link, (ts_ns, index, base + pos), out)
             index += 1
@@ -97,7 +97,7 @@ class PcapParser(Parser):
         return pos
 
     def layout(self) -> PcapLayout | None:
-        """How the records from `offset` on lie; None when only `parse` can tell."""
+        """Return the layout of the records at `offset`; None if they need `parse`."""
         if not self._header or self._lost_at >= 0 or not (self._link_known or self._link_reported):
             return None
         return PcapLayout(
@@ -105,7 +105,7 @@ class PcapParser(Parser):
         )
 
     def finish(self, rest: bytes, out: Output) -> None:
-        """The file ends; `rest` is what `parse` left."""
+        """Note the end of the file; `rest` is the part that `parse` left."""
         if self._lost_at >= 0:
             self._found(self.offset + len(rest), out)
         elif rest:
@@ -124,7 +124,7 @@ class PcapParser(Parser):
         major, minor, _zone, _accuracy, snaplen, network = unpack(buf, 4)
         if major != 2:
             raise NotACapture(f"{self.file or 'the data'}: pcap version {major}.{minor}, not 2.x")
-        # The upper 16 bits tell of frame check sequences, which the IP header's length cuts off.
+        # The upper 16 bits describe frame check sequences, which the IP header's length cuts off.
         self._link = network & 0xFFFF
         self._link_known = self._link in LINK_TYPES
         self._limit = max(_MAX_CAPTURED, min(snaplen, _MAX_SNAPLEN))

@@ -22,13 +22,13 @@ _IF_TSRESOL: Final = 9
 _IF_TSOFFSET: Final = 14
 
 MAX_BLOCK: Final = 16 * 1024 * 1024
-"""A block that claims to be longer is taken for damage."""
+"""A block with a greater length counts as damage."""
 _MAX_INTERFACES: Final = 65_536
 _MAX_LAYOUT: Final = 1024
-"""With more interfaces a section isn't plain: describing them costs more than it saves."""
+"""A section with more interfaces isn't plain: describing them costs more than it saves."""
 _MIN_SECTION: Final = 28
 _STANDARD: Final = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0x0BAD, 0x4000_0BAD, _SECTION_TYPE})
-"""The block types that the format assigns, but for those of local use."""
+"""The block types that the format assigns, except those for local use."""
 _INT64: Final = 1 << 63
 
 
@@ -60,18 +60,18 @@ class PcapngParser(Parser):
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
-        self._at_end = False  # nothing follows what `parse` is given
+        self._at_end = False  # nothing follows the input of `parse`
         self._big = False
         self._interfaces: list[_Interface] = []
-        self._silent: list[bool] = []  # interfaces of which was said that they can't be read
+        self._silent: list[bool] = []  # interfaces reported as unreadable
         self.need = 12
 
     def parse(self, buf: bytes, out: Output, decode: bool) -> int:
-        """Read the whole blocks in `buf` and return how many octets they have."""
+        """Read the complete blocks in `buf`; return the number of their octets."""
         return self._walk(buf, 0, out, decode)
 
     def _walk(self, buf: bytes, pos: int, out: Output, decode: bool) -> int:
-        """Read the whole blocks in `buf` from `pos` on, which is at `offset` of the file; where the rest begins."""
+        """Read the complete blocks in `buf` from `pos` on, at `offset` of the file; return where the rest begins."""
         end = len(buf)
         base = self.offset - pos
         order = _BIG if self._big else _LITTLE
@@ -112,8 +112,9 @@ class PcapngParser(Parser):
                 pos += 4
                 continue
             if buf.find(SECTION, pos + 4, pos + length - 4) >= 0:
-                # A capture inside of a packet, or a cut block whose length happens to fit. No more is looked at than a
-                # section header that begins in the block may take: however the octets come, the answer is the same.
+                # A capture inside of a packet, or a cut block whose length happens to fit. The search is limited to the
+                # size of a section header that begins in the block, so that the result doesn't depend on how the input
+                # is cut.
                 following = pos + length
                 seen = following + _MIN_SECTION
                 if seen > end and not self._at_end:
@@ -143,7 +144,7 @@ class PcapngParser(Parser):
         return pos
 
     def layout(self) -> PcapngLayout | None:
-        """How the blocks from `offset` on lie; None when only `parse` can tell."""
+        """Return the layout of the blocks at `offset`; None if they need `parse`."""
         if self._lost_at >= 0 or len(self._interfaces) > _MAX_LAYOUT:
             return None
         interfaces = [
@@ -155,12 +156,11 @@ class PcapngParser(Parser):
         return PcapngLayout(self._big, tuple(interfaces))
 
     def finish(self, rest: bytes, out: Output) -> None:
-        """The file ends; `rest` is what `parse` left."""
+        """Note the end of the file; `rest` is the part that `parse` left."""
         self._at_end = True
         pos = self._walk(rest, 0, out, True)
         while pos < len(rest) and self._lost_at < 0:
-            # A recording that was cut and then appended to: the cut block's length covers the next
-            # section.
+            # A recording that was cut and then appended to: the cut block's length covers the next section.
             found = find_section(rest, pos + 4)
             if found < 0:
                 text = (
@@ -281,7 +281,7 @@ class PcapngParser(Parser):
         out: Output,
         decode: bool,
     ) -> None:
-        """Hand a packet to the decoder; without a time (`units` None) it gets the last one's."""
+        """Give a packet to the decoder; without a time (`units` None) it gets the last one's."""
         if interface >= len(self._interfaces):
             self._bad_packet(f"a packet of interface {interface}, which isn't described", at, out)
             return
@@ -316,9 +316,9 @@ class PcapngParser(Parser):
 
 
 def find_section(buf: bytes, start: int, stop: int | None = None, end: int | None = None) -> int:
-    """Where the next section header block begins in `buf[start:stop]`; -1: no sign of one.
+    """Return where the next section header block begins in `buf[start:stop]`; -1: nowhere.
 
-    Its first octets, which tell it, must be before `end`.
+    Its first octets, which identify it, must be before `end`.
     """
     size = len(buf) if end is None else min(end, len(buf))
     last = size if stop is None else stop
@@ -349,7 +349,7 @@ def _plausible(order: _Order, buf: bytes, pos: int) -> bool:
 def read_options(
     order: _Order, buf: bytes, pos: int, stop: int
 ) -> tuple[list[tuple[int, bytes]], bool]:
-    """The options in `buf[pos:stop]`, and whether the list was well-formed."""
+    """Return the options in `buf[pos:stop]`, and whether the list was well-formed."""
     result: list[tuple[int, bytes]] = []
     while stop - pos >= 4:
         code, length = order.option(buf, pos)

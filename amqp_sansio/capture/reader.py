@@ -19,20 +19,18 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 SLICE: Final = 262_144
-"""Octets parsed at a time, at most, whatever the size of what is given."""
+"""Most octets parsed at a time, whatever the size of the input."""
 
 
 def read_segments(
     data: Buffer | Iterable[Buffer], *, file: str = ""
 ) -> Iterator[Segment | CaptureDamage]:
-    """The TCP segments of a capture, in its order, and what of it can't be read.
+    """Yield the TCP segments of a capture, in its order, and its unreadable parts.
 
-    `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do);
-    `file` is the name that the records carry. Memory is bounded: nothing but an unfinished record,
-    at most 16 MiB, is kept between pieces.
+    `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do); `file` is the name
+    for the records. Memory is bounded: only an unfinished record, at most 16 MiB, is kept between pieces.
 
-    Raises NotACapture at the first step when the first octets are neither pcap nor pcapng nor gzip
-    of one of them.
+    Raises NotACapture at the first step if the first octets are neither pcap nor pcapng nor gzip of one of them.
     """
     reader = CaptureReader(file=file)
     inflate: Gunzip | None = None
@@ -69,8 +67,8 @@ def read_segments(
 class CaptureReader:
     """Reads an uncompressed capture that comes piece by piece; picklable at any point.
 
-    A large file can be split: `skip` walks over octets without making records of them, and
-    `boundary` gives a reader that goes on where the last whole record ended.
+    A large file can be split: `skip` passes over octets without making records, and `boundary` returns a reader that
+    continues after the last complete record.
     """
 
     __slots__ = ("_file", "_held", "_parser", "_parts")
@@ -83,7 +81,7 @@ class CaptureReader:
 
     @property
     def offset(self) -> int:
-        """Where in the file the first octet is that isn't part of a record already read."""
+        """The position in the file after the last complete record."""
         return 0 if self._parser is None else self._parser.offset
 
     @property
@@ -97,23 +95,23 @@ class CaptureReader:
         return self._parser is not None or bool(self._held)
 
     def feed(self, data: Buffer) -> list[Segment | CaptureDamage]:
-        """Take the next octets and return what they complete.
+        """Take the next octets and return the records they complete.
 
-        Raises NotACapture when the file's first octets are neither pcap nor pcapng.
+        Raises NotACapture if the file's first octets are neither pcap nor pcapng.
         """
         out: Output = []
         self._take(data, out, True)
         return out
 
     def skip(self, data: Buffer) -> None:
-        """Take the next octets as `feed` does, but make no records: several times faster.
+        """Take the next octets like `feed`, but make no records: several times faster.
 
         Raises NotACapture as `feed` does.
         """
         self._take(data, [], False)
 
     def boundary(self) -> CaptureReader:
-        """A reader in the state after the last whole record: feed it the file from `offset` on."""
+        """Return a reader in the state after the last complete record: feed it the file from `offset` on."""
         from copy import deepcopy
 
         reader = CaptureReader(file=self._file)
@@ -121,9 +119,9 @@ class CaptureReader:
         return reader
 
     def finish(self) -> list[Segment | CaptureDamage]:
-        """The file ends: what is left, and what is missing.
+        """Note the end of the file; return remaining records and damage.
 
-        Raises NotACapture when it ended before it could be told from other files.
+        Raises NotACapture if the file ended before its format was clear.
         """
         out: Output = []
         rest = b"".join(self._parts)
@@ -137,7 +135,7 @@ class CaptureReader:
         return out
 
     def damage(self, kind: str, text: str) -> CaptureDamage:
-        """A damage at the present position."""
+        """Return a damage at the current position."""
         ts_ns = 0 if self._parser is None else self._parser.ts_ns
         offset = self.offset + self._held
         return CaptureDamage(self._file, self.packet, ts_ns, offset, kind, text)

@@ -1,8 +1,8 @@
-"""The records of the capture layer: TCP segments, damage, and what reassembly makes of them."""
+"""The records of the capture layer: TCP segments, damage, and the results of reassembly."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from .._core.record import record
 from ..errors import AmqpError
@@ -15,18 +15,27 @@ ACK: Final = 0x10
 
 
 class NotACapture(AmqpError):
-    """The octets begin like neither pcap nor pcapng, plain or compressed by gzip."""
+    """The octets begin neither as pcap nor as pcapng, plain or compressed by gzip."""
+
+
+class Packet(NamedTuple):
+    """The position of a packet, for segments and damage."""
+
+    ts_ns: int
+    number: int
+    """Its index in the file, from 0."""
+    offset: int
+    """The offset of its record, in the uncompressed octets of the file."""
 
 
 @record
 class Segment:
     """One TCP segment of a capture.
 
-    `ts_ns` is in nanoseconds since 1970, `packet` the index of its packet in the file, from 0.
-    `seq` and `ack` are the numbers in the TCP header, `flags` its eight flag bits. `wire_len` is
-    the length of the payload on the wire in octets, `payload` what was captured of it: less where
-    the capture has a snap length. `point` tells apart networks that may use the same addresses; it
-    is "vlan10" or "vlan100.10" on a VLAN and empty elsewhere.
+    `ts_ns` is in nanoseconds since 1970, `packet` the index of its packet in the file, from 0. `seq` and `ack` are the
+    numbers in the TCP header, `flags` its eight flag bits. `wire_len` is the length of the payload on the wire in
+    octets, `payload` its captured part: shorter if the capture has a snap length. `point` distinguishes networks that
+    may use the same addresses; it is "vlan10" or "vlan100.10" on a VLAN and empty elsewhere.
     """
 
     ts_ns: int
@@ -51,17 +60,15 @@ class Segment:
 
 @record
 class CaptureDamage:
-    """Something of a capture that could not be read.
+    """An unreadable part of a capture.
 
-    `packet` is the index the next (or the damaged) packet has in the file, `offset` where in the
-    uncompressed octets the damage is, `ts_ns` the time of the damaged packet, or of the last one
-    before it (0: none yet).
+    `packet` is the index that the next (or the damaged) packet has in the file, `offset` the position of the damage in
+    the uncompressed octets, `ts_ns` the time of the damaged packet, or of the last one before it (0: none yet).
 
-    The kinds: `truncated-file` (it ends inside of a record), `bad-block` (a record's framing or
-    content is wrong), `bad-gzip`, `unknown-link-type` (reported once for an interface),
-    `truncated-packet` (the snap length cut the headers), `bad-packet` (the IP or TCP header
-    contradicts itself), `incomplete-fragments` (an IP datagram that carries TCP is missing some of
-    its fragments).
+    The kinds: `truncated-file` (it ends inside of a record), `bad-block` (a record's framing or content is wrong),
+    `bad-gzip`, `unknown-link-type` (reported once for an interface), `truncated-packet` (the snap length cut the
+    headers), `bad-packet` (the IP or TCP header contradicts itself), `incomplete-fragments` (an IP datagram that
+    carries TCP lacks fragments).
     """
 
     file: str
@@ -76,8 +83,8 @@ class CaptureDamage:
 class ConnectionStart:
     """A TCP connection begins, or its first captured octet is here.
 
-    `connection` is its stable id. `client` and `server` are endpoints ("ip:port", "[v6]:port") when
-    a SYN was captured, else None. `a` and `b` are both endpoints in the order of the flow's name.
+    `connection` is its stable id. `client` and `server` are endpoints ("ip:port", "[v6]:port") if a SYN was captured,
+    else None. `a` and `b` are both endpoints in the order of the flow's name.
     """
 
     connection: str
@@ -119,12 +126,11 @@ class StreamGap:
 
 @record
 class StreamDamage:
-    """Something in the capture of one direction that can't be; the stream isn't changed by it.
+    """A contradiction in the capture of one direction; the stream isn't changed by it.
 
-    The kinds: `conflicting-overlap` (a retransmission with other octets; the first ones count),
-    `late-segment` (octets that were declared missing came after all, or octets from before the
-    first known one), `after-fin` (octets after the end of the stream), `stray-reset` (a RST far
-    outside of the stream, ignored).
+    The kinds: `conflicting-overlap` (a retransmission with other octets; the first ones count), `late-segment` (octets
+    that arrived after they were declared missing, or octets from before the first known one), `after-fin` (octets after
+    the end of the stream), `stray-reset` (a RST far outside of the stream, ignored).
     """
 
     connection: str
@@ -151,7 +157,7 @@ class ConnectionEnd:
 
 
 Item = ConnectionStart | StreamData | StreamGap | StreamDamage | ConnectionEnd
-"""What a `Reassembler` returns."""
+"""Everything that a `Reassembler` returns."""
 
 
 def sort_key(segment: Segment) -> tuple[str, int, str, int]:
@@ -160,7 +166,7 @@ def sort_key(segment: Segment) -> tuple[str, int, str, int]:
 
 
 def flow_key(src: str, sport: int, dst: str, dport: int, point: str = "") -> str:
-    """The name of a 4-tuple, the same for both directions."""
+    """Return the name of a 4-tuple, the same for both directions."""
     if (src, sport) <= (dst, dport):
         key = f"{endpoint(src, sport)}-{endpoint(dst, dport)}"
     else:
@@ -169,7 +175,7 @@ def flow_key(src: str, sport: int, dst: str, dport: int, point: str = "") -> str
 
 
 def endpoint(address: str, port: int) -> str:
-    """An endpoint's name: `10.0.0.1:5672`, or `[::1]:5672` (RFC 3986 section 3.2.2)."""
+    """Return an endpoint's name: `10.0.0.1:5672`, or `[::1]:5672` (RFC 3986 section 3.2.2)."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 

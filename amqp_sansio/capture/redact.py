@@ -1,4 +1,4 @@
-"""Blanks secrets in what a client sends, for recordings (0-9-1 sections 1.4.2.2, 1.4.2.4 and 4.2.3; 0-10 part 1
+"""Blanks the secrets that a client sends, for recordings (0-9-1 sections 1.4.2.2, 1.4.2.4 and 4.2.3; 0-10 part 1
 sections 4.4 and 9.1; 1.0 part 5 section 5.3).
 """
 
@@ -25,9 +25,7 @@ _FIELDS: Final = {
     b"\x00\x0a\x00\x15": (_SECRET,),  # secure-ok: response
     b"\x00\x0a\x00\x46": (_SECRET,),  # update-secret: the new secret
 }
-"""The arguments of the methods that carry a secret, up to it: the size of a length, or 0 for the
-secret itself.
-"""
+"""For methods with a secret, the arguments before it: the size of a length, or 0 for the secret itself."""
 
 _CONTROL: Final = 0
 _FIRST_FRAME: Final = 2
@@ -35,7 +33,7 @@ _CONTROL_FIELDS: Final = {
     b"\x01\x02": (_TABLE, _SHORT, _SECRET),  # start-ok: properties, mechanism, response
     b"\x01\x04": (_SECRET,),  # secure-ok: response
 }
-"""The fields of the controls of 0-10 that carry a secret, up to it; the lowest bits of their flags tell which come."""
+"""For 0-10's controls with a secret, the fields before it; the lowest bits of the flags tell which are present."""
 
 _SASL_FRAME: Final = 1
 _SASL_FIELDS: Final = {
@@ -44,11 +42,11 @@ _SASL_FIELDS: Final = {
     b"\x43": (_SECRET,),  # sasl-response: response
     b"amqp:sasl-response:list": (_SECRET,),
 }
-"""The fields of the SASL frames of a client up to the secret, by their descriptors."""
+"""For a client's SASL frames, the fields before the secret, by descriptor."""
 
 _DESCRIPTORS: Final = {0x53: 1, 0x80: 8}
 _WIDTHS: Final = {0xA0: 1, 0xA1: 1, 0xA3: 1, 0xB0: 4, 0xB1: 4, 0xB3: 4}
-"""The octets of the length in the constructors of binary, string and symbol."""
+"""Octets of the length in the constructors of binary, string and symbol."""
 _LISTS: Final = {0x45: 0, 0xC0: 2, 0xD0: 8}
 _NULL: Final = 0x40
 _LONGEST_NAME: Final = 32
@@ -58,13 +56,12 @@ class Redactor:
     """A filter for the octets of one client, from its protocol header on: secrets come out as `*`.
 
     0-8 and 0-9-1: the responses in connection.start-ok and connection.secure-ok and the secret in
-    connection.update-secret are blanked; every other octet, all lengths included, stays. 0-10: the responses in
-    controls of the same names are, and all of a control's frames but its first one. 1.0: the
-    responses in sasl-init and sasl-response are, and whatever can't be read in a frame of the SASL
-    layer; what follows that layer stays.
+    connection.update-secret are blanked; every other octet, all lengths included, stays. 0-10: likewise the responses
+    in controls of the same names, and all frames of such a control after its first one. 1.0: the responses in sasl-init
+    and sasl-response, and everything unreadable in a frame of the SASL layer; octets after that layer stay.
 
-    How the stream is cut makes no difference, and no more than 32 octets are held. A stream that doesn't
-    begin with one of their protocol headers comes out as it is.
+    The result doesn't depend on how the stream is cut, and at most 32 octets are held. A stream that doesn't begin with
+    one of their protocol headers comes out unchanged.
 
     >>> redactor = Redactor()
     >>> redactor.feed(b"AMQP" + bytes((0, 0, 9, 1)))
@@ -82,12 +79,12 @@ class Redactor:
         self._got = b""
         self._skip = 0
         self._blank = 0
-        # Of the frame under way: octets of payload not accounted for, and arguments to come.
+        # Of the current frame: octets of payload left, and arguments left.
         self._left = 0
         self._fields: tuple[int, ...] = ()
 
     def feed(self, data: bytes) -> bytes:
-        """The same number of octets, without secrets."""
+        """Return the same number of octets, without secrets."""
         if self._state == "pass":
             return data
         out: bytearray | None = None
@@ -118,7 +115,7 @@ class Redactor:
         return data if out is None else bytes(out)
 
     def _step(self, got: bytes) -> None:
-        """Go on after the octets that were waited for."""
+        """Continue with the octets that were needed."""
         if self._state == "frame":
             size = int.from_bytes(got[3:])
             if got[0] == _METHOD and got[1:3] == b"\0\0" and size >= 4:
@@ -134,7 +131,7 @@ class Redactor:
             self._fields = tuple(rest)
             size = int.from_bytes(got)
             if kind == _SECRET or size > self._left:
-                # A length that goes beyond the frame is damage; nothing behind it is shown.
+                # A length that exceeds the frame is damage; hide everything after it.
                 self._blank = min(size, self._left)
                 self._left -= self._blank
             else:
@@ -169,13 +166,13 @@ class Redactor:
         self._state, self._need = "ten-frame", 12
 
     def _ten_step(self, got: bytes) -> None:
-        """Go on after octets of a frame of 0-10, which are the control's octets but for its header."""
+        """Continue with octets of a 0-10 frame: the control's octets after its header."""
         state = self._state
         if state == "ten-frame":
             size = int.from_bytes(got[2:4])
             self._left = size - 12
             if size < 12:
-                # Where the next frame begins is unknown, so nothing more can be told from a secret.
+                # The start of the next frame is unknown, so secrets can't be recognised any more.
                 self._left = 1 << 62
                 self._ten_hide()
             elif got[1] != _CONTROL or not self._left:
@@ -193,7 +190,7 @@ class Redactor:
             kind, *rest = self._fields
             size = int.from_bytes(got)
             if size > self._left:
-                # The field goes on in the next frame, or the length is damage.
+                # The field continues in the next frame, or the length is damage.
                 self._ten_hide()
                 return
             self._fields = tuple(rest)
@@ -205,7 +202,7 @@ class Redactor:
             self._ten_next()
 
     def _ten_next(self) -> None:
-        """The next field up to the secret; without one the rest of the frame stays as it is."""
+        """Go to the next field before the secret; without one the rest of the frame stays unchanged."""
         if not self._fields:
             self._ten_end()
         elif self._left < (self._fields[0] or 4):
@@ -218,13 +215,13 @@ class Redactor:
         self._state, self._need = state, need
 
     def _ten_hide(self) -> None:
-        """Blank what is left of the frame, a field before it included."""
+        """Blank the rest of the frame, including a field before it."""
         self._blank, self._left = self._skip + self._left, 0
         self._skip = 0
         self._ten_frame()
 
     def _ten_end(self) -> None:
-        """Leave the rest of the frame as it is."""
+        """Leave the rest of the frame unchanged."""
         self._skip += self._left
         self._left = 0
         self._ten_frame()
@@ -232,7 +229,7 @@ class Redactor:
     # The SASL layer of 1.0.
 
     def _sasl_step(self, got: bytes) -> None:
-        """Go on after octets of the SASL layer, up to the protocol header that follows it."""
+        """Continue with octets of the SASL layer, up to the protocol header that follows it."""
         state = self._state
         if state == "sasl-frame":
             if got[:4] == b"AMQP":
@@ -282,7 +279,7 @@ class Redactor:
         size, begin = int.from_bytes(got[:4]), 4 * got[4]
         self._left = size - 8
         if size < 8:
-            # Where the next frame begins is unknown, so nothing more can be told from a secret.
+            # The start of the next frame is unknown, so secrets can't be recognised any more.
             self._left = 1 << 62
             self._sasl_hide()
         elif got[5] != _SASL_FRAME or begin < 8 or begin > size:
@@ -316,7 +313,7 @@ class Redactor:
         self._sasl_next()
 
     def _sasl_next(self) -> None:
-        """The next field; without one the rest of the frame stays as it is."""
+        """Go to the next field; without one the rest of the frame stays unchanged."""
         if self._fields and self._left:
             self._sasl_expect("sasl-value", 1)
         else:
@@ -325,7 +322,7 @@ class Redactor:
             self._state, self._need = "sasl-frame", 8
 
     def _sasl_hide(self) -> None:
-        """Blank what is left of the frame."""
+        """Blank the rest of the frame."""
         self._blank, self._left = self._left, 0
         self._state, self._need = "sasl-frame", 8
 

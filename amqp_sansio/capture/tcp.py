@@ -20,10 +20,10 @@ _MASK: Final = (1 << 32) - 1
 _WINDOW: Final = 1 << 30
 """No window is larger (RFC 7323 section 2.3): an acknowledgement further ahead is garbage."""
 _FAR: Final = 1 << 26
-"""Octets this far behind the position are no retransmission, but another connection's."""
+"""Octets this far behind the position belong to another connection; they are no retransmission."""
 _FAR_BEYOND_FIN: Final = 1 << 22
 _HANDSHAKE: Final = 1 << 16
-"""What a SYN and ACK may acknowledge: the SYN and its octets (RFC 7413)."""
+"""Most that a SYN and ACK acknowledges: the SYN and its octets (RFC 7413)."""
 
 
 def reassemble(segments: Iterable[Segment]) -> Iterator[Item]:
@@ -44,18 +44,16 @@ def reassemble(segments: Iterable[Segment]) -> Iterator[Item]:
 
 
 class Reassembler:
-    """The connections of one flow (one 4-tuple), one after the other; picklable at any point.
+    """The connections of one flow (one 4-tuple), in succession; picklable at any point.
 
-    Give it the segments of one flow in the order of `sort_key`; the items are a function of that
-    sequence alone. Each direction's octets come in order. The two directions are merged causally:
-    octets wait until everything that their sender had acknowledged by then has come out of the
-    other direction. What is not in the capture becomes a `StreamGap`: `grace_ns` (nanoseconds of
-    capture time) after the peer acknowledged it, so that a segment that was captured a little late
-    still finds its place; `patience_ns` after later octets came, when nothing was acknowledged;
-    when more than `limit` octets wait; or at the end.
+    Give it the segments of one flow in the order of `sort_key`; the items are a function of that sequence alone. Each
+    direction's octets come in order. The two directions are merged causally: octets wait until everything that their
+    sender had acknowledged has come out of the other direction. Octets missing in the capture become a `StreamGap`:
+    `grace_ns` (nanoseconds of capture time) after the peer acknowledged them, so that a segment captured a little late
+    still finds its place; `patience_ns` after later octets arrived without acknowledgement; when more than `limit`
+    octets wait; or at the end.
 
-    An item's time is that of the segment with its octets, but never before the time of the item
-    before it.
+    An item's time is that of the segment with its octets, but never before the time of the item before it.
     """
 
     __slots__ = (
@@ -79,8 +77,8 @@ class Reassembler:
         self._grace_ns = grace_ns
         self._patience_ns = patience_ns
         self._now = -NEVER
-        self._started = 0  # connections before the present one
-        self._previous: tuple[tuple[int, int], ...] = ()  # where the one before had octets, by side
+        self._started = 0  # earlier connections
+        self._previous: tuple[tuple[int, int], ...] = ()  # the range of the previous one's octets, by side
         self._connection: Connection | None = None
 
     def __getstate__(self) -> tuple[object, ...]:
@@ -96,18 +94,18 @@ class Reassembler:
 
     @property
     def held(self) -> int:
-        """Octets that wait, and what their records take."""
+        """Octets that wait, including the overhead of their records."""
         connection = self._connection
         return 0 if connection is None else connection.first.held + connection.second.held
 
     @property
     def due_ns(self) -> int | None:
-        """The capture time at which `advance` has something to do (nanoseconds); None: never."""
+        """The capture time at which `advance` has work to do (nanoseconds); None: never."""
         connection = self._connection
         return None if connection is None or connection.due_ns == NEVER else connection.due_ns
 
     def push(self, segment: Segment) -> list[Item]:
-        """Take the flow's next segment and return what it settles."""
+        """Take the flow's next segment and return the items complete now."""
         items: list[Item] = []
         connection = self._connection
         if segment.ts_ns > self._now:
@@ -160,7 +158,7 @@ class Reassembler:
         return items
 
     def advance(self, ts_ns: int) -> list[Item]:
-        """The capture has come to `ts_ns` without a segment of this flow: what that settles."""
+        """Note that the capture has reached `ts_ns` without a segment of this flow; return the items complete now."""
         items: list[Item] = []
         if ts_ns > self._now:
             self._now = ts_ns
@@ -169,7 +167,7 @@ class Reassembler:
         return items
 
     def finish(self) -> list[Item]:
-        """The capture ends: everything that waits, and the connection's end."""
+        """Note the end of the capture; return everything that waits, and the connection's end."""
         items: list[Item] = []
         connection = self._connection
         if connection is not None:
@@ -178,7 +176,7 @@ class Reassembler:
         return items
 
     def _acknowledged(self, direction: Direction, other: Direction, number: int) -> int:
-        """The sender of `other` acknowledges `number`: the position in `direction` it has seen."""
+        """Return the position in `direction` that `other` acknowledges with `number`."""
         if direction.base < 0:
             direction.base = number
         pos = direction.pos
@@ -188,8 +186,7 @@ class Reassembler:
         if position > max(direction.top, pos) + _WINDOW:
             return 0
         if position == 1 and direction.base_is_guess and direction.untouched:
-            # Its only segment was a keep-alive, whose number is one below the next (RFC 9293
-            # section 3.8.4).
+            # Its only segment was a keep-alive, whose number is one below the next (RFC 9293 section 3.8.4).
             direction.move(number, other)
             return 0
         if 0 <= direction.fin < position:
@@ -235,7 +232,7 @@ class Reassembler:
     def _select(
         self, connection: Connection | None, segment: Segment, items: list[Item]
     ) -> Connection | None:
-        """The connection of a segment that may begin or end one; None: nothing is left to do."""
+        """Return the connection of a segment that may begin or end one; None: it needs no more work."""
         flags = segment.flags
         if connection is None:
             return None if flags & RST else self._begin(None, segment, items)
@@ -258,16 +255,16 @@ class Reassembler:
         return base in [start for start, _ in self._previous]
 
     def _repeats(self, this: Direction, side: int, segment: Segment) -> bool:
-        """Whether the segment is one of the connection before, captured once more, at a point whose clock is behind."""
+        """Whether the segment belongs to the previous connection, captured again at a point whose clock is behind."""
         base, top = self._previous[side]
         # With the FIN, which has a number too.
         if base < 0 or ((segment.seq - base) & _MASK) + segment.wire_len > top + 1:
             return False
-        # The one before a keep-alive's is this connection's, and so is what may be on its way.
+        # The octet before a keep-alive's is this connection's, and so are octets that may be on their way.
         return this.base < 0 or not -1 <= this.place(segment.seq) <= max(this.top, this.pos) + _FAR
 
     def _begin(self, old: Connection | None, segment: Segment, items: list[Item]) -> Connection:
-        """Begin a connection with this segment; it takes the place of `old`."""
+        """Begin a connection with this segment; it replaces `old`."""
         if old is not None:
             self._leave(old, "reuse", items)
         connection = self._connection = Connection(segment, self._started)
@@ -292,18 +289,18 @@ class Reassembler:
         segment: Segment,
         items: list[Item],
     ) -> Connection | None:
-        """The connection of a SYN when one is known: that, a new one, or one of the past (None)."""
+        """Return the connection of a SYN if one is known: that, a new one, or None for a past one."""
         base = (segment.seq + 1) & _MASK
         answer = bool(segment.flags & ACK)
         if connection.ended:
-            # After a refusal the same number is another attempt; else the packet was captured twice.
+            # After a refusal the same number is another attempt; otherwise the packet was captured twice.
             refused = connection.how == "rst" and not (this.top or other.top or other.syn)
             again = this.syn and this.base == base
             if (again and not refused) or (not again and self._is_base_of_previous(base)):
                 return None
             return self._begin(connection, segment, items)
         if this.base == base:
-            if not this.syn:  # captured after what came after it
+            if not this.syn:  # captured after later packets
                 this.exact = this.syn = True
             return connection
         if self._is_base_of_previous(base):
@@ -335,15 +332,14 @@ class Reassembler:
 
 
 def _offset(this: Direction, other: Direction, segment: Segment) -> int:
-    """Where the segment's octets are; settles where a stream seen from the middle begins."""
+    """Return the offset of the segment's octets; determines where a stream observed from the middle begins."""
     number = segment.seq + 1 & _MASK if segment.flags & SYN else segment.seq
     if this.base < 0:
         this.base = number
         return 0
     offset = this.place(number)
     if offset and not this.exact and this.untouched:
-        # The first octets say where the stream begins, but for a hole that an acknowledgement
-        # proves.
+        # The stream begins with the first octets, except for a hole that an acknowledgement proves.
         before = -_FAR < offset < 0
         after = offset > 0 and (this.acked <= 0 or (offset == 1 and this.base_is_guess))
         if before or after:
@@ -353,5 +349,5 @@ def _offset(this: Direction, other: Direction, segment: Segment) -> int:
 
 
 def _is_foreign(this: Direction, offset: int) -> bool:
-    """Whether octets at `offset` can't be of this connection: the 4-tuple was taken over unseen."""
+    """Whether octets at `offset` must belong to another connection, whose start wasn't captured."""
     return offset < this.pos - _FAR or (this.fin_out and offset > this.pos + _FAR_BEYOND_FIN)

@@ -27,9 +27,8 @@ _IPV6: Final = Struct(">IHBB16s16s")
 _TCP: Final = Struct(">HHIIBBHHH")
 
 _MAX_PAYLOAD: Final = 65_495
-"""What an IPv4 packet of 65,535 octets carries besides both headers."""
-# Maximum segment size, and a window scale of 14, so that a long unanswered stream stays within the
-# window.
+"""Payload of an IPv4 packet of 65,535 octets, without both headers."""
+# Maximum segment size, and a window scale of 14, so that a long unanswered stream stays within the window.
 _SYN_OPTIONS: Final = b"\x02\x04" + _MAX_PAYLOAD.to_bytes(2, "big") + b"\x01\x03\x03\x0e"
 
 
@@ -54,12 +53,11 @@ class _Recorded:
 
 
 class PcapngWriter:
-    """Turns what connections carry into the octets of a pcapng file; picklable, no I/O.
+    """Turns the octets of connections into those of a pcapng file; picklable, no I/O.
 
-    Write the result of `header` first, also when you append to a recording that exists, and then
-    every result in its order. What is in the file can be read at any time, also when it was cut off
-    inside of a packet. Times are nanoseconds since 1970; within a connection an earlier time than
-    the last one is written as that.
+    Write the result of `header` first, also when you append to an existing recording, and then every result in order.
+    The file can be read at any time, also when it was cut off inside of a packet. Times are nanoseconds since 1970;
+    within a connection they never decrease: an earlier time is written as the last one.
     """
 
     __slots__ = ("_application", "_comment", "_connections", "_count", "_ident")
@@ -72,7 +70,7 @@ class PcapngWriter:
         self._ident = 0
 
     def header(self) -> bytes:
-        """A section header and the description of the one interface, of link type RAW."""
+        """Return a section header and the description of the only interface, of link type RAW."""
         options = _option(4, self._application.encode())
         if self._comment:
             options = _option(1, self._comment.encode()) + options
@@ -84,14 +82,14 @@ class PcapngWriter:
     def open(self, client: str, server: str, ts_ns: int) -> tuple[int, bytes]:
         """Begin a connection between two endpoints ("127.0.0.1:40000", "[::1]:5672").
 
-        Returns its number, for the other methods, and the octets of the handshake. Raises
-        ValueError for what is no endpoint.
+        Returns its number, for the other methods, and the octets of the handshake. Raises ValueError for an invalid
+        endpoint.
         """
         (one, one_port), (two, two_port) = parse_endpoint(client), parse_endpoint(server)
         if len(one) != len(two):
             one, two = map_to_ipv6(one), map_to_ipv6(two)
         number = self._count
-        # Different for connections that follow each other on the same endpoints.
+        # Different for successive connections on the same endpoints.
         seed = crc32(f"{client} {server} {ts_ns} {number}".encode())
         recorded = _Recorded(
             _Side(one, one_port, seed), _Side(two, two_port, crc32(b"server", seed))
@@ -113,9 +111,9 @@ class PcapngWriter:
         data: Buffer,
         ts_ns: int,
     ) -> bytes:
-        """Octets that `sender` sent, as packets of at most 65,535 octets.
+        """Return the octets from `sender` as packets of at most 65,535 octets.
 
-        Raises LocalProtocolError when the connection isn't open.
+        Raises LocalProtocolError if the connection isn't open.
         """
         recorded = self._recorded(connection)
         ours, theirs = _sides(recorded, sender)
@@ -143,8 +141,7 @@ class PcapngWriter:
     ) -> bytes:
         """End a connection, by a FIN of `by` that the other end answers, or by a RST with `reset`.
 
-        With None nothing is written: nobody knows how it ended. Raises LocalProtocolError when it
-        isn't open.
+        With None nothing is written: it is unknown how it ended. Raises LocalProtocolError if it isn't open.
         """
         recorded = self._recorded(connection)
         del self._connections[connection]
@@ -210,6 +207,6 @@ def _option(code: int, value: bytes) -> bytes:
 
 
 def _checksum(octets: bytes) -> int:
-    """The Internet checksum (RFC 1071): the sum of 16-bit words modulo 65535, complemented."""
+    """Return the Internet checksum (RFC 1071): the sum of 16-bit words modulo 65535, complemented."""
     words = int.from_bytes(octets + bytes(len(octets) & 1), "big")
     return 0xFFFF - (words % 0xFFFF or 0xFFFF)

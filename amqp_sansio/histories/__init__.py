@@ -1,8 +1,8 @@
-"""Message histories: what happened to a message on all the connections that it moved on.
+"""Message histories: the steps of a message on all the connections that it moved on.
 
-`histories` joins rows of the table `messages` across connections and versions; `fold_topology` reads from `events` what
-clients had a broker make, which helps the join; `steps_of` does both from the rows of `amqp_sansio.tables`.
-docs/histories.md says what each column means.
+`histories` joins rows of the table `messages` across connections and versions; `fold_topology` reads from `events` the
+exchanges, queues and bindings that clients created, which helps the join; `steps_of` does both from the rows of
+`amqp_sansio.tables`. docs/histories.md explains the columns.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .topology import EVENTS, Topology, fold_topology
 
 
 def steps_of(rows: Iterable[Row], *, skew_ns: int = 0) -> list[Step]:
-    """The histories in rows of `amqp_sansio.tables`, in the order of bodies, histories and steps.
+    """Return the histories in rows of `amqp_sansio.tables`, in the order of bodies, histories and steps.
 
-    Rows of `messages` are joined, with the help of those of `events` where there are any; others are left out. All are
-    held in memory.
+    Rows of `messages` are joined, with the help of those of `events` if there are any; others are skipped. All are held
+    in memory.
 
     >>> steps_of([])
     []
@@ -46,7 +46,7 @@ def _in_order(event: Happening) -> tuple[str, int]:
 
 
 def as_dict(step: Step) -> dict[str, Any]:
-    """A step by the names of its columns."""
+    """Return a step by the names of its columns."""
     return {name: value for (name, _), value in zip(HISTORY_COLUMNS, step, strict=True)}
 
 

@@ -1,4 +1,4 @@
-"""How each version asks a broker for exchanges, queues and bindings, and how it learns what became of that."""
+"""How each version declares exchanges, queues and bindings, and learns the result."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..broker.frontends.amqp_1_0.addresses import BadAddress, NodeKind, decoded,
 from .columns import Happening
 
 _MOST: Final = 10_000
-"""Acts of one connection that wait for an answer; beyond it the oldest comes out as "asked"."""
+"""Most acts of one connection that wait for an answer; above it the oldest comes out as "asked"."""
 
 Act = dict[str, Any]
 
 
 class Acts:
-    """The acts of one connection: those that wait, by what answers them, and those that are done.
+    """The acts of one connection: the waiting ones, by the key of their answer, and the complete ones.
 
     `notes` are the last declared queues by channel, `closed` the channels that the server has closed.
     """
@@ -30,13 +30,13 @@ class Acts:
         self.closed: set[int | None] = set()
 
     def ask(self, key: object, act: Act) -> None:
-        """An act whose answer will name `key`."""
+        """Add an act whose answer will have `key`."""
         if len(self.waiting) >= _MOST:
             self.done.append(self.waiting.pop(next(iter(self.waiting))))
         self.waiting[key] = act
 
     def answer(self, key: object, at: int | None, state: str, text: str | None = None) -> Act | None:
-        """What became of an act; gives it, None where none waits for `key`."""
+        """Complete an act and return it; None if none waits for `key`."""
         act = self.waiting.pop(key, None)
         if act is not None:
             act.update(state=state, done_ns=at, text=text)
@@ -44,12 +44,12 @@ class Acts:
         return act
 
     def take(self) -> list[Act]:
-        """Those that are done, each once."""
+        """Return the complete acts, each once."""
         done, self.done = self.done, []
         return done
 
     def finish(self) -> list[Act]:
-        """Those that are done and those that still wait."""
+        """Return the complete acts and those that still wait."""
         self.done += self.waiting.values()
         self.waiting = {}
         return self.take()
@@ -97,7 +97,7 @@ def _classic_act(acts: Acts, event: Happening, fields: dict[str, Any]) -> Act:
 
 
 def fold_classic(acts: Acts, event: Happening) -> None:
-    """0-9-1 sections 1.6 and 1.7: each request has its answer on its channel, unless it says no-wait."""
+    """Handle 0-8 and 0-9-1, sections 1.6 and 1.7: each request is answered on its channel, unless it says no-wait."""
     name = event.event
     if event.sender == "server":
         if event.answers is not None and name.endswith("-ok"):
@@ -116,7 +116,7 @@ def fold_classic(acts: Acts, event: Happening) -> None:
     elif name.startswith(("exchange.", "queue.")):
         act = _classic_act(acts, event, fields)
         if event.channel in acts.closed:
-            # 0-9-1 section 1.5.2.5: what a channel is sent behind its close is thrown away.
+            # 0-9-1 section 1.5.2.5: anything sent to a channel after its close is discarded.
             act.update(state="refused", text="the server had closed the channel")
             acts.done.append(act)
             return
@@ -140,14 +140,14 @@ def _refuse_classic(acts: Acts, event: Happening) -> None:
         if whole or act.get("channel") == event.channel:
             acts.answer(key, event.ts_ns, "refused", text)
             if not whole:
-                return  # a channel does one thing at a time: it's the first that was refused
+                return  # a channel executes in sequence: the first one was refused
 
 
 # 0-10
 
 
 def fold_zero_ten(acts: Acts, event: Happening) -> None:
-    """0-10: a command is done when its id is completed, and refused by the exception that names it."""
+    """Handle 0-10: a command is done when its id is completed, and refused by the exception that names it."""
     name = event.event
     fields = _fields(event)
     if name == "connection.open":
@@ -182,7 +182,7 @@ def fold_zero_ten(acts: Acts, event: Happening) -> None:
 
 
 def fold_one_zero(acts: Acts, event: Happening) -> None:
-    """1.0 has nodes, not queues: dynamic ones are made by an attach; RabbitMQ 4 takes requests at /management."""
+    """Handle 1.0, which has nodes instead of queues: an attach creates dynamic ones; RabbitMQ 4 has /management."""
     if event.event == "transfer" and '"/management"' not in event.fields and not acts.waiting:
         return
     _ONE_ZERO[event.event](acts, event, _fields(event))
@@ -203,7 +203,7 @@ def _attach(acts: Acts, event: Happening, fields: dict[str, Any]) -> None:
         if terminus.get("dynamic"):
             acts.ask(key, _act(acts, event, "queue.declare", {}, exclusive=True, auto_delete=True))
         elif address.startswith("/queue/"):
-            # RabbitMQ 3 declares what such an address names.
+            # RabbitMQ 3 declares the node that such an address names.
             node = _parsed(address)
             if node is not None and node[0] is NodeKind.QUEUE:
                 acts.ask(key, _act(acts, event, "queue.declare", {}, name=node[1], durable=True))
@@ -249,7 +249,7 @@ def _transfer(acts: Acts, event: Happening, fields: dict[str, Any]) -> None:
 
 
 def _plain(value: Any) -> str:
-    """An id as a key: what has parts of its own as its JSON text."""
+    """Return an id as a key: as JSON text if it has several parts."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 

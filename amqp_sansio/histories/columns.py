@@ -1,4 +1,4 @@
-"""Names and types of the columns of `histories` and `topology`, and of what they are made of."""
+"""Column names and types of `histories` and `topology`, and of their inputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HISTORY_COLUMNS: Final[tuple[tuple[str, str], ...]] = (
     ("certainty", "string"),
     ("follows", "string"),
 )
-"""Columns of a history's steps; docs/histories.md says what each means."""
+"""Columns of a history's steps; docs/histories.md explains each."""
 
 TOPOLOGY_COLUMNS: Final[tuple[tuple[str, str], ...]] = (
     ("connection", "string"),
@@ -55,11 +55,11 @@ TOPOLOGY_COLUMNS: Final[tuple[tuple[str, str], ...]] = (
     ("done_ns", "int64"),
     ("text", "string"),
 )
-"""Columns of what was asked of a broker's exchanges, queues and bindings."""
+"""Columns of clients' requests about exchanges, queues and bindings."""
 
 
 class Message(NamedTuple):
-    """What a row of `messages` tells a history; the names and values are those of the table."""
+    """The columns of `messages` that a history needs; names and values are the table's."""
 
     connection: str
     ts_ns: int
@@ -86,7 +86,7 @@ class Message(NamedTuple):
 
 
 class Happening(NamedTuple):
-    """What a row of `events` tells the topology; `fields` is its JSON text."""
+    """The columns of `events` that the topology needs; `fields` is its JSON text."""
 
     connection: str
     seq: int
@@ -100,7 +100,7 @@ class Happening(NamedTuple):
 
 
 def picked(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> tuple[int, ...]:
-    """Where a row of `columns` has the values of `names`, for making a Message or Happening of it."""
+    """Return the positions of `names` in a row of `columns`, for making a Message or Happening of it."""
     places: Mapping[str, int] = {name: index for index, (name, _) in enumerate(columns)}
     return tuple([places[name] for name in names])
 

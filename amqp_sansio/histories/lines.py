@@ -1,4 +1,4 @@
-"""The publishes of one body: lines of those that can't be told apart, and what each queue did with their messages."""
+"""The publishes of one body: lines of indistinguishable ones, and each queue's handling of their messages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .columns import Message
 from .places import ONE_ZERO, Route
 
 _SEARCHED: Final = 256
-"""Lines of other routes or versions that are looked at for a delivery, at most; the newest first."""
+"""Most lines of other routes or versions examined for a delivery; the newest first."""
 _LOOKS: Final = 64
-"""Messages that a queue took back that are looked at for a delivery, at most; the oldest first."""
+"""Most returned messages of a queue examined for a delivery; the oldest first."""
 
 
 class Copy:
-    """A queue's copy of a message: `back_ns` is when the queue had it back (None: it doesn't), `rejected_ns` when a
-    client rejected it, and `held` says that nothing was seen to settle or end its last delivery.
+    """A queue's copy of a message: `back_ns` is when it returned to the queue (None: it hasn't), `rejected_ns` when a
+    client rejected it, and `held` says that no settlement or end of its last delivery was seen.
     """
 
     __slots__ = ("back_ns", "held", "rejected_ns")
@@ -30,7 +30,7 @@ class Copy:
 
 
 class History:
-    """One message: its publish, or, `unseen`, the first that was seen of it, and its copies by queue."""
+    """One message: its publish, or, `unseen`, the first sight of it, and its copies by queue."""
 
     __slots__ = ("copies", "id", "message", "number", "returned", "steps", "unseen")
 
@@ -45,7 +45,7 @@ class History:
 
     @property
     def published_ns(self) -> int | None:
-        """When it was published, nanoseconds; None where that wasn't seen."""
+        """When it was published, in nanoseconds; None if that wasn't seen."""
         return None if self.unseen else self.message.ts_ns
 
     def deliver(
@@ -56,7 +56,7 @@ class History:
         rejected_ns: int | None = None,
         held: bool = False,
     ) -> None:
-        """Note a delivery from a queue and how it ended."""
+        """Record a delivery from a queue and how it ended."""
         copy = self.copies.get(queue)
         if copy is None:
             copy = self.copies[queue] = Copy()
@@ -65,7 +65,7 @@ class History:
         copy.held = held
 
     def last_rejected(self, at: int) -> tuple[str | None, int | None]:
-        """The queue whose copy was rejected last before that time, and when."""
+        """Return the queue whose copy was rejected last before `at`, and when."""
         last: tuple[str | None, int | None] = (None, None)
         for queue, copy in self.copies.items():
             rejected = copy.rejected_ns
@@ -75,7 +75,7 @@ class History:
 
 
 class Line:
-    """Publishes with the same ids, headers, route and virtual host, in the order of their time."""
+    """Publishes with the same ids, headers, route and virtual host, by time."""
 
     __slots__ = (
         "_back", "_begin", "_fresh", "_histories", "_rejected", "correlation_id", "headers", "message_id", "protocol",
@@ -99,17 +99,17 @@ class Line:
         return len(self._histories)
 
     def add(self, history: History) -> None:
-        """The newest publish."""
+        """Add the newest publish."""
         history.number = self._begin + len(self._histories)
         self._histories.append(history)
 
     def drop(self, count: int) -> None:
-        """Forget the oldest."""
+        """Forget the oldest publishes."""
         del self._histories[:count]
         self._begin += count
 
     def take_returned(self, connection: str) -> History | None:
-        """The oldest publish of a connection that was returned, once each."""
+        """Return the oldest returned publish of a connection, each once."""
         for history in self._histories:
             message = history.message
             if message.connection == connection and message.outcome == "returned" and not history.returned:
@@ -120,17 +120,17 @@ class Line:
     def pick(
         self, message: Message, queue: str | None, *, dead: bool, died: str | None
     ) -> tuple[History, bool] | None:
-        """The publish that a delivery from `queue` means, and whether there are others that it might mean.
+        """Return the publish that a delivery from `queue` belongs to, and whether there are other candidates.
 
-        `dead`: it's a dead letter, of the queue `died` if that is known, so one that was rejected there comes first, in
-        the order of the rejections.
+        `dead`: it is a dead letter, of the queue `died` if that is known, so messages rejected there come first, in the
+        order of the rejections.
         """
         again = self._taken_back(message, queue)
         fresh = self._not_delivered(queue)
         if dead:
             fresh = self._rejected_in(died, message, queue) or fresh
         if message.redelivered or message.protocol == ONE_ZERO:
-            # 1.0 doesn't say of what was released that it was delivered before; what came back stands in front.
+            # 1.0 doesn't mark released messages as redelivered; returned ones are at the head of the queue.
             first, second = again, fresh
         else:
             first, second = fresh, again if message.redelivered is None else None
@@ -144,7 +144,7 @@ class Line:
     def commit(
         self, history: History, message: Message, queue: str | None, *, dead: bool = False
     ) -> None:
-        """That publish was meant: it's out of the queue, to which it came as a dead letter or not."""
+        """Record the delivery of a publish, which leaves the queue; `dead`: it came there as a dead letter."""
         if dead and queue not in history.copies:
             for place, (_, number, _) in enumerate(self._rejected[:_LOOKS]):
                 if number == history.number:
@@ -162,7 +162,7 @@ class Line:
             insort(self._rejected, (message.settled_ns, history.number, queue), key=_when)
 
     def has_rejected(self, at: int) -> bool:
-        """Whether one of the messages was rejected before that time and hasn't gone elsewhere since."""
+        """Whether one of the messages was rejected before `at` and hasn't moved on since."""
         return bool(self._rejected) and self._rejected[0][0] <= at
 
     def _rejected_in(self, died: str | None, message: Message, queue: str | None) -> History | None:
@@ -204,12 +204,12 @@ def _when(rejection: tuple[int, int, str | None]) -> tuple[int, int]:
 
 
 def _can_arrive(message: Message) -> bool:
-    """Whether a publish can have come to a queue: not what was returned, rolled back or refused."""
+    """Whether a publish may be in a queue: not if it was returned, rolled back or refused."""
     return message.kind != "publish" or message.outcome not in ("returned", "released", "rejected")
 
 
 class Lines:
-    """All lines of one body, found by what a delivery tells."""
+    """All lines of one body, found by the fields of a delivery."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -218,7 +218,7 @@ class Lines:
         self._by_id: dict[str | None, dict[tuple[Any, ...], Line]] = {}
 
     def add(self, history: History, route: Route) -> Line:
-        """Take the newest publish, give its line; beyond the bound, the oldest line loses its oldest."""
+        """Add the newest publish and return its line; above the limit, the oldest line loses its oldest."""
         message = history.message
         vhost = _vhost(message)
         key = (message.message_id, message.correlation_id, route, vhost, own_headers(message.headers))
@@ -248,7 +248,7 @@ class Lines:
     def with_route(
         self, message_id: str | None, correlation_id: str | None, route: Route
     ) -> Iterator[Line]:
-        """The lines with exactly these ids and this route."""
+        """Yield the lines with exactly these ids and this route."""
         for (own_id, own_correlation, own_route, _, _), line in list(self._by_id.get(message_id, {}).items()):
             if (own_id, own_correlation, own_route) == (message_id, correlation_id, route):
                 yield line
@@ -256,7 +256,7 @@ class Lines:
     def compatible(
         self, message: Message, deaths: list[dict[str, Any]], may_die: bool
     ) -> Iterator[Line]:
-        """The lines that nothing in a delivery contradicts."""
+        """Yield the lines that nothing in a delivery contradicts."""
         vhost = _vhost(message)
         looked = 0
         for lines in self._searched(message):
@@ -272,7 +272,7 @@ class Lines:
         if own is not None:
             yield own
         if message.message_id is None:
-            # Another version may have had an id that this one can't say.
+            # Another version may have had an id that this one can't express.
             yield {
                 key: line
                 for lines in list(self._by_id.values())[-_SEARCHED:]
@@ -282,7 +282,7 @@ class Lines:
 
 
 def own_headers(headers: str | None) -> str | None:
-    """The headers that an application gave a message (JSON): those that begin with x- are the brokers'."""
+    """Return the headers from the application (JSON): those that begin with x- are the brokers'."""
     if headers is None or '"x-' not in headers:
         return None if headers == "{}" else headers
     own = {name: value for name, value in json.loads(headers).items() if not name.startswith("x-")}
@@ -290,7 +290,7 @@ def own_headers(headers: str | None) -> str | None:
 
 
 def _vhost(message: Message) -> str | None:
-    """The virtual host; a hostname of 1.0 is one only where it says so."""
+    """Return the virtual host; in 1.0, only a hostname that says so is one."""
     if message.protocol != ONE_ZERO or message.vhost is None:
         return message.vhost
     return message.vhost.removeprefix("vhost:") if message.vhost.startswith("vhost:") else None

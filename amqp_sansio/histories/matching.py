@@ -1,7 +1,7 @@
-"""Matcher: joins the publishes and deliveries of messages that have one body into histories, across connections.
+"""Matcher: joins the publishes and deliveries of messages with the same body into histories, across connections.
 
-All copies of a message share its body, whatever version they travel in, so messages are joined body by body: those of
-one body are pushed in the order of their time, and each gives the steps that it adds.
+All copies of a message share its body, in every version, so messages are joined body by body: those of one body are
+pushed in the order of their time, and each returns the steps that it adds.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SECOND: Final = 1_000_000_000
 
 
 def body_key(message: Message) -> tuple[str, int]:
-    """What all copies of a message share: the body's digest, or without one only its size."""
+    """Return the common key of a message's copies: the body's digest, or without one only its size."""
     return message.body_sha256 or "", message.body_size
 
 
 def order_key(message: Message, skew_ns: int = 0) -> tuple[int, int, str, int]:
-    """The order in which a `Matcher` wants its messages."""
+    """The order in which a `Matcher` takes its messages."""
     rank = _RANKS.get(message.kind, 2)
     return (message.ts_ns - skew_ns if rank == 0 else message.ts_ns, rank, message.connection, message.seq)
 
@@ -41,10 +41,10 @@ def order_key(message: Message, skew_ns: int = 0) -> tuple[int, int, str, int]:
 def histories(
     messages: Iterable[Message], topology: Topology | None = None, *, skew_ns: int = 0
 ) -> Iterator[Step]:
-    """The histories of messages in any order: steps (`HISTORY_COLUMNS`), all messages held in memory and sorted.
+    """Yield the histories of messages in any order: steps (`HISTORY_COLUMNS`). Messages are held in memory and sorted.
 
-    `topology` is what the trace says of exchanges and queues. `skew_ns` is by how many nanoseconds the clocks of the
-    captures may differ: a delivery may come so much before its publish.
+    `topology` has the exchanges and queues in the trace. `skew_ns` is the largest difference between the clocks of the
+    captures: a delivery may precede its publish by that much.
 
     >>> list(histories([]))
     []
@@ -57,12 +57,12 @@ def histories(
 
 
 class Matcher:
-    """Messages of one body, in the order of `order_key`: `push` gives the steps that each adds to a history.
+    """Joins messages of one body, in the order of `order_key`: `push` returns the steps that each adds to a history.
 
-    A delivery belongs to a publish that nothing contradicts: ids that both have are equal, the route is the same where
-    both tell it, the virtual hosts too. Of several the oldest is meant that this queue hasn't delivered yet, or has
-    taken back: queues are first in, first out. `evidence` names what speaks for the join, `certainty` is "certain"
-    (only one publish can be meant), "likely" (several, told apart by their order, or one, by its body alone) or
+    A delivery belongs to a publish that nothing contradicts: ids that both have are equal, and so are routes and
+    virtual hosts if both have them. Of several it is the oldest that this queue hasn't delivered yet, or has taken
+    back: queues are first in, first out. `evidence` names the facts that support the join, `certainty` is "certain"
+    (only one publish is possible), "likely" (several, told apart by their order, or one, by its body alone) or
     "possible" (several, by their bodies and order alone).
 
     Memory: `most` publishes of a body are kept, the oldest go first.
@@ -75,7 +75,7 @@ class Matcher:
         self._most = most
 
     def push(self, message: Message) -> list[Step]:
-        """Take the next message; give its steps."""
+        """Take the next message; return its steps."""
         if message.kind == "publish":
             return self._publish(message)
         if message.kind == "return":
@@ -139,7 +139,7 @@ class Matcher:
         return steps
 
     def _settle(self, history: History, message: Message, queue: str | None) -> list[Step]:
-        """What became of a delivery, and of the queue's copy of the message."""
+        """Return the steps for the end of a delivery, and update the queue's copy."""
         outcome, at = message.outcome, message.settled_ns
         if outcome == "settled" and at is None:
             history.deliver(queue, None)
@@ -169,7 +169,7 @@ class Matcher:
         evidence: str | None,
         certainty: str | None,
     ) -> list[Step]:
-        """The step before the first delivery from a queue that the message came to as a dead letter."""
+        """Return the step before the first delivery from a queue that the message entered as a dead letter."""
         if queue in history.copies:
             return []
         if deaths:
@@ -194,12 +194,12 @@ class Matcher:
         )  # fmt: skip
         return [step]
 
-    # Which publish a delivery belongs to.
+    # The publish of a delivery.
 
     def _find(
         self, message: Message, queue: str | None, deaths: list[dict[str, Any]]
     ) -> tuple[History, str, str] | None:
-        """The history, what speaks for it, and how certain that is."""
+        """Return the history, its evidence, and the certainty."""
         candidates: list[tuple[tuple[bool, int, str, int], Line, History, bool]] = []
         rivals = 0
         for line in self._lines.compatible(message, deaths, self._dies_to(message, queue)):
@@ -243,7 +243,7 @@ class Matcher:
         return history, ", ".join(evidence), certainty
 
     def _may_lead(self, line: Line, message: Message, queue: str) -> bool:
-        """Whether a publish to another name may have come to this queue: the name may be an exchange's."""
+        """Whether a publish to another name may be in this queue: the name may be an exchange's."""
         if not line.route.loose and message.protocol != ONE_ZERO:
             return False
         if "/" in queue:
@@ -254,7 +254,7 @@ class Matcher:
         return bool(reaches)
 
     def _dies_to(self, message: Message, queue: str | None) -> bool:
-        """Whether a delivery without a word of it may still be a dead letter's: 0-10 and 1.0 say none."""
+        """Whether a delivery without deaths may be a dead letter's: 0-10 and 1.0 don't show them."""
         return message.protocol in ("0-10", ONE_ZERO) and queue is not None and not message.redelivered
 
     def _evidence(
@@ -296,7 +296,7 @@ class Matcher:
 
 
 def _deaths(message: Message) -> list[dict[str, Any]]:
-    """RabbitMQ's account of why and from where a message was dead-lettered, the last time first."""
+    """Return RabbitMQ's record of a message's dead-lettering, the latest first."""
     if message.headers is None or '"x-death"' not in message.headers:
         return []
     headers: dict[str, Any] = json.loads(message.headers)
@@ -307,7 +307,7 @@ def _deaths(message: Message) -> list[dict[str, Any]]:
 def _came_as_dead_letter(
     history: History, message: Message, deaths: list[dict[str, Any]], evidence: list[str]
 ) -> bool:
-    """Whether a queue that the publish didn't go to has the message because a client rejected it elsewhere."""
+    """Whether a queue off the publish's route has the message because a client rejected it elsewhere."""
     if deaths or "queue" in evidence or "binding" in evidence:
         return False
     return history.last_rejected(message.ts_ns)[1] is not None
@@ -318,7 +318,7 @@ def _name(value: Any) -> str | None:
 
 
 def _nanoseconds(value: Any) -> int | None:
-    """A timestamp of a table, which has whole seconds."""
+    """Return a timestamp of a table, which has whole seconds."""
     return value * _SECOND if isinstance(value, int) else None
 
 

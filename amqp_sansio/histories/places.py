@@ -1,6 +1,6 @@
-"""Where a message was sent to, and where it came from, in terms that are the same for all versions.
+"""Destinations and sources of messages, in terms common to all versions.
 
-0-8, 0-9-1 and 0-10 name exchange, routing key and queue; 1.0 has addresses, which brokers read in their own ways.
+0-8, 0-9-1 and 0-10 name exchange, routing key and queue; 1.0 has addresses, which each broker interprets.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ ONE_ZERO = "1.0"
 
 
 class Route(NamedTuple):
-    """Where a publish went; None where that isn't known.
+    """The destination of a publish; None for unknown parts.
 
-    `queue` is the only queue that it can have reached: the default exchange's, or one that is addressed by its name.
-    `loose` says that the address leaves open what kind of node it names.
+    `queue` is the only queue that it may have reached: the default exchange's, or one addressed by its name. `loose`:
+    the address may name a queue or an exchange.
     """
 
     exchange: str | None
@@ -27,7 +27,7 @@ class Route(NamedTuple):
 
 
 def route_of(message: Message) -> Route:
-    """Where a publish went.
+    """Return the destination of a publish.
 
     >>> blank = dict.fromkeys(Message._fields)
     >>> route_of(Message(**{**blank, "protocol": "1.0", "address": "/exchanges/logs/info"}))
@@ -50,12 +50,12 @@ def route_of(message: Message) -> Route:
     exchange, slash, key = address.partition("/")
     if slash and exchange:
         return Route(exchange, key, None, loose=True)
-    # A plain name is a queue to RabbitMQ, to Qpid a queue or an exchange whose key is the subject.
+    # A plain name is a queue in RabbitMQ, in Qpid a queue or an exchange whose key is the subject.
     return Route(None, message.routing_key, address, loose=True)
 
 
 def queue_of(message: Message) -> str | None:
-    """The queue that a delivery comes from, or what the source is called; None where nothing says so.
+    """Return the queue of a delivery, or the name of its source; None if unknown.
 
     >>> blank = dict.fromkeys(Message._fields)
     >>> queue_of(Message(**{**blank, "protocol": "1.0", "address": "/queues/a%2Fb"}))

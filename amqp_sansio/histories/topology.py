@@ -1,4 +1,4 @@
-"""What clients asked a broker to make: exchanges, queues and bindings, as rows, and what is known from these rows."""
+"""Requests of clients about exchanges, queues and bindings, as rows, and the resulting topology."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ EVENTS: Final = frozenset(
 
 
 def fold_topology(events: Iterable[Happening]) -> Iterator[tuple[Any, ...]]:
-    """Rows of the topology (`TOPOLOGY_COLUMNS`) from the events of connections, one connection after the other, each in
-    the order of `seq`.
+    """Yield rows of the topology (`TOPOLOGY_COLUMNS`) from the events of connections, one connection after the other,
+    each in the order of `seq`.
 
-    A row is one act: a declare, delete, bind or unbind. `state` says what became of it: "done" (answered, or nothing
-    had to answer it), "refused" with the reason in `text`, or "asked": no answer was seen.
+    A row is one act: a declare, delete, bind or unbind. `state` is its result: "done" (answered, or in need of no
+    answer), "refused" with the reason in `text`, or "asked": no answer was seen.
 
     >>> declare = '{"queue":"jobs","no_wait":true,"durable":true,"arguments":{}}'
     >>> [row] = fold_topology([Happening("c", 7, 1_000, "client", "0-9-1", 1, "queue.declare", declare, None)])
@@ -67,9 +67,9 @@ def _row(act: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class Topology:
-    """What the acts in a trace tell of a broker at a time: which queues a publish may have reached.
+    """A broker's topology over time, from the acts in a trace: the queues that a publish may have reached.
 
-    Built from rows of `fold_topology` in any order; what was refused counts for nothing.
+    Built from rows of `fold_topology` in any order; refused acts don't count.
 
     >>> topology = Topology([])
     >>> topology.reaches(None, "orders", "eu", "jobs", 1_000) is None
@@ -111,13 +111,13 @@ class Topology:
                         binding.until = act["done_ns"] or at
 
     def dead_letters_to(self, vhost: str | None, queue: str) -> tuple[str, str | None] | None:
-        """Exchange and routing key (None: the message's own) of a queue's dead letters, as declared in the trace."""
+        """Return exchange and routing key (None: the message's own) for a queue's dead letters, as declared."""
         return self._dead_letters.get((vhost, queue)) or self._dead_letters.get((None, queue))
 
     def reaches(self, vhost: str | None, exchange: str, key: str, queue: str, at: int) -> bool | None:
         """Whether bindings in the trace led from an exchange to a queue at that time (nanoseconds).
 
-        None: nothing in the trace says so, which doesn't mean that there is no binding.
+        None: the trace has no such bindings, but there may be some.
         """
         if exchange == "":
             return key == queue
@@ -156,7 +156,7 @@ def _predeclared(exchange: str) -> str | None:
 
 
 def _matches(kind: str | None, pattern: str, key: str) -> bool:
-    """Whether a binding lets a message pass, as far as its key says; arguments aren't looked at."""
+    """Whether a binding matches a message by its key; arguments are ignored."""
     if kind in ("fanout", "headers", "match"):
         return True
     if kind == "topic":

@@ -1,6 +1,6 @@
-"""What every SASL mechanism shares: the two protocols, the server's steps, states, the error.
+"""The common parts of all SASL mechanisms: the two protocols, the server's steps, states, the error.
 
-RFC 4422 section 3 describes the exchange these shapes stand for.
+RFC 4422 section 3 describes the exchange.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class SaslError(AmqpError):
-    """Authentication can't go on: a bad configuration, no common mechanism, or a server that
-    breaks the mechanism's rules or refuses. The text says which; it never holds a secret."""
+    """Authentication can't continue: a bad configuration, no common mechanism, or a server that breaks the mechanism's
+    rules or refuses. The text says which; it never holds a secret."""
 
     __module__ = "amqp_sansio.sasl"
 
 
 class SaslState:
-    """Where one exchange stands: an opaque, immutable, picklable value of the mechanism's own."""
+    """The state of one exchange: an opaque, immutable, picklable value of the mechanism's own."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class SaslState:
 class ClientMechanism(Protocol):
     """The client's half of a mechanism. Methods are pure: the state goes in and comes out.
 
-    `name` is the name on the wire, `strength` what `choose` ranks by (higher is preferred).
+    `name` is the name on the wire, `strength` the rank in `choose` (higher is preferred).
     """
 
     __slots__ = ()
@@ -38,23 +38,23 @@ class ClientMechanism(Protocol):
     strength: ClassVar[int]
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """The state and the first response.
+        """Return the state and the first response.
 
-        Raises SaslError for a configuration the mechanism can't carry, so an early call, its
-        result thrown away, checks a configuration.
+        Raises SaslError for a configuration that the mechanism can't express, so calling it early and discarding the
+        result checks a configuration.
         """
         ...
 
     def step(self, state: SaslState, challenge: bytes) -> tuple[SaslState, bytes]:
-        """The next state and the response to `challenge`. Raises SaslError for a wrong one."""
+        """Return the next state and the response to `challenge`. Raises SaslError for a wrong one."""
         ...
 
     def complete(self, state: SaslState, additional: bytes = b"") -> None:
-        """Agree that the server reports success; `additional` is the data it sent with that
-        (only 1.0 can: sasl-outcome.additional-data).
+        """Accept the server's report of success; `additional` is the data sent with it (only 1.0 can:
+        sasl-outcome.additional-data).
 
-        Raises SaslError when the mechanism isn't at its end, such as a SCRAM server that hasn't
-        proven that it knows the password.
+        Raises SaslError if the mechanism isn't complete, such as with a SCRAM server that hasn't proven that it knows
+        the password.
         """
         ...
 
@@ -68,12 +68,12 @@ class Challenge:
 
 @record
 class Credentials:
-    """What the client claims; the application decides.
+    """The client's claim; the application decides.
 
-    `user` is empty for EXTERNAL (the identity is the transport's), ANONYMOUS and OAUTHBEARER.
-    Exactly one of `password` and `token` is set, neither for EXTERNAL and ANONYMOUS. `authzid` is
-    the identity to act as, empty for the client's own. `trace` is what an anonymous client says
-    of itself, `host` and `port` what an OAUTHBEARER client thinks it is connected to.
+    `user` is empty for EXTERNAL (the identity is the transport's), ANONYMOUS and OAUTHBEARER. Exactly one of `password`
+    and `token` is set, neither for EXTERNAL and ANONYMOUS. `authzid` is the identity to act as, empty for the client's
+    own. `trace` is an anonymous client's text about itself, `host` and `port` the address that an OAUTHBEARER client
+    believes it is connected to.
     """
 
     mechanism: str
@@ -90,10 +90,9 @@ class Credentials:
 
 @record
 class ScramKeys:
-    """What a server stores of a SCRAM user instead of the password (RFC 5802 section 3).
+    """A server's record of a SCRAM user, instead of the password (RFC 5802 section 3).
 
-    `salt` and the two keys are octets, `iterations` how often the password was hashed. Made by
-    `scram_keys`.
+    `salt` and the two keys are octets, `iterations` is the number of hashes of the password. Created by `scram_keys`.
     """
 
     salt: bytes
@@ -108,8 +107,8 @@ class ScramKeys:
 class NeedScramKeys:
     """The keys of `user` are needed: give them, or None to refuse, to `keys`.
 
-    Whoever gets keys for `user` and proves them acts as `authzid` when that isn't empty, so
-    an application that doesn't let users act for others answers None for it.
+    A client that proves the keys of `user` acts as `authzid` if that isn't empty, so an application that doesn't let
+    users act for others answers None for it.
     """
 
     mechanism: str
@@ -119,8 +118,8 @@ class NeedScramKeys:
 
 @record
 class Verified:
-    """The mechanism has verified `user` by itself; `additional` goes out with the success
-    (only 1.0 can; empty otherwise)."""
+    """The mechanism has verified `user` by itself; `additional` is sent with the success (only 1.0 can; empty
+    otherwise)."""
 
     mechanism: str
     user: str
@@ -130,7 +129,7 @@ class Verified:
 
 @record
 class Denied:
-    """Refuse. `malformed` tells octets that break the mechanism's grammar from wrong credentials.
+    """The login is refused. `malformed` distinguishes octets that break the mechanism's grammar from wrong credentials.
 
     The text is for the server's own log: telling the client more than "refused" helps guessing.
     """
@@ -145,24 +144,22 @@ ServerStep: TypeAlias = "Challenge | Credentials | NeedScramKeys | Verified | De
 class ServerMechanism(Protocol):
     """The server's half of a mechanism. Methods are pure: the state goes in and comes out.
 
-    No octets of a client make these raise: what is wrong with them comes back as `Denied`.
+    No octets of a client make these raise: errors in them are returned as `Denied`.
     """
 
     @property
     def name(self) -> str: ...
 
     def start(self, response: bytes | None) -> tuple[SaslState, ServerStep]:
-        """Take the client's first response; None where it sent none (0-10, 1.0), which isn't
-        the same as an empty one."""
+        """Take the client's first response; None if it sent none (0-10, 1.0), which isn't the same as an empty one."""
         ...
 
     def step(self, state: SaslState, response: bytes) -> tuple[SaslState, ServerStep]:
-        """Take the answer to a `Challenge`. Raises SaslError when none was asked."""
+        """Take the answer to a `Challenge`. Raises SaslError if there was none."""
         ...
 
     def keys(self, state: SaslState, keys: ScramKeys | None) -> tuple[SaslState, ServerStep]:
-        """Answer `NeedScramKeys`. Raises SaslError when it wasn't asked, or for keys that don't
-        fit the mechanism."""
+        """Answer `NeedScramKeys`. Raises SaslError without such a request, or for keys that don't fit the mechanism."""
         ...
 
 
@@ -179,7 +176,7 @@ class MalformedError(Exception):
 
 
 def encode_text(text: str, what: str) -> bytes:
-    """UTF-8 octets of a name or secret; SaslError (without the text) for what can't be sent."""
+    """Return the UTF-8 octets of a name or secret; raise SaslError (without the text) if it can't be sent."""
     if "\0" in text:
         raise SaslError(f"the {what} holds a NUL character, which SASL can't carry")
     try:
@@ -189,7 +186,7 @@ def encode_text(text: str, what: str) -> bytes:
 
 
 def decode_text(octets: bytes, what: str) -> str:
-    """The characters of `octets`; MalformedError for what isn't UTF-8 or holds a NUL."""
+    """Return the text of `octets`; raise MalformedError if it isn't UTF-8 or contains a NUL."""
     try:
         text = octets.decode()
     except UnicodeDecodeError:
@@ -200,12 +197,12 @@ def decode_text(octets: bytes, what: str) -> str:
 
 
 def escape_name(name: str) -> str:
-    """A name as RFC 5802 section 5.1 writes it between commas (`saslname`)."""
+    """Return a name as RFC 5802 section 5.1 writes it between commas (`saslname`)."""
     return name.replace("=", "=3D").replace(",", "=2C")
 
 
 def unescape_name(text: str, what: str) -> str:
-    """The name that `escape_name` wrote; MalformedError for any other use of the equals sign."""
+    """Return the name that `escape_name` wrote; raise MalformedError for any other use of the equals sign."""
     pieces = text.split("=")
     name = pieces[0]
     for piece in pieces[1:]:
@@ -222,10 +219,10 @@ def unescape_name(text: str, what: str) -> str:
 
 
 def split_gs2(text: str) -> tuple[str, str, str]:
-    """Take a GS2 header apart: its own text, the authorization identity, and what follows.
+    """Split a GS2 header into its own text, the authorization identity, and the rest.
 
-    RFC 5801 section 4, RFC 5802 section 7. Channel binding isn't offered, so asking for it
-    is refused; "y" (could bind, thinks the server can't) is right in that.
+    RFC 5801 section 4, RFC 5802 section 7. Channel binding isn't offered, so requesting it is refused; "y" (the client
+    could bind, and believes the server can't) is accepted.
     """
     if text.startswith("p="):
         raise MalformedError("the client wants channel binding, which wasn't offered")

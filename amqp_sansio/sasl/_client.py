@@ -1,7 +1,7 @@
-"""The client's mechanisms that need no arithmetic, and the choice among all of them.
+"""The client's mechanisms without arithmetic, and the choice among all mechanisms.
 
-PLAIN: RFC 4616. EXTERNAL: RFC 4422 appendix A. ANONYMOUS: RFC 4505. OAUTHBEARER: RFC 7628.
-AMQPLAIN (a field table without its length) and XOAUTH2 have no RFC.
+PLAIN: RFC 4616. EXTERNAL: RFC 4422 appendix A. ANONYMOUS: RFC 4505. OAUTHBEARER: RFC 7628. AMQPLAIN (a field table
+without its length) and XOAUTH2 have no RFC.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ def choose(
     *,
     keep_order: bool = False,
 ) -> ClientMechanism:
-    """The configured mechanism to use with a server that offers `offered`.
+    """Return the configured mechanism to use with a server that offers `offered`.
 
-    `offered` is the space-separated list of 0-8 and 0-9-1 or the sequence of names of 0-10 and
-    1.0. The strongest wins, as the specifications want: EXTERNAL, SCRAM-SHA-256, SCRAM-SHA-1,
-    OAUTHBEARER, XOAUTH2, PLAIN, AMQPLAIN, ANONYMOUS; of equals the one configured first. With
-    `keep_order` the first configured one that is offered wins. Raises SaslError, naming both
-    sides, when none is (0-9-1 connection.start-ok, 1.0 part 5 section 3.3.2).
+    `offered` is the space-separated list of 0-8 and 0-9-1 or the sequence of names of 0-10 and 1.0. The strongest wins,
+    as the specifications require: EXTERNAL, SCRAM-SHA-256, SCRAM-SHA-1, OAUTHBEARER, XOAUTH2, PLAIN, AMQPLAIN,
+    ANONYMOUS; of equals the one configured first. With `keep_order` the first configured one that is offered wins.
+    Raises SaslError, naming both sides, if there is none (0-9-1 connection.start-ok, 1.0 part 5 section 3.3.2).
 
     >>> choose([Plain("guest", "guest"), External()], b"AMQPLAIN PLAIN EXTERNAL").name
     'EXTERNAL'
@@ -37,8 +36,7 @@ def choose(
     'PLAIN'
     >>> choose([External()], "PLAIN AMQPLAIN")
     Traceback (most recent call last):
-    amqp_sansio.sasl.SaslError: no SASL mechanism in common: EXTERNAL is configured, the \
-server offers PLAIN, AMQPLAIN
+    amqp_sansio.sasl.SaslError: no SASL mechanism in common: EXTERNAL is configured, the server offers PLAIN, AMQPLAIN
     """
     if isinstance(offered, bytes):
         offered = offered.decode("ascii", "backslashreplace")
@@ -56,10 +54,10 @@ server offers PLAIN, AMQPLAIN
 def client_mechanisms(
     names: Sequence[str], user: str = "guest", password: str = "guest"
 ) -> tuple[ClientMechanism, ...]:
-    """Mechanisms by name, in any case, as `auth_mechanism` of a URI lists them.
+    """Return mechanisms by name, in any case, as listed in a URI's `auth_mechanism`.
 
-    For XOAUTH2 and OAUTHBEARER the password is the token. SCRAM still wants its nonce: see
-    `with_nonce`. Raises SaslError for a name that isn't known.
+    For XOAUTH2 and OAUTHBEARER the password is the token. SCRAM still needs its nonce: see `with_nonce`. Raises
+    SaslError for an unknown name.
 
     >>> client_mechanisms(["plain", "external"], "me", "secret")
     (Plain(user='me', authzid=''), External(authzid=''))
@@ -75,7 +73,7 @@ def client_mechanisms(
 
 
 def with_nonce(mechanism: ClientMechanism, nonce: str) -> ClientMechanism:
-    """`mechanism` with `nonce`, when it is a SCRAM mechanism without one; itself otherwise.
+    """Return `mechanism` with `nonce` if it is a SCRAM mechanism without one, otherwise unchanged.
 
     Adapters call it once for each connection, with at least 18 random octets in printable ASCII.
 
@@ -90,7 +88,7 @@ def with_nonce(mechanism: ClientMechanism, nonce: str) -> ClientMechanism:
 
 
 class _OneMessage(ClientMechanism):
-    """A mechanism that has said all there is to say with its first response."""
+    """A mechanism that is complete with its first response."""
 
     __slots__ = ()
 
@@ -103,7 +101,7 @@ class _OneMessage(ClientMechanism):
 
 @record
 class Plain(_OneMessage):
-    """PLAIN (RFC 4616): user and password as they are, so only for a transport that is private.
+    """PLAIN (RFC 4616): user and password in clear text, so only for a private transport.
 
     >>> Plain("guest", "secret")
     Plain(user='guest', authzid='')
@@ -120,7 +118,7 @@ class Plain(_OneMessage):
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"password"})
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """Authorization identity, user and password, a NUL between them."""
+        """Return authorization identity, user and password, separated by NULs."""
         parts = (
             encode_text(self.authzid, "authorization identity"),
             encode_text(self.user, "user name"),
@@ -131,7 +129,7 @@ class Plain(_OneMessage):
 
 @record
 class AmqPlain(_OneMessage):
-    """AMQPLAIN: as PLAIN, written as a field table without its length; AMQP 0-8 and 0-9-1 only.
+    """AMQPLAIN: like PLAIN, written as a field table without its length; AMQP 0-8 and 0-9-1 only.
 
     >>> AmqPlain("guest", "guest").initial()[1]
     b'\\x05LOGINS\\x00\\x00\\x00\\x05guest\\x08PASSWORDS\\x00\\x00\\x00\\x05guest'
@@ -145,7 +143,7 @@ class AmqPlain(_OneMessage):
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"password"})
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """The two table entries, each a long string."""
+        """Return the two table entries, each a long string."""
         user = encode_text(self.user, "user name")
         password = encode_text(self.password, "password")
         response = (
@@ -157,7 +155,7 @@ class AmqPlain(_OneMessage):
 
 @record
 class External(_OneMessage):
-    """EXTERNAL (RFC 4422 appendix A): who the client is, the transport says (a TLS certificate).
+    """EXTERNAL (RFC 4422 appendix A): the transport identifies the client (by a TLS certificate).
 
     >>> External().initial()[1]
     b''
@@ -169,7 +167,7 @@ class External(_OneMessage):
     strength: ClassVar[int] = 80
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """The identity to act as; empty for the certificate's own."""
+        """Return the identity to act as; empty for the certificate's own."""
         return FINISHED, encode_text(self.authzid, "authorization identity")
 
 
@@ -187,7 +185,7 @@ class Anonymous(_OneMessage):
     strength: ClassVar[int] = 10
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """The trace text."""
+        """Return the trace text."""
         if len(self.trace) > 255:
             raise SaslError("the trace text is longer than 255 characters")
         return FINISHED, encode_text(self.trace, "trace text")
@@ -195,31 +193,31 @@ class Anonymous(_OneMessage):
 
 @record
 class _TokenSent(SaslState):
-    """A bearer token is out."""
+    """The bearer token was sent."""
 
 
 @record
 class _TokenRefused(SaslState):
-    """The server has said why it refuses the token, and is to report the failure."""
+    """The server has stated why it refuses the token, and must report the failure next."""
 
     reason: str
 
 
 class _Bearer(ClientMechanism):
-    """What the two token mechanisms share: a challenge means the token is refused."""
+    """The common part of the two token mechanisms: a challenge means the token is refused."""
 
     __slots__ = ()
     _acknowledgement: ClassVar[bytes] = b""
 
     def step(self, state: SaslState, challenge: bytes) -> tuple[SaslState, bytes]:
-        """Take note of why the server refuses the token; the answer lets it end the exchange."""
+        """Record why the server refuses the token; the answer lets it end the exchange."""
         if not isinstance(state, _TokenSent):
             raise SaslError(f"the server sent another {self.name} challenge after its refusal")
         reason = challenge[:500].decode("utf-8", "backslashreplace")
         return _TokenRefused(reason), self._acknowledgement
 
     def complete(self, state: SaslState, additional: bytes = b"") -> None:
-        """Raises SaslError, with the server's reason, after a refusal."""
+        """Raise SaslError, with the server's reason, after a refusal."""
         if isinstance(state, _TokenRefused):
             raise SaslError(f"the server refuses the token: {state.reason}")
 
@@ -240,7 +238,7 @@ class XOAuth2(_Bearer):
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"token"})
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """The user and the token as key-value pairs."""
+        """Return the user and the token as key-value pairs."""
         user = encode_text(self.user, "user name")
         if b"\x01" in user:
             raise SaslError("the user name holds a control-A, which separates the fields")
@@ -266,7 +264,7 @@ class OAuthBearer(_Bearer):
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"token"})
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """The GS2 header, then host, port and token as key-value pairs."""
+        """Return the GS2 header, then host, port and token as key-value pairs."""
         header = f"n,a={escape_name(self.authzid)}," if self.authzid else "n,,"
         fields = [encode_text(header, "authorization identity")]
         if self.host is not None:
@@ -280,7 +278,7 @@ class OAuthBearer(_Bearer):
 
 
 def _bearer(token: str) -> bytes:
-    """The octets of an access token (RFC 6750 section 2.1: visible ASCII)."""
+    """Return the octets of an access token (RFC 6750 section 2.1: visible ASCII)."""
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise SaslError("an access token is visible ASCII characters, at least one")
     return token.encode("ascii")

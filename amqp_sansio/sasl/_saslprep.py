@@ -1,4 +1,4 @@
-"""SASLprep: how user names and passwords are prepared before they are compared (RFC 4013)."""
+"""SASLprep: the preparation of user names and passwords before comparison (RFC 4013)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ _PROHIBITED: tuple[tuple[str, Callable[[str], bool]], ...] = (
 
 
 def prepare(text: str, *, allow_unassigned: bool) -> str:
-    """`text` mapped, normalized and checked.
+    """Return `text` mapped, normalized and checked.
 
-    `allow_unassigned` lets code points through that Unicode 3.2 doesn't assign, as RFC 3454
-    section 7 has it for strings that are looked up; stored strings can't hold them. Raises
-    ValueError, which names the kind of character and never the text.
+    `allow_unassigned` permits code points that Unicode 3.2 doesn't assign, as RFC 3454 section 7 does for queries;
+    stored strings can't contain them. Raises ValueError, which names the kind of character and never the text.
 
     >>> prepare("I\\u00adX", allow_unassigned=False)
     'IX'

@@ -38,10 +38,10 @@ _DIGEST_SIZES = {"sha256": 32, "sha1": 20}
 def scram_keys(
     password: str, salt: bytes, iterations: int = 4096, digest: str = "sha256"
 ) -> ScramKeys:
-    """What a server stores of a user for SCRAM: salt, count and two keys, not the password.
+    """Return a server's record of a user for SCRAM: salt, count and two keys, not the password.
 
-    `salt` is at least 16 random octets of the user's own, `digest` "sha256" or "sha1".
-    Raises SaslError for another digest, no salt, or a password SASLprep forbids (RFC 4013).
+    `salt` is at least 16 random octets, different for each user, `digest` "sha256" or "sha1". Raises SaslError for
+    another digest, no salt, or a password that SASLprep forbids (RFC 4013).
 
     >>> keys = scram_keys("pencil", bytes.fromhex("5b6d99689d123512ae8e2bb6d1b1b0a5"))
     >>> keys
@@ -62,11 +62,10 @@ def scram_keys(
 def decoy_scram_keys(
     user: str, secret: bytes, iterations: int = 4096, digest: str = "sha256"
 ) -> ScramKeys:
-    """Keys that no password proves, the same for the same user each time.
+    """Return keys that no password proves, always the same for a user.
 
-    Answering `NeedScramKeys` with these for a user who doesn't exist looks as if the
-    password were wrong, so the client can't learn which users there are. `secret` is the server's
-    own: at least 16 octets that never change.
+    If these answer `NeedScramKeys` for an unknown user, the client sees a wrong password, and doesn't learn which users
+    exist. `secret` is the server's own: at least 16 octets that never change.
 
     >>> secret = b"0123456789abcdef"
     >>> decoy_scram_keys("nobody", secret) == decoy_scram_keys("nobody", secret)
@@ -82,14 +81,14 @@ def decoy_scram_keys(
 
 @record
 class _FirstSent(SaslState):
-    """The client's first message is out; `bare` is what of it is signed."""
+    """The client's first message was sent; `bare` is its part to be signed."""
 
     bare: str
 
 
 @record
 class _ProofSent(SaslState):
-    """The client's proof is out; `signature` is what the server has to answer."""
+    """The client's proof was sent; `signature` is the server's expected answer."""
 
     signature: bytes
 
@@ -98,13 +97,12 @@ class _ProofSent(SaslState):
 
 @record
 class ScramClient(ClientMechanism):
-    """The client's half of SCRAM; `ScramSha1` and `ScramSha256` say with which digest.
+    """The client's half of SCRAM; `ScramSha1` and `ScramSha256` set the digest.
 
-    `nonce` is visible ASCII but the comma, at least 18 random octets' worth, fresh for each
-    connection; left empty it waits for `with_nonce`. A server that asks for fewer than
-    `min_iterations` would get an answer that is cheap to guess from, one that asks for more than
-    `max_iterations` would keep this side busy (a million take some tenths of a second): both
-    are refused.
+    `nonce` is visible ASCII but the comma, from at least 18 random octets, fresh for each connection; if empty it must
+    be set by `with_nonce`. A server that asks for fewer than `min_iterations` would get an answer that is cheap to
+    guess from; one that asks for more than `max_iterations` would keep this side busy (a million take some tenths of a
+    second): both are refused.
     """
 
     user: str
@@ -117,7 +115,7 @@ class ScramClient(ClientMechanism):
     __record_hidden__: ClassVar[frozenset[str]] = frozenset({"password"})
 
     def with_nonce(self, nonce: str) -> Self:
-        """The same mechanism with another nonce."""
+        """Return the same mechanism with another nonce."""
         return self.__class__(
             self.user,
             self.password,
@@ -128,7 +126,7 @@ class ScramClient(ClientMechanism):
         )
 
     def initial(self) -> tuple[SaslState, bytes]:
-        """GS2 header, prepared user name and nonce (client-first-message)."""
+        """Return GS2 header, prepared user name and nonce (client-first-message)."""
         check_nonce(self.nonce, self.name)
         bare = f"n={escape_name(_prepared_user(self.user))},r={self.nonce}"
         return _FirstSent(bare), encode_text(self._header() + bare, "user or authorization name")
@@ -147,7 +145,7 @@ class ScramClient(ClientMechanism):
         raise SaslError(f"the server sent another {self.name} challenge after the last")
 
     def complete(self, state: SaslState, additional: bytes = b"") -> None:
-        """Agree only after the server's proof; it may be in `additional`."""
+        """Succeed only after the server's proof, which may be in `additional`."""
         if isinstance(state, _ProofSent) and additional:
             self.step(state, additional)
         elif state != FINISHED:
@@ -171,7 +169,7 @@ class ScramClient(ClientMechanism):
             raise MalformedError("the salt is empty")
         if not (count.isascii() and count.isdigit()) or count.startswith("0"):
             raise MalformedError("the iteration count isn't a positive number")
-        # Digits are counted first: turning very many of them into a number is itself an attack.
+        # Count the digits first: converting very many of them is itself an attack.
         iterations = int(count) if len(count) <= 12 else self.max_iterations + 1
         if not self.min_iterations <= iterations <= self.max_iterations:
             raise MalformedError(
@@ -223,12 +221,12 @@ class ScramSha256(ScramClient):
 
 @record
 class _AwaitFirst(SaslState):
-    """The client's first message is to come."""
+    """Waiting for the client's first message."""
 
 
 @record
 class _AwaitKeys(SaslState):
-    """The application is to give the user's keys."""
+    """Waiting for the user's keys from the application."""
 
     header: str
     bare: str
@@ -239,7 +237,7 @@ class _AwaitKeys(SaslState):
 
 @record
 class _AwaitProof(SaslState):
-    """The client's proof is to come."""
+    """Waiting for the client's proof."""
 
     header: str
     signed: str
@@ -251,7 +249,7 @@ class _AwaitProof(SaslState):
 
 @record
 class _AwaitEnd(SaslState):
-    """The client is to acknowledge the server's proof, with nothing."""
+    """Waiting for the client to acknowledge the server's proof with an empty message."""
 
     user: str
     authzid: str
@@ -259,7 +257,7 @@ class _AwaitEnd(SaslState):
 
 @record
 class ServerScram:
-    """The server's half of SCRAM; made by `server_mechanism`."""
+    """The server's half of SCRAM; created by `server_mechanism`."""
 
     name: str
     nonce: str
@@ -338,7 +336,7 @@ class ServerScram:
 
 
 def check_nonce(nonce: str, name: str) -> None:
-    """Raises SaslError for what can't stand as a nonce."""
+    """Raise SaslError for an invalid nonce."""
     if not nonce:
         raise SaslError(
             f"{name} needs a nonce: visible ASCII, fresh for each connection, from the caller "
@@ -368,7 +366,7 @@ def _refuse_error(text: str) -> None:
 
 
 def _attributes(text: str, *letters: str) -> list[str]:
-    """The values of the attributes a message begins with, in their fixed order (section 5.1)."""
+    """Return the values of the attributes at the start of a message, in their fixed order (section 5.1)."""
     if text.startswith("m="):
         raise MalformedError("a mandatory extension is asked for, and none is known")
     parts = text.split(",")
@@ -394,7 +392,7 @@ def _from_base64(text: str, what: str) -> bytes:
 
 
 def _prepared_user(user: str) -> str:
-    """The user name as SASLprep has it; unassigned code points are let through (query string)."""
+    """Return the user name after SASLprep; unassigned code points are permitted (query string)."""
     prepared = _prepare(user, "user name", True)
     if not prepared:
         raise SaslError("the user name is empty")
@@ -402,7 +400,7 @@ def _prepared_user(user: str) -> str:
 
 
 def _prepared_password(password: str) -> bytes:
-    """The password's octets as SASLprep has it (stored string)."""
+    """Return the password's octets after SASLprep (stored string)."""
     return _prepare(password, "password", False).encode()
 
 

@@ -9,18 +9,18 @@ from hashlib import pbkdf2_hmac
 
 
 def salt_password(password: bytes, salt: bytes, iterations: int, digest: str) -> bytes:
-    """SaltedPassword: the prepared password, hashed `iterations` times."""
+    """Return SaltedPassword: the prepared password, hashed `iterations` times."""
     return pbkdf2_hmac(digest, password, salt, iterations)
 
 
 def derive_keys(salted: bytes, digest: str) -> tuple[bytes, bytes]:
-    """StoredKey and ServerKey."""
+    """Return StoredKey and ServerKey."""
     client_key = hmac.digest(salted, b"Client Key", digest)
     return _hash(client_key, digest), hmac.digest(salted, b"Server Key", digest)
 
 
 def prove(salted: bytes, signed: bytes, digest: str) -> tuple[bytes, bytes]:
-    """The client's proof, and the server's signature to expect for it."""
+    """Return the client's proof, and the server's signature to expect for it."""
     client_key = hmac.digest(salted, b"Client Key", digest)
     stored_key, server_key = derive_keys(salted, digest)
     proof = _xor(client_key, hmac.digest(stored_key, signed, digest))
@@ -28,23 +28,23 @@ def prove(salted: bytes, signed: bytes, digest: str) -> tuple[bytes, bytes]:
 
 
 def verify(stored_key: bytes, proof: bytes, signed: bytes, digest: str) -> bool:
-    """Whether the proof is one of the password behind `stored_key`; takes the same time always."""
+    """Whether the proof matches the password of `stored_key`; takes constant time."""
     client_key = _xor(proof, hmac.digest(stored_key, signed, digest))
     return hmac.compare_digest(_hash(client_key, digest), stored_key)
 
 
 def sign(server_key: bytes, signed: bytes, digest: str) -> bytes:
-    """The server's signature."""
+    """Return the server's signature."""
     return hmac.digest(server_key, signed, digest)
 
 
 def same(one: bytes, other: bytes) -> bool:
-    """Whether two signatures are equal; takes the same time always."""
+    """Whether two signatures are equal; takes constant time."""
     return hmac.compare_digest(one, other)
 
 
 def decoy(user: bytes, secret: bytes, digest: str) -> tuple[bytes, bytes, bytes]:
-    """A salt and two keys that only the holder of `secret` can tell from real ones."""
+    """Return a salt and two keys that only the holder of `secret` can tell from real ones."""
     salt, stored, server = [
         hmac.digest(secret, label + user, digest) for label in (b"salt:", b"stored:", b"server:")
     ]
@@ -52,12 +52,12 @@ def decoy(user: bytes, secret: bytes, digest: str) -> tuple[bytes, bytes, bytes]
 
 
 def to_base64(octets: bytes) -> str:
-    """Base64 with padding and without line breaks (RFC 4648 section 4)."""
+    """Return Base64 with padding and without line breaks (RFC 4648 section 4)."""
     return b2a_base64(octets, newline=False).decode("ascii")
 
 
 def from_base64(text: str) -> bytes:
-    """The octets of such a text; ValueError for anything else in it."""
+    """Decode such a text; ValueError if it contains anything else."""
     return a2b_base64(text, strict_mode=True)
 
 

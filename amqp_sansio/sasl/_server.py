@@ -1,4 +1,4 @@
-"""The server's mechanisms: from a client's octets to credentials that the application judges.
+"""The server's mechanisms: from a client's octets to credentials for the application to judge.
 
 RFC 4616 (PLAIN), 4422 appendix A (EXTERNAL), 4505 (ANONYMOUS), 7628 (OAUTHBEARER).
 """
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def server_mechanism(name: str, *, nonce: str = "", success_data: bool = False) -> ServerMechanism:
-    """The server's machine for the mechanism `name`, one of `SERVER_MECHANISMS`.
+    """Return the server's mechanism named `name`, one of `SERVER_MECHANISMS`.
 
-    `nonce` is for SCRAM, which can't do without: visible ASCII but the comma, at least 18 random
-    octets' worth, fresh for each connection. `success_data` says that the protocol can carry data
-    with its success (1.0); without, SCRAM's last message goes out as one more challenge, which the
-    client answers with nothing. Raises SaslError for an unknown name or a bad nonce.
+    `nonce` is required for SCRAM: visible ASCII but the comma, from at least 18 random octets, fresh for each
+    connection. `success_data` says that the protocol can send data with its success (1.0); otherwise SCRAM's last
+    message is one more challenge, which the client answers with an empty response. Raises SaslError for an unknown name
+    or a bad nonce.
 
     >>> mechanism = server_mechanism("EXTERNAL")
     >>> state, step = mechanism.start(None)                  # the client sent no first response
@@ -59,7 +59,7 @@ class _NoResponseYet(SaslState):
 
 @record
 class _OneMessageServer:
-    """A mechanism whose client says all there is to say at once."""
+    """A mechanism whose client sends a single message."""
 
     name: str
 
@@ -86,8 +86,8 @@ def _read_plain(response: bytes) -> Credentials:
         authzid = decode_text(fields[0], "authorization identity")
         user = decode_text(fields[1], "user name")
         return _password("PLAIN", user, decode_text(fields[2], "password"), authzid)
-    # The 0-8 specification wants a table with LOGIN and PASSWORD under the name PLAIN. The two
-    # lengths in it always bring more than two NULs, so it can't be taken for the other form.
+    # The 0-8 specification puts a table with LOGIN and PASSWORD under the name PLAIN. The two lengths in it always
+    # contain more than two NULs, so it can't be taken for the other form.
     if response.startswith((b"\x05LOGINS", b"\x08PASSWORDS")):
         user, password = _read_login_table(response)
         return _password("PLAIN", user, password, "")
@@ -112,7 +112,7 @@ _SIZES = {"t": 1, "b": 1, "B": 1, "s": 2, "u": 2, "U": 2, "I": 4, "i": 4, "f": 4
 
 
 def _read_login_table(response: bytes) -> tuple[str, str]:
-    """LOGIN and PASSWORD of a field table without its length; other entries are passed over."""
+    """Read LOGIN and PASSWORD from a field table without its length; other entries are skipped."""
     found: dict[bytes, bytes] = {}
     position, end = 0, len(response)
     if end >= 4 and int.from_bytes(response[:4], "big") == end - 4:
@@ -148,8 +148,7 @@ def _read_external(response: bytes) -> Credentials:
 
 
 def _read_anonymous(response: bytes) -> Credentials:
-    # The trace means nothing to the protocol (RFC 4505 section 2), and rhea puts a NUL into it: nobody is
-    # turned away for it.
+    # The trace has no meaning in the protocol (RFC 4505 section 2), and rhea puts a NUL into it: refuse nobody for it.
     trace = response.decode("utf-8", "replace").replace("\0", "")
     return Credentials("ANONYMOUS", trace=trace[:255])
 
@@ -182,7 +181,7 @@ def _read_oauthbearer(response: bytes) -> Credentials:
 
 
 def _pairs(octets: bytes) -> dict[str, str]:
-    """Key-value pairs, each ended by a control-A, one more at the end (RFC 7628 section 3.1)."""
+    """Return key-value pairs, each ended by a control-A, with one more at the end (RFC 7628 section 3.1)."""
     if not octets.endswith(b"\x01\x01"):
         raise MalformedError("the key-value pairs don't end with two control-A")
     pairs: dict[str, str] = {}

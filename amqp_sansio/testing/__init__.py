@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what AMQP carries: one module for each version.
+"""Hypothesis strategies for AMQP's data: one module for each version.
 
 | module | strategies |
 |---|---|
@@ -6,8 +6,8 @@
 | `amqp_0_10` | `values`, `maps`, `records`, `structs`, `controls`, `commands`, `headers`, `messages`, `frames` |
 | `amqp_1_0` | `values`, `maps`, `records`, `performatives`, `outcomes`, `delivery_states`, `messages`, `frames` |
 
-Everything that they give can be encoded and decodes to itself. They need Hypothesis, which the extra
-`amqp-sansio[testing]` installs; nothing else of the library imports them.
+All generated data can be encoded and decodes to itself. They need Hypothesis, which the extra `amqp-sansio[testing]`
+installs; nothing else of the library imports them.
 
 >>> from amqp_sansio import Side
 >>> from amqp_sansio.testing import amqp_0_9_1

@@ -47,7 +47,7 @@ CONTROLS: tuple[type[Control], ...] = tuple(kind for kind in _ALL if issubclass(
 STRUCTS: tuple[type[Struct], ...] = tuple(
     kind for kind in _ALL if kind not in COMMANDS and kind not in CONTROLS
 )
-"""Every struct that is neither."""
+"""Every other struct."""
 _CODED = tuple(kind for kind in STRUCTS if kind.CODE and kind is not SessionHeader)
 _SENT_TO = {Side.CLIENT: "server", Side.SERVER: "client"}
 _FRAME_HEADER = 12
@@ -65,14 +65,14 @@ def _texts(most: int) -> st.SearchStrategy[str]:
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Values of a map: numbers, texts, octets, moments, UUIDs and so on, lists and maps of them.
+    """Values of a map: numbers, strings, octets, timestamps, UUIDs and so on, lists and maps of them.
 
     >>> value = values()  # None, True, 5, "text", b"octets", Datetime(1700000000), {"key": [1, 2]}...
     """
     return _values()
 
 
-# A strategy is a constant; making one, and what Hypothesis finds out about it first, costs more than a draw.
+# A strategy is a constant; creating and validating one costs more than a draw.
 @cache
 def _values() -> st.SearchStrategy[Any]:
     leaves = st.one_of(
@@ -115,7 +115,7 @@ def sequence_sets() -> st.SearchStrategy[SequenceSet]:
 
 
 def byte_ranges() -> st.SearchStrategy[ByteRanges]:
-    """Parts of a command: ranges that ascend without touching."""
+    """Parts of a command: ascending ranges that don't touch."""
 
     def of(steps: list[tuple[int, int]]) -> ByteRanges:
         ranges: list[tuple[int, int]] = []
@@ -139,7 +139,7 @@ def arrays() -> st.SearchStrategy[list[Any]]:
 
 
 def unknown_structs() -> st.SearchStrategy[Struct32]:
-    """Structs with a code that no specification knows."""
+    """Structs with a code unknown to the specification."""
     return st.builds(Struct32, st.integers(_UNKNOWN_CLASS, _UNKNOWN_CLASS + 255), _octets(50))
 
 
@@ -176,12 +176,12 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 
 def field_values(kind: str) -> st.SearchStrategy[Any]:
-    """Values of one field by its type, as `Struct.FIELDS` names it."""
+    """Values of one field by its type, as in `Struct.FIELDS`."""
     return st.booleans() if kind == "bit" else _VALUES[kind]
 
 
 def records(kind: type[Any]) -> st.SearchStrategy[Any]:
-    """Records of one struct, control or command; what it doesn't have to have may be absent.
+    """Records of one struct, control or command; optional fields may be absent.
 
     >>> from amqp_sansio.amqp_0_10 import QueueDeclare
     >>> declarations = records(QueueDeclare)
@@ -191,7 +191,7 @@ def records(kind: type[Any]) -> st.SearchStrategy[Any]:
 
 @cache
 def _records(kind: type[Any]) -> st.SearchStrategy[Any]:
-    # Without packing flags nothing can be left out.
+    # Without packing flags every field is required.
     always = kind.REQUIRED if not kind.PACK else kind.MANDATORY
     arguments: dict[str, st.SearchStrategy[Any]] = {}
     for name, wire in kind.FIELDS:
@@ -260,7 +260,7 @@ def messages(*, max_body: int = 300) -> st.SearchStrategy[Message]:
 def frames(*, sent_by: Side | None = None) -> st.SearchStrategy[bytes]:
     """The octets of single frames that each hold a whole segment: controls, commands, headers, bodies.
 
-    Each is right by itself; what follows on what is a matter of the session's state.
+    Each is valid by itself; their sequence depends on the session's state.
 
     >>> hostile = st.lists(frames()).map(b"".join)
     """
@@ -288,7 +288,7 @@ def frames(*, sent_by: Side | None = None) -> st.SearchStrategy[bytes]:
 
 
 def _frame(flags: int, kind: int, track: int, channel: int, payload: bytes) -> bytes:
-    """One frame (part 1 section 4.3): flags, segment type, size, track, channel, payload."""
+    """Return one frame (part 1 section 4.3): flags, segment type, size, track, channel, payload."""
     size = (_FRAME_HEADER + len(payload)).to_bytes(2, "big")
     return bytes((flags, kind)) + size + bytes((0, track)) + channel.to_bytes(2, "big") + bytes(4) + payload
 

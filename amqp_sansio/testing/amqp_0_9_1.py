@@ -20,11 +20,11 @@ from . import _classic
 from ._classic import AnyDialect, names, short_strings
 
 DIALECT = "0-9-1-rabbit"
-"""The dialect that is meant when none is named: RabbitMQ's."""
+"""The default dialect: RabbitMQ's."""
 
 
 def table_values(dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
-    """Values of fields of a table: texts, numbers, moments and so on, lists and tables of them.
+    """Values of fields of a table: strings, numbers, timestamps and so on, lists and tables of them.
 
     >>> from amqp_sansio.amqp_0_9_1 import Table
     >>> value = table_values()  # 5, "text", [True, {"key": Decimal("1.5")}], Timestamp(1700000000)...
@@ -35,7 +35,7 @@ def table_values(dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
 def tables(dialect: AnyDialect = DIALECT, *, max_size: int = 6) -> st.SearchStrategy[dict[str, Any]]:
     """Field tables as dicts, with at most `max_size` entries, for headers and arguments.
 
-    They hold what the dialect has types for: in "0-8" no booleans, in "0-9-1" no octets.
+    They use the types that the dialect has: in "0-8" no booleans, in "0-9-1" no octets.
 
     >>> arguments = tables("0-9-1")
     """
@@ -43,7 +43,7 @@ def tables(dialect: AnyDialect = DIALECT, *, max_size: int = 6) -> st.SearchStra
 
 
 def records(kind: type[Any], dialect: AnyDialect = DIALECT) -> st.SearchStrategy[Any]:
-    """Records of one method, with any arguments that the wire can carry, whether they make sense or not.
+    """Records of one method, with any arguments that can be encoded, meaningful or not.
 
     >>> from amqp_sansio.amqp_0_9_1 import QueueDeclare
     >>> declarations = records(QueueDeclare)
@@ -63,7 +63,7 @@ def methods(*, sent_by: Side | None = None, dialect: AnyDialect = DIALECT) -> st
 def properties(
     kind: type[Any] = BasicProperties, *, dialect: AnyDialect = DIALECT
 ) -> st.SearchStrategy[Any]:
-    """Properties of one class of content, any of them absent.
+    """Properties of one class of content, each optional.
 
     >>> some = properties()  # BasicProperties(content_type="text/plain", headers={...})
     """
@@ -76,10 +76,10 @@ def messages(
     max_body: int = 300,
     dialect: AnyDialect = DIALECT,
 ) -> st.SearchStrategy[Message[Any]]:
-    """Methods that carry content (of `kinds` only, when there are any), with properties and a body of at most
-    `max_body` octets.
+    """Methods that carry content (restricted to `kinds`, if given), with properties and a body of at most `max_body`
+    octets.
 
-    Raises ValueError when no such method carries content, or that side sends none.
+    Raises ValueError if no such method carries content, or that side sends none.
 
     >>> from amqp_sansio.amqp_0_9_1 import BasicPublish
     >>> publishes = messages(BasicPublish)  # Message(method=BasicPublish(...), properties=..., body=b"...")
@@ -92,7 +92,7 @@ def frames(
 ) -> st.SearchStrategy[bytes]:
     """The octets of single frames: methods, content headers, bodies, heartbeats.
 
-    Each is right by itself; what follows on what is a matter of the connection's state.
+    Each is valid by itself; their sequence depends on the connection's state.
 
     >>> hostile = st.lists(frames()).map(b"".join)
     """

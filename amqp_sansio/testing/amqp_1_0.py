@@ -1,6 +1,6 @@
 """Hypothesis strategies for AMQP 1.0: values, performatives, outcomes, messages, frames.
 
-Values come as the classes that they decode to (`UInt(5)`, `Symbol("x")`, `Map`); `encoded_alike` has further ones.
+Values have the classes that they decode to (`UInt(5)`, `Symbol("x")`, `Map`); `encoded_alike` has further ones.
 
 >>> from hypothesis import given
 >>> from amqp_sansio.testing import amqp_1_0
@@ -113,7 +113,7 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     str: _strings,
     Symbol: _symbols,
 }
-"""Values of each primitive type that isn't made of others."""
+"""Values of each primitive type that contains no others."""
 _scalars = st.one_of(*SCALARS.values())
 _opaque = st.sampled_from(
     [b"\x46", b"\x5a\x01", b"\x5f\x03\x07", b"\xa7\x02xy", b"\xef\x01\x03\x01\x50\x01"]
@@ -121,17 +121,17 @@ _opaque = st.sampled_from(
 
 
 def strings() -> st.SearchStrategy[str]:
-    """Texts, some of them around the size at which the encoding changes."""
+    """Strings, some of them near the size at which the encoding changes."""
     return _strings
 
 
 def symbols() -> st.SearchStrategy[Symbol]:
-    """Symbols, which are ASCII."""
+    """Symbols, in ASCII."""
     return _symbols
 
 
 def scalars() -> st.SearchStrategy[Any]:
-    """Values that aren't made of others.
+    """Values that contain no others.
 
     >>> value = scalars()  # None, True, UInt(5), Symbol("x"), b"octets", Timestamp(1700000000000)...
     """
@@ -139,21 +139,21 @@ def scalars() -> st.SearchStrategy[Any]:
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Any value: scalars, lists, maps, arrays, described ones, types that aren't known.
+    """Any value: scalars, lists, maps, arrays, described values, unknown types.
 
     >>> value = values()  # Described(Symbol("x:y"), [1, Map({"a": Array([1, 2])})])...
     """
     return _values()
 
 
-# A strategy is a constant; making one, and what Hypothesis finds out about it first, costs more than a draw.
+# A strategy is a constant; creating and validating one costs more than a draw.
 @cache
 def _values() -> st.SearchStrategy[Any]:
     return st.recursive(_scalars | _opaque, _compound, max_leaves=_LEAVES)
 
 
 def encoded_alike() -> st.SearchStrategy[Any]:
-    """Values that are taken and that decode to another class: datetimes, Decimals, tuples, bytearrays."""
+    """Values that can be encoded but decode to another class: datetimes, Decimals, tuples, bytearrays."""
     return st.one_of(
         st.datetimes(timezones=st.just(UTC), min_value=datetime(1970, 1, 1)),
         st.integers(-(10**33), 10**33).map(Decimal),
@@ -165,7 +165,7 @@ def encoded_alike() -> st.SearchStrategy[Any]:
 def _compound(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.lists(inner, max_size=4),
-        # Python has equal keys of different types, AMQP hasn't: a dict keeps one of them.
+        # Keys of different types may be equal in Python but not in AMQP: a dict keeps one of them.
         st.dictionaries(_scalars, inner, max_size=4).map(Map),
         arrays(),
         st.builds(Described, _unknown, inner),
@@ -205,7 +205,7 @@ def message_annotations() -> st.SearchStrategy[dict[Any, Any]]:
 
 
 def described() -> st.SearchStrategy[Described]:
-    """Scalars with a descriptor that isn't known."""
+    """Scalars with an unknown descriptor."""
     return st.builds(Described, _unknown, _scalars)
 
 
@@ -215,7 +215,7 @@ def errors() -> st.SearchStrategy[Error]:
 
 
 def outcomes() -> st.SearchStrategy[Any]:
-    """What ends a delivery: accepted, rejected, released, modified; declared, of transactions.
+    """Terminal states of a delivery: accepted, rejected, released, modified; declared, of transactions.
 
     >>> outcome = outcomes()  # Accepted(), Modified(delivery_failed=True), Rejected(error=...)...
     """
@@ -230,7 +230,7 @@ def outcomes() -> st.SearchStrategy[Any]:
 
 
 def delivery_states() -> st.SearchStrategy[DeliveryState]:
-    """Outcomes, what was received so far, outcomes in a transaction."""
+    """Outcomes, received so far, outcomes in a transaction."""
     return st.one_of(
         outcomes(),
         st.builds(Received, _uints, _ulongs),
@@ -280,12 +280,12 @@ _BY_KIND: dict[str, Callable[[], st.SearchStrategy[Any]]] = {
 
 
 def field_values(kind: str) -> st.SearchStrategy[Any]:
-    """Values that a field may have, by its type as `Composite.WIRE` names it."""
+    """Values of a field by its type, as in `Composite.WIRE`."""
     return _BY_KIND.get(kind, lambda: _uints)()
 
 
 def records(kind: type[Any]) -> st.SearchStrategy[Any]:
-    """Records of a composite type; what isn't mandatory may be absent.
+    """Records of a composite type; optional fields may be absent.
 
     >>> from amqp_sansio.amqp_1_0 import Attach
     >>> attaches = records(Attach)
@@ -354,9 +354,9 @@ def _message(body: Any, *, properties: Any, **sections: Any) -> Message:
 
 
 def frames(*, sasl: bool = False) -> st.SearchStrategy[bytes]:
-    """The octets of single frames: a performative each, transfers with a message behind it, and empty ones.
+    """The octets of single frames: a performative each, transfers followed by a message, and empty ones.
 
-    With `sasl` they are SASL frames. Each is right by itself; what follows on what is a matter of the session's state.
+    With `sasl` they are SASL frames. Each is valid by itself; their sequence depends on the session's state.
 
     >>> hostile = st.lists(frames()).map(b"".join)
     """
@@ -372,7 +372,7 @@ def frames(*, sasl: bool = False) -> st.SearchStrategy[bytes]:
 
 
 def _frame(kind: int, channel: int, body: bytes) -> bytes:
-    """One frame (part 2 section 2.3): size, where the body begins, type, channel, body."""
+    """Return one frame (part 2 section 2.3): size, data offset, type, channel, body."""
     size = (_HEADER + len(body)).to_bytes(4, "big")
     return size + bytes((2, kind)) + channel.to_bytes(2, "big") + body
 

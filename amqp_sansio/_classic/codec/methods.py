@@ -1,16 +1,6 @@
 """Methods and properties that 0-8 and 0-9-1 have alike on the wire."""
 
 # Generated; edit the generator (tools/codegen).
-# Source: amqp0-8.xml, sha256
-# 2842774e5cd5d7eec5947395a08c374586c54889ec25bad9bef98310d688ef56
-# Source: stripped/0-8-qpid/amqp0-8-qpid.stripped.xml, sha256
-# 337863967bd1b9fcb11d70ac2868875d87e450f4e7fda6420e7a09e1dcd09c07
-# Source: amqp0-9-1.xml, sha256
-# d1ff3d3786cffc874d99f0cf677c06b812c06bc8478014f966d64653ab157961
-# Source: amqp0-9-1.extended.xml, sha256
-# 3d25097e4f9031b1a2898afa44188874d89ab84d0c1718729bec920cc149fc5f
-# Source: stripped/0-9-1-qpid/amqp0-9-1.stripped.xml, sha256
-# 2a739e1e4d4e04c9481b0f6938e6eda82419159fad193cab2cb1fb2c5e536b15
 
 from __future__ import annotations
 
@@ -2852,7 +2842,7 @@ class BasicProperties(Properties):
         "app_id",
         "cluster_id",
     )
-    __slots__ = __match_args__
+    __slots__ = ("_raw", "_rules", *__match_args__)
 
     CLASS_ID = 60
     FIELDS = (
@@ -2978,7 +2968,6 @@ class BasicProperties(Properties):
 
     def _load(self) -> None:
         slot: Any = self
-        table: Any
         raw: bytes = slot._raw
         slot.__class__ = BasicProperties
         try:
@@ -3002,10 +2991,7 @@ class BasicProperties(Properties):
             if flags & 0x20:
                 start = pos + 4
                 end = start + _read_I(raw, pos)[0]
-                table = slot.headers = _new(Table)
-                table._raw = raw[start:end]
-                table._rules = slot._rules
-                table._values = None
+                slot.headers = Table.from_wire(raw[start:end], self._rules)
                 pos = end
             else:
                 slot.headers = None

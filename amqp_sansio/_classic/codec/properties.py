@@ -28,7 +28,7 @@ class Properties:
     properties are; hashable; pickling keeps octets.
     """
 
-    __slots__ = ("_raw", "_rules")
+    __slots__ = ()
 
     CLASS_ID: ClassVar[int]
     FIELDS: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -36,9 +36,6 @@ class Properties:
 
     _raw: bytes | None
     _rules: TableRules
-
-    def __init__(self) -> None:
-        self._raw = None
 
     @staticmethod
     def from_wire(raw: bytes, tables: TableRules) -> Properties:

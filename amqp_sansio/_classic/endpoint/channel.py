@@ -1,37 +1,40 @@
-"""Channel: what an application does on one channel of a 0-8 or 0-9-1 connection (0-9-1 sections 1.3 to 1.9)."""
+"""Channel: one channel of a 0-8 or 0-9-1 connection, from its opening to its end (0-9-1 sections 1.3 to 1.9)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, overload
 from zlib import crc32
 
+from ..._core.connection import ERROR
 from ...endpoint import Side
-from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
-from ...events import Handle
+from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
+from ...events import Abandoned, By, Closed, CloseReport, Failed, Handle, Settled
 from ..codec.frames import OVERHEAD, body_frames, header_frame, method_frame
 from ..codec.methods import BasicDeliver, BasicProperties, BasicPublish
-from ..codec.violation import misuse
+from ..codec.violation import RESOURCE_ERROR, Violation
 from ..model.channel_state import ChannelState
 from ..model.states import CHANNEL_INPUTS, CONNECTION_INPUTS, Mode
 from ..model.states import Channel as State
 from ..model.states import Connection as ConnectionState
-from . import closing
 from .config import announces
-from .returns import Returns
-from .sending import backlog, check_backlog, check_frame, encode, locally, send_frames, too_large
+from .events import ContentAborted
+from .outgoing import method_ids
 
 if TYPE_CHECKING:
-    from ...events import CloseReport
+    from collections.abc import Iterable
+
+    from ...endpoint import Role
+    from ..codec.dialect import Dialect
     from ..codec.method import Method
     from ..codec.method import Request as RequestMethod
     from ..codec.methods import BasicGet, BasicGetEmpty, BasicGetOk
     from ..codec.properties import Properties
-    from ..model.channel_state import ContentState
-    from .connection import Connection
-    from .events import Message
+    from ..codec.table import Table
+    from ..model.channel_state import ContentState, Outcome
+    from .config import Config
+    from .events import Message, Returned
+    from .outgoing import Outgoing
 
 _R = TypeVar("_R", bound="Method")
 
@@ -49,7 +52,82 @@ _ANNOUNCED: Final = {
     "basic.cancel": ("consumer_cancel_notify", "rabbitmq/basic.cancel.capability"),
     "connection.blocked": ("connection.blocked", "rabbitmq/connection.blocked"),
 }
-"""What a server sends only to clients that announced a capability: by the method's name."""
+"""Methods that a server sends only to clients that announced a capability."""
+
+
+LIVE: Final = frozenset({State.OPENING, State.OPEN})
+
+Key: TypeAlias = "tuple[str, str, int, int]"
+"""The part of a publish that a returned message repeats: exchange, routing key, size and checksum of the body."""
+
+
+class Owner(Protocol):
+    """The connection of a channel, as far as its channels need it."""
+
+    @property
+    def role(self) -> Role: ...
+    @property
+    def config(self) -> Config: ...
+    @property
+    def dialect(self) -> Dialect: ...
+    @property
+    def peer_properties(self) -> Table: ...
+    @property
+    def is_open(self) -> bool: ...
+    def check_open(self) -> None: ...
+
+
+class Returns:
+    """The publishes that may come back before they are confirmed (mandatory or immediate), and how those came that did.
+
+    The server routes the publishes of a channel in their order and returns before it confirms, so what comes back is
+    in the order of the publishes; others may be confirmed between.
+    """
+
+    __slots__ = ("_counts", "_newest", "_outcomes", "_passed", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, Key] = {}
+        self._counts: dict[Key, int] = {}
+        self._outcomes: dict[int, Returned] = {}
+        self._newest = 0
+        self._passed = 0
+
+    def expect(self, number: int, key: Key) -> None:
+        """Publish `number` may come back."""
+        if not self._waiting:
+            self._passed = number - 1
+        self._waiting[number] = key
+        self._counts[key] = self._counts.get(key, 0) + 1
+        self._newest = number
+
+    def came_back(self, key: Key, outcome: Returned) -> int:
+        """The number of the publish that came back: the next one like it; 0 when there is none."""
+        if key not in self._counts:
+            return 0
+        for number in range(self._passed + 1, self._newest + 1):
+            if self._waiting.get(number) == key:
+                self._passed = number
+                self._outcomes[number] = outcome
+                self._forget(number)
+                return number
+        return 0
+
+    def settle(self, number: int) -> Returned | None:
+        """Publish `number` was confirmed: how it came back, if it did."""
+        if number in self._waiting:
+            self._forget(number)
+        if number == self._passed + 1:
+            self._passed = number
+        return self._outcomes.pop(number, None)
+
+    def _forget(self, number: int) -> None:
+        key = self._waiting.pop(number)
+        left = self._counts[key] - 1
+        if left:
+            self._counts[key] = left
+        else:
+            del self._counts[key]
 
 
 class Channel(ChannelState):
@@ -59,11 +137,12 @@ class Channel(ChannelState):
     connection is gone.
     """
 
-    __slots__ = ("connection", "deferred", "opening", "report", "returns", "streaming")
+    __slots__ = ("_outgoing", "connection", "deferred", "opening", "report", "returns", "streaming")
 
-    def __init__(self, connection: Connection, number: int) -> None:
+    def __init__(self, connection: Owner, outgoing: Outgoing, number: int) -> None:
         ChannelState.__init__(self, number)
         self.connection = connection
+        self._outgoing = outgoing
         self.opening: Handle[object] | None = None
         self.report: CloseReport | None = None
         self.returns: Returns | None = None
@@ -100,12 +179,12 @@ class Channel(ChannelState):
         """
         if not self.connection.dialect.replies.get(method.ID):
             raise self._misuse(f"{method.NAME} has no reply; use send", "method/sync-reply")
-        connection = self.connection
-        handle: Handle[Any] = Handle((self.number, connection._calls + 1))
+        outgoing = self._outgoing
+        handle: Handle[Any] = Handle((self.number, outgoing.calls + 1))
         self._transmit(method, handle, properties, body)
-        connection._calls += 1
+        outgoing.calls += 1
         if method.HAS_NO_WAIT and method.no_wait:  # type: ignore[attr-defined]
-            handle._complete(None)
+            handle.complete(None)
         return handle
 
     def send(
@@ -147,14 +226,15 @@ class Channel(ChannelState):
         In confirm mode the handle ends with `Settled`: Accepted, Rejected, or Returned. Else there is none.
         Raises LocalProtocolError also while the peer has stopped the flow (channel.flow).
         """
-        connection = self.connection
+        outgoing = self._outgoing
+        out = outgoing.buffer
         if (
             self.state is not State.OPEN
-            or connection._joint.state is not ConnectionState.OPEN
-            or connection.role is not Side.CLIENT
+            or outgoing.model.state is not ConnectionState.OPEN
+            or outgoing.role is not Side.CLIENT
             or self.client_content is not None
             or self.client_stopped
-            or connection._lost
+            or out.closed
         ):
             self._refuse_publish()
         number = self.number
@@ -162,27 +242,26 @@ class Channel(ChannelState):
             body = bytes(memoryview(body))
         size = len(body)
         try:
-            raw = properties.encode(connection._tables) if properties is not None else b"\x00\x00"
+            raw = properties.encode(outgoing.tables) if properties is not None else b"\x00\x00"
             key = (number, exchange, routing_key, mandatory, immediate, ticket)
-            cache = connection._publish_cache
+            cache = outgoing.publishes
             start = cache.get(key)
             if start is None:
                 method = BasicPublish(exchange, routing_key, mandatory, immediate, ticket)
-                if connection.dialect.strict:
+                if outgoing.model.dialect.strict:
                     self._transmit(method, None, properties, body)
                     return None
-                start = method_frame(number, method.encode(connection._tables))
+                start = method_frame(number, method.encode(outgoing.tables))
                 if len(cache) >= _CACHED_PUBLISHES:
                     cache.clear()
                 cache[key] = start
         except CodecError as error:
             raise self._misuse(str(error), error.rule) from error
-        frame_max = connection._frame_max
+        frame_max = outgoing.frame_max
         if frame_max and (len(start) > frame_max or len(raw) + 20 > frame_max):
-            raise too_large(connection, max(len(start), len(raw) + 20))
-        out = connection._out
-        if out.size + size > connection.config.limits.backlog_hard:
-            raise backlog(out.size + size, connection)
+            raise outgoing.too_large(max(len(start), len(raw) + 20))
+        if out.size + size > out.hard:
+            outgoing.check_backlog(size)
         handle: Handle[Any] | None = None
         if self.mode is Mode.CONFIRM:
             handle = self._expect_confirm()
@@ -208,8 +287,8 @@ class Channel(ChannelState):
             out.append(b"".join((start, header, raw, b"\xce")))
             for part in body_frames(number, body, frame_max):
                 out.append(part)
-        if out.size > connection.config.limits.backlog_high and not connection._paused_sending:
-            connection._pause_sending()
+        if out.size > out.high:
+            out.pause()
         return handle
 
     def deliver(
@@ -227,14 +306,14 @@ class Channel(ChannelState):
         The handle ends with `Settled`: Accepted, Rejected or Released by the client, at once for a consumer
         without acknowledgement.
         """
-        connection = self.connection
+        outgoing = self._outgoing
         tag = self.last_tag + 1
-        handle: Handle[Any] = Handle((self.number, connection._calls + 1))
+        handle: Handle[Any] = Handle((self.number, outgoing.calls + 1))
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
         self._transmit(method, handle, properties or BasicProperties(), body)
-        connection._calls += 1
+        outgoing.calls += 1
         if tag not in self.unsettled:
-            handle._complete(None)
+            handle.complete(None)
         return handle
 
     def forward(
@@ -250,29 +329,29 @@ class Channel(ChannelState):
 
         As `deliver`, without a handle: what the client does with it is told by `MethodReceived` alone.
         """
-        connection = self.connection
-        frame_max = connection._frame_max
+        outgoing = self._outgoing
+        frame_max = outgoing.frame_max
         size = len(body)
-        out = connection._out
-        limits = connection.config.limits
+        out = outgoing.buffer
+        limits = outgoing.limits
         no_ack = self.consumers.get(consumer_tag)
         unsettled = self.unsettled
         if (
             no_ack is None
             or self.state is not State.OPEN
-            or connection._joint.state is not ConnectionState.OPEN
+            or outgoing.model.state is not ConnectionState.OPEN
             or self.server_content is not None
             or self.server_stopped
-            or connection._lost
-            or connection.role is not Side.SERVER
+            or out.closed
+            or outgoing.role is not Side.SERVER
             or (size > frame_max - OVERHEAD and frame_max)
-            or out.size + size > limits.backlog_hard
+            or out.size + size > out.hard
             or (not no_ack and len(unsettled) >= limits.unsettled)
         ):
             return self._forward(body, raw_properties, consumer_tag, exchange, routing_key, redelivered)
         number = self.number
         key = (number, consumer_tag, exchange, routing_key)
-        found = connection._deliver_cache.get(key)
+        found = outgoing.delivers.get(key)
         if found is None:
             # The general step refuses what can't stand in a deliver, once for all that are alike.
             tag = self._forward(body, raw_properties, consumer_tag, exchange, routing_key, redelivered)
@@ -281,7 +360,7 @@ class Channel(ChannelState):
         begin, end = found
         properties_size = len(raw_properties)
         if properties_size + 20 > frame_max and frame_max:
-            raise too_large(connection, properties_size + 20)
+            raise outgoing.too_large(properties_size + 20)
         self.last_tag = tag = self.last_tag + 1
         if not no_ack:
             unsettled[tag] = None
@@ -298,8 +377,8 @@ class Channel(ChannelState):
                 piece = b"".join((*head, b"\xce"))
             out.parts.append(piece)
             out.size += len(piece)
-        if out.size > limits.backlog_high and not connection._paused_sending:
-            connection._pause_sending()
+        if out.size > out.high:
+            out.pause()
         return tag
 
     def name_consumer(self, tag: str) -> None:
@@ -313,44 +392,47 @@ class Channel(ChannelState):
         Nothing else may go out on the channel until it is complete. The handle is what `call`, `publish` or
         `deliver` would give for `method`.
         """
-        connection = self.connection
+        outgoing = self._outgoing
         self._check()
         self._check_kind(method)
         self._check_content(method)
         if not 0 <= size < 1 << 64:
             raise LocalProtocolError(f"content of {size} octets; the size is a number of 64 bits without sign")
         raw = self._encode_properties(properties)
-        payload = encode(method, connection)
-        check_frame(connection, max(len(payload) + OVERHEAD, len(raw) + 20))
-        check_backlog(connection, len(payload) + len(raw))
+        payload = outgoing.encode(method)
+        outgoing.check_frame(max(len(payload) + OVERHEAD, len(raw) + 20))
+        outgoing.check_backlog(len(payload) + len(raw))
+        model = outgoing.model
         handle: Handle[Any] | None = None
-        if method.NAME == "basic.deliver" or connection.dialect.replies[method.ID] or (
+        if method.NAME == "basic.deliver" or model.dialect.replies[method.ID] or (
             method.NAME == "basic.publish" and self.mode is Mode.CONFIRM
         ):
-            handle = Handle((self.number, connection._calls + 1))
-        joint = connection._joint
-        locally(connection, joint.step, connection.role, self.number, method, handle, False, size)
-        locally(connection, joint.header, connection.role, self.number, method.CLASS_ID, 0, size, True)
+            handle = Handle((self.number, outgoing.calls + 1))
+        role = outgoing.role
+        outgoing.locally(model.step, role, self.number, method, handle, False, size)
+        outgoing.locally(model.header, role, self.number, method.CLASS_ID, 0, size, True)
         if handle is not None:
-            connection._calls += 1
+            outgoing.calls += 1
             if method.NAME == "basic.deliver" and self.last_tag not in self.unsettled:
-                handle._complete(None)
+                handle.complete(None)
         frames = method_frame(self.number, payload) + header_frame(self.number, method.CLASS_ID, size, raw)
-        connection._queue_octets(frames)
+        outgoing.buffer.queue(frames)
         if not size:
             self._content_sent(method, 0, 0)
         return handle
 
     def continue_body(self, data: bytes) -> None:
         """Send the next octets of the content that `begin` announced."""
-        connection = self.connection
+        outgoing = self._outgoing
         self._check()
         octets = data if type(data) is bytes else bytes(memoryview(data))
         if not octets:
             return
-        check_backlog(connection, len(octets))
-        content: ContentState = locally(connection, connection._joint.body, connection.role, self.number, len(octets))
-        connection._queue_octets(b"".join(body_frames(self.number, octets, connection._frame_max)))
+        outgoing.check_backlog(len(octets))
+        content = outgoing.locally(outgoing.model.body, outgoing.role, self.number, len(octets))
+        outgoing.buffer.queue(b"".join(body_frames(self.number, octets, outgoing.frame_max)))
+        if content is None:
+            return
         content.crc = crc32(octets, content.crc)
         if content.received == content.size:
             self._content_sent(content.method, content.size, content.crc)
@@ -361,18 +443,20 @@ class Channel(ChannelState):
         Tag 0 with `multiple` stands for all that have come so far; those on the way aren't meant.
         """
         unsettled = self.unsettled
+        outgoing = self._outgoing
+        out = outgoing.buffer
         if (
             multiple
             or delivery_tag not in unsettled
             or self.client_calls is not None
             or self.state is not State.OPEN
-            or self.connection._joint.state is not ConnectionState.OPEN
-            or self.connection.role is not Side.CLIENT
+            or outgoing.model.state is not ConnectionState.OPEN
+            or outgoing.role is not Side.CLIENT
             or self.mode is Mode.TRANSACTED
             or self.client_content is not None
-            or self.connection._lost
+            or out.closed
         ):
-            if multiple and not delivery_tag and self.connection.role is Side.CLIENT:
+            if multiple and not delivery_tag and outgoing.role is Side.CLIENT:
                 self._check()
                 if not unsettled:
                     return
@@ -380,7 +464,6 @@ class Channel(ChannelState):
             self._settle("basic.ack", delivery_tag, multiple)
             return
         del unsettled[delivery_tag]
-        out = self.connection._out
         out.parts.append(_ACK(1, self.number, 13, _ACK_ID, delivery_tag, 0, 0xCE))
         out.size += 21
 
@@ -394,46 +477,48 @@ class Channel(ChannelState):
 
     def confirm(self, number: int, multiple: bool = False, accepted: bool = True) -> None:
         """Server: confirm a publish by its number, or all up to it; `accepted` false is a nack."""
-        connection = self.connection
-        if connection.role is not Side.SERVER:
+        outgoing = self._outgoing
+        if outgoing.role is not Side.SERVER:
             raise LocalProtocolError("only a server confirms publishes")
         if (
             accepted
             and not multiple
             and number in self.unconfirmed
             and self.state is State.OPEN
-            and connection._joint.state is ConnectionState.OPEN
+            and outgoing.model.state is ConnectionState.OPEN
             and self.server_content is None
-            and not connection._lost
+            and not outgoing.buffer.closed
         ):
             del self.unconfirmed[number]
-            connection._queue_octets(_ACK(1, self.number, 13, _ACK_ID, number, 0, 0xCE))
+            outgoing.buffer.queue(_ACK(1, self.number, 13, _ACK_ID, number, 0, 0xCE))
             return
         name = "basic.ack" if accepted else "basic.nack"
-        if name not in connection.dialect.named:
-            raise LocalProtocolError(f"{connection.dialect.name} has no {name}")
-        self._transmit(connection.dialect.named[name](number, multiple), None, None, None)
+        dialect = outgoing.model.dialect
+        if name not in dialect.named:
+            raise LocalProtocolError(f"{dialect.name} has no {name}")
+        self._transmit(dialect.named[name](number, multiple), None, None, None)
 
     def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
         """Close the channel with a handshake; `Closed` is its last event. A second call does nothing.
 
         `cause` is the method blamed in an error close: on a server that refuses a request, the request.
         """
-        closing.close_channel(self, code, text, cause)
+        outgoing = self._outgoing
+        open_ = outgoing.model.state is ConnectionState.OPEN and not outgoing.buffer.closed
+        if open_ and self.state in LIVE:
+            self.send_close(CloseReport(By.LOCAL, code, text, *method_ids(cause)))
 
     # Inside.
 
     @property
     def own_content(self) -> ContentState | None:
-        """What this end has under way, between `begin` and the last `continue_body`."""
+        """The content that this end has under way, between `begin` and the last `continue_body`."""
         return self.client_content if self.connection.role is Side.CLIENT else self.server_content
 
     def _check(self) -> None:
-        connection = self.connection
-        if connection._channels.get(self.number) is not self:
-            report = self.report or connection._report
-            raise EndpointClosed(f"channel {self.number} is closed: {report}", report)
-        connection._check_open()
+        if self.state is State.CLOSED:
+            raise EndpointClosed(f"channel {self.number} is closed: {self.report}", self.report)
+        self.connection.check_open()
         if self.state not in (State.OPEN, State.OPENING):
             raise EndpointClosed(f"channel {self.number} is closing: {self.report}", self.report)
 
@@ -468,7 +553,7 @@ class Channel(ChannelState):
             self._expect_return(method.exchange, method.routing_key, size, crc)
         deferred, self.deferred = self.deferred, None
         for answer in deferred or ():
-            closing.answer_anyway(self.connection, self.number, answer)
+            self._outgoing.answer_anyway(self.number, answer)
 
     def _forward(
         self, body: bytes, raw: bytes, consumer_tag: str, exchange: str, routing_key: str, redelivered: bool
@@ -476,19 +561,18 @@ class Channel(ChannelState):
         """The general step of `forward`."""
         tag = self.last_tag + 1
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
-        self._transmit(method, None, BasicProperties.from_wire(raw, self.connection._tables), body)
+        self._transmit(method, None, BasicProperties.from_wire(raw, self._outgoing.tables), body)
         return tag
 
     def _remember_delivery(self, key: tuple[int, str, str, str]) -> None:
         """Keep what stands around tag and flag in a delivery's method frame, up to the size of the header frame."""
         number, consumer_tag, exchange, routing_key = key
-        connection = self.connection
-        frame = method_frame(
-            number, BasicDeliver(consumer_tag, 0, False, exchange, routing_key).encode(connection._tables)
-        )
+        outgoing = self._outgoing
+        method = BasicDeliver(consumer_tag, 0, False, exchange, routing_key)
+        frame = method_frame(number, method.encode(outgoing.tables))
         # Class and method, the size of the consumer tag, and the tag itself.
         at = 7 + 5 + frame[11]
-        cache = connection._deliver_cache
+        cache = outgoing.delivers
         if len(cache) >= _CACHED_PUBLISHES:
             cache.clear()
         cache[key] = frame[:at], frame[at + 9 :] + _TYPE_AND_CHANNEL(2, number)
@@ -507,13 +591,13 @@ class Channel(ChannelState):
 
     def _expect_confirm(self) -> Handle[Any]:
         """Count a publish in confirm mode."""
-        connection = self.connection
-        if len(self.unconfirmed) >= connection.config.limits.unconfirmed:
+        outgoing = self._outgoing
+        if len(self.unconfirmed) >= outgoing.limits.unconfirmed:
             raise LimitExceeded(
                 f"{len(self.unconfirmed)} publishes wait for a confirm, Limits.unconfirmed allows no more"
             )
-        connection._calls += 1
-        handle: Handle[Any] = Handle((self.number, connection._calls))
+        outgoing.calls += 1
+        handle: Handle[Any] = Handle((self.number, outgoing.calls))
         self.publish_count = count = self.publish_count + 1
         self.unconfirmed[count] = handle
         return handle
@@ -534,17 +618,18 @@ class Channel(ChannelState):
             )
 
     def _misuse(self, text: str, rule: str | None) -> LocalProtocolError:
-        return misuse(self.connection.dialect.version, text, rule)
+        return self._outgoing.misuse(text, rule)
 
     def _encode_properties(self, properties: Properties) -> bytes:
         try:
-            return properties.encode(self.connection._tables)
+            return properties.encode(self._outgoing.tables)
         except CodecError as error:
             raise self._misuse(str(error), error.rule) from error
 
     def _transmit(
         self, method: Method, token: object, properties: Properties | None, body: bytes | None
     ) -> None:
+        outgoing = self._outgoing
         self._check()
         self._check_kind(method)
         needed = _ANNOUNCED.get(method.NAME)
@@ -557,23 +642,155 @@ class Channel(ChannelState):
         if not method.HAS_CONTENT:
             if properties is not None or body is not None:
                 raise LocalProtocolError(f"{method.NAME} carries no content")
-            send_frames(self.connection, self.number, method, token, None)
+            outgoing.send(self.number, method, token)
             return
         self._check_content(method)
         if properties is None:
             properties = self.connection.dialect.properties[method.CLASS_ID]()
         body = bytes(memoryview(body)) if body else b""
         raw = self._encode_properties(properties)
-        connection = self.connection
-        check_frame(connection, len(raw) + 20)
-        check_backlog(connection, len(body))
+        outgoing.check_frame(len(raw) + 20)
+        outgoing.check_backlog(len(body))
         content = b"".join(
             (
                 header_frame(self.number, method.CLASS_ID, len(body), raw),
-                *body_frames(self.number, body, connection._frame_max),
+                *body_frames(self.number, body, outgoing.frame_max),
             )
         )
-        send_frames(connection, self.number, method, token, content, len(body))
+        outgoing.send(self.number, method, token, content, len(body))
+
+    # The end.
+
+    def send_close(self, report: CloseReport, text: str = "") -> None:
+        """Queue channel.close, which tells the peer `text`; "" for the report's. Raises LocalProtocolError."""
+        self._outgoing.close("channel.close", self.number, report, text)
+        self._outgoing.model.drop_contents(self)
+        self.report = report
+
+    def end(self, report: CloseReport, *, with_connection: bool = False) -> None:
+        """Queue the last events: calls that failed or are abandoned, and `Closed`.
+
+        The error of a whole connection is told once, not again `with_connection` for each of its channels.
+        """
+        report = self._with_open_work(report)
+        error = EndpointClosed(f"channel {self.number}: {report}", report)
+        handles = self._open_handles()
+        events = self._outgoing.events
+        if self.streaming:
+            events.append(ContentAborted(self.number))
+        if report.by is By.REMOTE and report.code >= ERROR and not with_connection:
+            blamed = self._take_blamed(handles, report)
+            for handle in blamed:
+                handle.fail(error)
+            events.append(Failed(Scope.CHANNEL, self.number, error, By.REMOTE, tuple(blamed)))
+        self._abandon(handles, error, report)
+        self.report = report
+        events.append(Closed(Scope.CHANNEL, self.number, report))
+
+    def abandon(self, report: CloseReport) -> None:
+        """End every call: this end has closed the channel, and waits only for the answer to that."""
+        error = EndpointClosed(f"channel {self.number}: {report}", report)
+        self._tell_abandoned(self._open_handles(), error, self._with_open_work(report))
+
+    def settle_confirms(self, settled: Iterable[tuple[int, Any]], outcome: Outcome) -> None:
+        """Publishes were confirmed: one event for those that went well, one for each that came back first."""
+        plain: list[Handle[Any]] = []
+        events = self._outgoing.events
+        returns = self.returns
+        for count, handle in settled:
+            came_back = returns.settle(count) if returns is not None else None
+            if handle is None:
+                continue
+            if came_back is not None:
+                handle.complete(came_back)
+                events.append(Settled((handle,), came_back))
+            else:
+                handle.complete(outcome)
+                plain.append(handle)
+        if plain:
+            events.append(Settled(tuple(plain), outcome))
+
+    def answer(self, answer: Method) -> None:
+        """Answer at once, or behind the content that this end has under way (section 4.2.6). Raises Violation."""
+        deferred = self.deferred
+        if deferred is None:
+            if self.own_content is None:
+                self._outgoing.answer(self.number, answer)
+                return
+            self.deferred = deferred = []
+        deferred.append(answer)
+        most = self._outgoing.limits.requests
+        if len(deferred) > most:
+            raise Violation(
+                RESOURCE_ERROR,
+                f"{len(deferred)} answers wait behind content on channel {self.number}, Limits.requests allows {most}",
+                scope=Scope.CHANNEL,
+            )
+
+    def _with_open_work(self, report: CloseReport) -> CloseReport:
+        """A report with the work that is open; what a transaction would have settled is open still."""
+        unsettled = tuple(self.unsettled)
+        if self.tx_settled:
+            unsettled = tuple(sorted({*unsettled, *self.tx_settled}))
+        return CloseReport(
+            report.by,
+            report.code,
+            report.text,
+            report.class_id,
+            report.method_id,
+            unsettled,
+            tuple(self.unconfirmed),
+            report.hint,
+            report.rule,
+        )
+
+    def _open_handles(self) -> list[Handle[Any]]:
+        """Every handle that waits, in the order the calls were made."""
+        tokens: list[Any] = [self.opening]
+        for calls in (self.client_calls, self.server_calls):
+            tokens += [call.token for call in calls or ()]
+        for content in (self.client_content, self.server_content):
+            if content is not None and content.answered is not None:
+                tokens.append(content.answered.token)
+        tokens += self.unconfirmed.values()
+        tokens += self.unsettled.values()
+        tokens += [token for token, _ in (self.tx_settled or {}).values()]
+        handles: list[Handle[Any]] = [token for token in tokens if token is not None and not token.done]
+        return sorted(handles, key=_order)
+
+    def _take_blamed(self, handles: list[Handle[Any]], report: CloseReport) -> list[Handle[Any]]:
+        """The oldest open call of the method that the peer blames, taken out of `handles`."""
+        blamed = report.class_id << 16 | report.method_id
+        if self.opening is not None and blamed == self.connection.dialect.named["channel.open"].ID:
+            handles.remove(self.opening)
+            return [self.opening]
+        for calls in (self.client_calls, self.server_calls):
+            for call in calls or ():
+                if blamed == call.request.ID and call.token in handles:
+                    handles.remove(call.token)
+                    return [call.token]
+        return []
+
+    def _abandon(self, handles: list[Handle[Any]], error: EndpointClosed, report: CloseReport) -> None:
+        """End what is left of the calls, and let go of the state: the number is free, and the object only says why it
+        is closed."""
+        self._tell_abandoned(handles, error, report)
+        self.state = State.CLOSED
+        self.client_calls = self.server_calls = None
+        self.client_content = self.server_content = None
+        self.unsettled = {}
+        self.unconfirmed = {}
+        self.consumers = {}
+        self.streaming = False
+        self.cancelled = self.tx_settled = self.opening = None
+        self.returns = self.deferred = None
+
+    def _tell_abandoned(self, handles: list[Handle[Any]], error: EndpointClosed, report: CloseReport) -> None:
+        if not handles:
+            return
+        for handle in handles:
+            handle.fail(error)
+        self._outgoing.events.append(Abandoned(tuple(handles), report))
 
 
 class ChannelZero(Channel):
@@ -581,9 +798,22 @@ class ChannelZero(Channel):
 
     __slots__ = ()
 
-    def __init__(self, connection: Connection) -> None:
-        Channel.__init__(self, connection, 0)
+    def __init__(self, connection: Owner, outgoing: Outgoing) -> None:
+        Channel.__init__(self, connection, outgoing, 0)
         self.state = State.OPEN
 
+    def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
+        """Raise LocalProtocolError: only the connection closes this one."""
+        raise LocalProtocolError("channel 0 is the connection; close that")
+
+    def end(self, report: CloseReport, *, with_connection: bool = False) -> None:
+        """End every call on the connection itself."""
+        error = EndpointClosed(f"the connection is closed: {report}", report)
+        self._abandon(self._open_handles(), error, report)
+
     def _check(self) -> None:
-        self.connection._check_open()
+        self.connection.check_open()
+
+
+def _order(handle: Handle[Any]) -> Any:
+    return handle.key

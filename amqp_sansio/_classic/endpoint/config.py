@@ -27,7 +27,7 @@ CAPABILITIES: Final[Mapping[str, Any]] = {
     "connection.blocked": True,
     "authentication_failure_close": True,
 }
-"""What this library handles of RabbitMQ's extensions, as it stands in the peer properties."""
+"""The extensions of RabbitMQ that this library handles, as they stand in the peer properties."""
 
 
 @record

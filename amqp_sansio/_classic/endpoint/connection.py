@@ -1,52 +1,109 @@
 """Connection: one end of a 0-8 or 0-9-1 connection as a pure value (0-9-1 sections 2.2.4 and 4)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from zlib import crc32
 
-from ..._core.connection import BaseConnection
 from ...endpoint import CloseHint, Role, Side
-from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
-from ...events import NEED_DATA, PAUSED, By, CloseReport, Handle, Signal
-from ...versions import AMQP_0_9_1, Version
+from ...errors import CodecError, EndpointClosed, LimitExceeded, RemoteProtocolError, Scope
+from ...events import NEED_DATA, PAUSED, By, CloseReport, Failed, Handle, Opened, Replied, Signal
 from ..codec.dialect import default_dialect
-from ..codec.frames import HEARTBEAT_FRAME, OVERHEAD
-from ..codec.table import Table
-from ..codec.violation import NOT_ALLOWED, Violation, misuse
+from ..codec.frames import (
+    BODY,
+    CONTENT_HEADER,
+    HEADER,
+    HEARTBEAT,
+    METHOD,
+    METHOD_ID,
+    OVERSIZE,
+    TRACE,
+    Frame,
+    check_heartbeat,
+    next_frame,
+)
+from ..codec.rule_ids import rule_id
+from ..codec.table import check_tables
+from ..codec.violation import (
+    COMMAND_INVALID,
+    FRAME_ERROR,
+    NOT_ALLOWED,
+    NOT_IMPLEMENTED,
+    SILENT,
+    SYNTAX_ERROR,
+    Violation,
+    codes_of,
+    misuse,
+)
+from ..model import hints
 from ..model.channel_state import ChannelState
-from ..model.connection import BEFORE_OPEN, ConnectionModel
-from ..model.states import Connection as State
-from . import closing, handshake, receiving
-from .channel import Channel, ChannelZero
+from ..model.connection import CLOSES, ConnectionModel
+from ..model.states import Channel as ChannelStates
+from ..model.states import Mode
+from .channel import LIVE, Channel, ChannelZero
 from .config import Config, check_config
-from .fastpath import LONGEST_DELIVER, fast_event
-from .sending import send_frames
+from .events import (
+    Blocked,
+    ConsumerCancelled,
+    ContentBegun,
+    ContentChunk,
+    ContentReceived,
+    Delivery,
+    FlowChanged,
+    HeartbeatReceived,
+    Message,
+    MessageReturned,
+    MethodReceived,
+    Published,
+    Request,
+    Returned,
+    Unblocked,
+)
+from .fastpath import FastPath
+from .handshake import CLOSABLE, Handshake, report_of
+from .outgoing import merged_report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from ...events import Event
-    from ...sasl import ScramKeys
+    from ...limits import Limits
     from ..codec.dialect import Dialect
     from ..codec.method import Method
-    from ..codec.methods import BasicProperties
+    from ..model.channel_state import ContentState, Step
+    from .channel import Owner
+    from .outgoing import Outgoing
+
+_SMALL_PIECE: Final = 1024
+"""Pieces of a body with fewer octets are collected."""
 
 
+class EndpointModel(ConnectionModel):
+    """The model of a connection whose channels are this end's Channel objects."""
 
-class _EndpointModel(ConnectionModel):
-    """The books of a connection whose channels are this end's Channel objects."""
+    __slots__ = ("_outgoing", "_owner")
 
-    __slots__ = ("connection",)
+    def __init__(self, dialect: Dialect, limits: Limits) -> None:
+        super().__init__(dialect, limits)
+        self._owner: Owner | None = None
+        self._outgoing: Outgoing | None = None
 
-    connection: Connection
+    def serve(self, owner: Owner, outgoing: Outgoing) -> ChannelZero:
+        """Make channels for `owner`; returns its channel 0."""
+        self._owner = owner
+        self._outgoing = outgoing
+        self.zero = zero = ChannelZero(owner, outgoing)
+        return zero
 
     def new_channel(self, number: int) -> ChannelState:
-        return Channel(self.connection, number)
+        assert self._owner is not None
+        assert self._outgoing is not None
+        return Channel(self._owner, self._outgoing, number)
 
     def _check_room(self, number: int) -> None:
-        if self.connection.role is Side.CLIENT or not self.dialect.counts_channels:
+        assert self._owner is not None
+        if self._owner.role is Side.CLIENT or not self.dialect.counts_channels:
             super()._check_room(number)
         elif len(self.channels) >= self.channel_max:
             raise Violation(
@@ -57,92 +114,48 @@ class _EndpointModel(ConnectionModel):
             )
 
 
-class Connection(BaseConnection["Config"]):
+class Connection(Handshake):
     """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
 
     The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
     snapshot at any step. Commands take no time; anything random comes from the configuration.
     """
 
-    VERSION: ClassVar[Version] = AMQP_0_9_1
-    SCHEMA: ClassVar[int] = 3
+    SCHEMA: ClassVar[int] = 4
 
     __slots__ = (
-        "_begins",
-        "_body_max",
-        "_calls",
         "_channels",
-        "_checked",
-        "_deliver_cache",
-        "_frame_max",
+        "_fast_path",
         "_free_from",
         "_full_channel",
-        "_heartbeat",
-        "_insisted",
-        "_joint",
-        "_offered",
-        "_other_max",
-        "_publish_cache",
-        "_publishes",
-        "_quick",
-        "_routes",
-        "_sasl",
-        "_started",
-        "_tables",
         "_unit_channel",
         "_unit_method",
-        "_unusual",
         "_validate",
         "_zero",
-        "dialect",
-        "mechanism",
-        "peer_properties",
-        "vhost",
     )
 
     def __init__(self, role: Role, config: Config) -> None:
-        super().__init__(role, config)
-        self.dialect: Dialect = config.dialect or default_dialect(self.VERSION)
-        check_config(config, role, self.dialect)
-        self.peer_properties = Table.from_wire(b"", self.dialect.tables)
-        self.mechanism = ""
-        self.vhost = config.vhost if role is Side.CLIENT else ""
-        joint = _EndpointModel(self.dialect, config.limits)
-        joint.connection = self
-        joint.zero = self._zero = ChannelZero(self)
-        self._joint: ConnectionModel = joint
-        self._channels = cast("dict[int, Channel]", joint.channels)
+        dialect = config.dialect or default_dialect(self.VERSION)
+        check_config(config, role, dialect)
+        model = EndpointModel(dialect, config.limits)
+        super().__init__(role, config, model)
+        self._zero = model.serve(self, self._outgoing)
+        self._channels = model.channels
         self._free_from = 1
-        self._calls = 0
-        self._frame_max = 0
-        self._body_max = self._other_max = min(
-            joint.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD
-        )
-        self._heartbeat = 0.0
-        self._sasl: Any = None
-        self._tables = self.dialect.tables.limited(config.limits.nesting, config.limits.entries)
-        self._validate = config.validate_content
-        if self._validate is None:
-            self._validate = role is Side.SERVER
-        self._publish_cache: dict[tuple[object, ...], bytes] = {}
-        self._deliver_cache: dict[tuple[int, str, str, str], tuple[bytes, bytes]] = {}
-        self._publishes: dict[bytes, tuple[str, str, bool, bool]] = {}
-        self._checked: dict[bytes, BasicProperties] = {}
-        self._begins: dict[bytes, tuple[int, int, str]] = {}
-        self._routes: dict[bytes, tuple[str, str, int]] = {}
-        self._unit_channel = self._unit_method = 0
-        self._started = self._insisted = False
-        limits = config.limits
-        self._unusual = config.stream_above is not None or min(limits.message, limits.bodies) < limits.unparsed
-        self._unusual |= (role is Side.CLIENT and self._validate) or self.dialect.strict
-        self._unusual |= limits.header < LONGEST_DELIVER
-        # Whether whole deliveries take the shortcut.
-        self._quick = role is Side.CLIENT and not self._unusual
-        self._offered: tuple[int, int] = (0, 0)
         self._full_channel: ChannelState | None = None
-        if role is Side.CLIENT:
-            self._out.append(self.dialect.header)
-            joint.step_header(Side.CLIENT)
+        self._unit_channel = self._unit_method = 0
+        validate = config.validate_content
+        self._validate = role is Side.SERVER if validate is None else validate
+        self._fast_path = FastPath(
+            config,
+            model,
+            self._buffer,
+            self._events,
+            self._outgoing.tables,
+            is_client=role is Side.CLIENT,
+            validate=self._validate,
+        )
+        self._limits_changed()
 
     @classmethod
     def client(cls, config: Config) -> Self:
@@ -166,74 +179,24 @@ class Connection(BaseConnection["Config"]):
             return NEED_DATA
         signal: Signal = NEED_DATA
         if self._full_channel is None:
-            event = fast_event(self)
-            if event is not None:
+            event = self._fast_path.event()
+            if event is not None and (event is not NEED_DATA or self._ending is None):
                 return event
-        while self._waiting_for is None and not receiving.requests_full(self):
-            if not receiving.receive_unit(self):
+        while self._waiting_for is None and not self._requests_full():
+            if not self._receive_unit():
                 break
             if events:
                 return events.popleft()
         else:
             signal = PAUSED
-        if self._ending is not None:
-            closing.finish(self, *self._ending)
-            if events:
-                return events.popleft()
-        return signal
-
-    def handle_timeout(self, now: float) -> None:
-        """Send the heartbeat that is due, or give up on a peer that is silent, stuck in the opening, or
-        doesn't answer a close."""
-        self._clock.advance(now)
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
-            return
-        for name in self._timers.due(now):
-            if name == "close":
-                self._ending = ("close-timeout", "the peer did not answer the close")
-            else:
-                state = self._joint.state.value
-                self._ending = ("handshake-timeout", f"the opening did not finish, it is {state}")
-        due = self._send_deadline()
-        if due is not None and due <= now:
-            self._out.append(HEARTBEAT_FRAME)
-        if self._was_full:
-            self._count_silence_anew(now)
-        silence = self._silence_deadline()
-        if silence is not None and silence <= now:
-            self._ending = ("silent", f"nothing arrived for {2 * self._heartbeat:g} seconds, twice the heartbeat")
+        return signal if self._ending is None else self._end_of_octets(signal)
 
     # State.
-
-    @property
-    def state(self) -> State:
-        """Where the connection is in its life-cycle (both ends together)."""
-        return self._joint.state
-
-    @property
-    def is_open(self) -> bool:
-        """Whether channels can be opened and used."""
-        return self._joint.state is State.OPEN and self._close_hint is CloseHint.KEEP
-
-    @property
-    def frame_max(self) -> int:
-        """The agreed largest frame in octets, with its 8 octets of header and end; 0: no limit."""
-        return self._frame_max
-
-    @property
-    def channel_max(self) -> int:
-        """The agreed highest channel number."""
-        return self._joint.channel_max
-
-    @property
-    def heartbeat(self) -> float:
-        """The agreed heartbeat interval in seconds; 0: none."""
-        return self._heartbeat
 
     def channel(self, number: int) -> Channel:
         """The open channel `number`; 0 is the connection's own. Raises EndpointClosed when there is none."""
         channel = self._channels.get(number) if number else self._zero
-        if channel is None:
+        if not isinstance(channel, Channel):
             raise EndpointClosed(f"channel {number} is not open", self._report)
         return channel
 
@@ -259,7 +222,7 @@ class Connection(BaseConnection["Config"]):
         """
         if self.role is not Side.CLIENT:
             raise misuse(self.VERSION, "only a client opens channels", "connection/error-scope")
-        self._check_open()
+        self.check_open()
         if number is None:
             number = self._lowest_free()
         elif not 1 <= number <= self.channel_max:
@@ -269,10 +232,11 @@ class Connection(BaseConnection["Config"]):
                 "connection.tune/channel-max-highest",
             )
         opening = self.dialect.named["channel.open"]()
-        handle: Handle[object] = Handle((number, self._calls + 1))
-        send_frames(self, number, opening, handle, None)
-        self._calls += 1
-        channel = self._channels[number]
+        outgoing = self._outgoing
+        handle: Handle[object] = Handle((number, outgoing.calls + 1))
+        outgoing.send(number, opening, handle)
+        outgoing.calls += 1
+        channel = self.channel(number)
         channel.opening = handle
         return channel
 
@@ -289,59 +253,7 @@ class Connection(BaseConnection["Config"]):
         """Answer the oldest unanswered request of the connection class that `method` answers."""
         self._zero.reply(method)
 
-    def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
-        """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
-
-        `cause` is the method blamed in an error close. Before the connection is open the socket is closed without a
-        word (0-9-1 section 2.2.4).
-        """
-        closing.close_connection(self, code, text, cause)
-
-    def accept_authentication(self) -> None:
-        """Server: let the client in, answering `AuthenticationRequested`."""
-        handshake.accept_authentication(self)
-
-    def refuse_authentication(self, text: str = "ACCESS_REFUSED") -> None:
-        """Server: turn the client away with 403 if it announced that it understands that, else by closing
-        the socket."""
-        handshake.refuse_authentication(self, text)
-
-    def provide_scram_keys(self, keys: ScramKeys | None) -> None:
-        """Server: answer `ScramKeysRequested`; None refuses the user, without telling it from a wrong password."""
-        handshake.provide_scram_keys(self, keys)
-
-    def accept_open(self) -> None:
-        """Server: let the client into the virtual host, answering `OpenRequested`."""
-        handshake.accept_open(self)
-
-    def refuse_open(self, code: int = 530, text: str = "NOT_ALLOWED - no such virtual host") -> None:
-        """Server: close the connection instead of opening it: 530 for an unknown virtual host, 403 for a
-        forbidden one."""
-        handshake.refuse_open(self, code, text)
-
-    def redirect(self, host: str, known_hosts: str = "") -> None:
-        """Server, 0-8: answer `OpenRequested` by sending the client to `host` ("name:port")."""
-        handshake.redirect(self, host, known_hosts)
-
     # Inside.
-
-    def _use_dialect(self, dialect: Dialect) -> None:
-        """Speak another dialect of the version from now on; nothing that depends on it has happened yet."""
-        limits = self.config.limits
-        self.dialect = self._joint.dialect = dialect
-        self._tables = dialect.tables.limited(limits.nesting, limits.entries)
-
-    def _check_open(self) -> None:
-        state = self._joint.state
-        if state is State.OPEN and not self._lost:
-            return
-        report = self._report or self._report_later
-        if report is None and self._lost and self._ending is not None:
-            report = CloseReport(By.TRANSPORT, 0, self._ending[1])
-        if report is not None:
-            what = "closing" if self._report is None and not self._lost else "closed"
-            raise EndpointClosed(f"the connection is {what}: {report}", report)
-        raise LocalProtocolError(f"the connection is not open yet, it is {state.value}; wait for Opened")
 
     def _waits_for_octets(self) -> bool:
         return self._waiting_for is None and self._full_channel is None and self._ending is None
@@ -353,42 +265,381 @@ class Connection(BaseConnection["Config"]):
                 return number
         raise LimitExceeded(f"all {self.channel_max} channels of the agreed channel-max are open")
 
-    def _arm_timers(self, now: float) -> None:
-        """The opening is timed from the first turn of the loop on, a close from when it has left."""
-        if self._joint.state is State.OPEN:
+    def _receive_unit(self) -> bool:
+        """Parse and apply one unit; False while octets are missing or nothing more is taken."""
+        if self._report is not None:
+            return False
+        buffer = self._buffer
+        self._unit_offset = buffer.offset
+        self._unit_channel = self._unit_method = 0
+        try:
+            if not self._started:
+                if self.role is Side.SERVER or buffer.data[buffer.pos : buffer.pos + 1] != b"\x01":
+                    return self._receive_header()
+                self._started = True
+            frame = next_frame(
+                buffer, self.dialect.version, self._body_max, self._other_max
+            )
+            if frame is None:
+                return False
+            kind, number, data, start, end = frame
+            self._unit_channel = number
+            if self._report_later is not None and not self._is_close(frame):
+                # Once a close is on its way everything else is dropped (0-9-1 connection.close).
+                return True
+            if kind == METHOD:
+                self._receive_method(number, data, start, end)
+            elif kind == BODY:
+                self._receive_body(number, data, start, end)
+            elif kind == HEADER:
+                self._receive_content_header(number, data, start, end)
+            elif kind == HEARTBEAT:
+                check_heartbeat(number, end - start)
+                if self.config.report_heartbeats:
+                    self._events.append(HeartbeatReceived())
+            elif kind == TRACE:
+                if number:
+                    raise Violation(FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel")
+            else:
+                raise Violation(
+                    NOT_IMPLEMENTED, f"out-of-band frame of type {kind}; content goes in band", rule="wire/oob-format"
+                )
+        except Violation as violation:
+            self._fail(violation)
+        return True
+
+    def _is_close(self, frame: Frame) -> bool:
+        kind, number, data, start, end = frame
+        if kind != METHOD or number or end - start < 4:
+            return False
+        method = self.dialect.methods.get(METHOD_ID.unpack_from(data, start)[0])
+        return method is not None and method.NAME in CLOSES
+
+    def _requests_full(self) -> bool:
+        """Whether as many requests of the peer wait for answers on a channel as `Limits.requests` allows."""
+        full = self._full_channel
+        if full is None:
+            return False
+        calls = full.calls(self.role is Side.SERVER)
+        if calls is not None and len(calls) >= self.config.limits.requests:
+            return True
+        self._full_channel = None
+        return False
+
+    def _receive_method(self, number: int, data: bytes, start: int, end: int) -> None:
+        if end - start < 4:
+            raise Violation(
+                SYNTAX_ERROR,
+                f"method frame with {end - start} octets, 4 are the least",
+                rule="wire/method-payload",
+            )
+        (method_id,) = METHOD_ID.unpack_from(data, start)
+        self._unit_method = method_id
+        kind = self.dialect.methods.get(method_id)
+        if kind is None:
+            raise Violation(
+                COMMAND_INVALID,
+                f"class {method_id >> 16} has no method {method_id & 0xFFFF} in {self.dialect.name}",
+                rule="wire/method-payload",
+            )
+        try:
+            method = kind.decode(data, start + 4, end, self._outgoing.tables)
+            if self._validate:
+                rules = self._outgoing.tables
+                # Clients say of themselves that they know "basic.nack", a name that the specification forbids.
+                own = method.NAME == "connection.start-ok"
+                check_tables(method, rules.with_any_names() if own else rules)
+        except CodecError as error:
+            raise Violation(
+                error.code or SYNTAX_ERROR, str(error), rule=error.rule or "wire/method-payload"
+            ) from None
+        step = self._model.step(self.role.other, number, method, None, False)
+        if step is None:
             return
-        timers = self._timers
-        if self._joint.state in BEFORE_OPEN:
-            if "handshake" not in timers.deadlines:
-                timers.set("handshake", now + self.config.handshake_timeout)
-        elif (
-            self._report_later is not None
-            and self._report is None
-            and (self._out.size or "close" not in timers.deadlines)
-        ):
-            timers.set("close", now + self.config.close_timeout)
+        channel: Any = step.channel
+        if step.replied:
+            calls = channel.calls(self.role is Side.SERVER)
+            if calls is not None and len(calls) >= self.config.limits.requests:
+                self._full_channel = channel
+        receiver = self._RECEIVERS.get(method.NAME)
+        if receiver is not None:
+            receiver(self, channel, method, step)
+        elif not method.HAS_CONTENT:
+            self._receive_other(number, method, step)
 
-    def _send_deadline(self) -> float | None:
-        if not self._heartbeat or self._out.size or self._last_sent is None:
-            return None
-        return self._last_sent + self._heartbeat / 2
+    def _receive_other(self, number: int, method: Any, step: Step) -> None:
+        if method.NAME in self.OPENING_METHODS:
+            self._receive_opening(method)
+        elif step.answered is not None and step.answered.token is not None:
+            self._complete(step.answered.token, method)
+        elif step.replied:
+            self._events.append(Request(number, method))
+        else:
+            self._events.append(MethodReceived(number, method))
+        self._outgoing.settle(step)
 
-    def _silence_deadline(self) -> float | None:
-        if not self._heartbeat or self._last_received is None or not self.receive_budget:
-            return None
-        return self._last_received + 2 * self._heartbeat
+    def _complete(self, handle: Handle[Any], result: object) -> None:
+        handle.complete(result)
+        self._events.append(Replied(handle))
+
+    def _receive_content_header(self, number: int, data: bytes, start: int, end: int) -> None:
+        if end - start < 14:
+            raise Violation(
+                codes_of(self.dialect.version).unexpected_frame,
+                f"content header with {end - start} octets, 14 are the least",
+                rule="wire/content-incomplete",
+            )
+        class_id, weight, size = CONTENT_HEADER.unpack_from(data, start)
+        raw = data[start + 12 : end]
+        channel = self._channels.get(number)
+        streaming = isinstance(channel, Channel) and self._streams(channel, size)
+        content = self._model.header(self.role.other, number, class_id, weight, size, streaming)
+        if content is None or channel is None:
+            return
+        content.properties = raw
+        if self._validate:
+            try:
+                self.dialect.properties[class_id].from_wire(raw, self._outgoing.tables).check()
+            except CodecError as error:
+                raise Violation(
+                    error.code or SYNTAX_ERROR, str(error), rule=error.rule or "wire/content-flags"
+                ) from None
+        if streaming and isinstance(channel, Channel):
+            channel.streaming = True
+            properties = self.dialect.properties[class_id].from_wire(raw, self._outgoing.tables)
+            published = content.method.NAME == "basic.publish" and channel.mode is Mode.CONFIRM
+            count = channel.publish_count if published else 0
+            self._events.append(ContentBegun(number, content.method, properties, size, count))
+        elif not size:
+            self._end_content(number, content, b"")
+
+    def _streams(self, channel: Channel, size: int) -> bool:
+        """Whether a body comes in pieces. One that was returned doesn't: it must be compared with its publish."""
+        threshold = self.config.stream_above
+        if threshold is None or size <= threshold:
+            return False
+        content = channel.server_content if self.role is Side.CLIENT else channel.client_content
+        return content is not None and content.method.NAME != "basic.return"
+
+    def _receive_body(self, number: int, data: bytes, start: int, end: int) -> None:
+        content = self._model.body(self.role.other, number, end - start)
+        if content is None:
+            return
+        last = content.received == content.size
+        piece = data[start:end]
+        parts = content.parts
+        if content.streaming:
+            if piece:
+                self._events.append(ContentChunk(number, piece, last))
+            if last:
+                self.channel(number).streaming = False
+                self._end_streamed(content)
+        elif last:
+            self._end_content(number, content, b"".join((*parts, piece)) if parts else piece)
+        elif len(piece) >= _SMALL_PIECE:
+            parts.append(piece)
+        elif parts and isinstance(parts[-1], bytearray):
+            # Each object costs tens of octets beside its own: small pieces share one.
+            parts[-1] += piece
+        elif piece:
+            parts.append(bytearray(piece))
+
+    def _end_streamed(self, content: ContentState) -> None:
+        """A reply whose body came in pieces ends its call without them."""
+        if content.answered is not None and content.answered.token is not None:
+            method = content.method
+            kind = self.dialect.properties[method.CLASS_ID]
+            properties = kind.from_wire(content.properties, self._outgoing.tables)
+            self._complete(content.answered.token, Message(method, properties, b""))
+
+    def _end_content(self, number: int, content: ContentState, body: bytes) -> None:
+        """A message is complete: hand it to the call it answers, or to the application."""
+        method: Any = content.method
+        name = method.NAME
+        raw = content.properties
+        tables = self._outgoing.tables
+        if content.answered is not None and content.answered.token is not None:
+            properties = self.dialect.properties[method.CLASS_ID].from_wire(raw, tables)
+            self._complete(content.answered.token, Message(method, properties, body))
+        elif name == "basic.deliver":
+            delivery = Delivery(
+                number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange,
+                method.routing_key, body, raw, tables,
+            )  # fmt: skip
+            self._events.append(delivery)
+        elif name == "basic.publish":
+            channel = self._channels[number]
+            confirming = channel.publish_count if channel.mode is Mode.CONFIRM else 0
+            published = Published(
+                number, method.exchange, method.routing_key, method.mandatory, method.immediate, body, raw,
+                tables, confirming,
+            )  # fmt: skip
+            self._events.append(published)
+        elif name == "basic.return":
+            self._receive_return(number, method, raw, body)
+        else:
+            properties = self.dialect.properties[method.CLASS_ID].from_wire(raw, tables)
+            self._events.append(ContentReceived(number, method, properties, body))
+
+    def _receive_return(self, number: int, method: Any, raw: bytes, body: bytes) -> None:
+        """Tie a returned message to its publish."""
+        channel = self.channel(number)
+        handle = None
+        if channel.returns is not None:
+            key = (method.exchange, method.routing_key, len(body), crc32(body))
+            outcome = Returned(method.reply_code, method.reply_text)
+            handle = channel.unconfirmed.get(channel.returns.came_back(key, outcome))
+        self._events.append(
+            MessageReturned(
+                number, method.reply_code, method.reply_text, method.exchange, method.routing_key, body,
+                raw, self._outgoing.tables, handle,
+            )
+        )  # fmt: skip
+
+    def _ack(self, channel: Channel, method: Any, step: Step) -> None:
+        if self.role is Side.CLIENT:
+            channel.settle_confirms(step.settled, step.outcome)
+            return
+        self._events.append(MethodReceived(channel.number, method))
+        self._outgoing.settle(step)
+
+    def _channel_open(self, channel: Channel, method: Any, step: Step) -> None:
+        self._outgoing.answer(channel.number, self.dialect.named["channel.open-ok"]())
+        self._events.append(Opened(Scope.CHANNEL, channel.number))
+
+    def _channel_open_ok(self, channel: Channel, method: Any, step: Step) -> None:
+        handle = channel.opening
+        if channel.state is ChannelStates.OPEN and handle is not None:
+            channel.opening = None
+            handle.complete(method)
+            self._events.append(Opened(Scope.CHANNEL, channel.number, handle))
+
+    def _channel_close(self, channel: Channel, method: Any, step: Step) -> None:
+        self._outgoing.answer(channel.number, self.dialect.named["channel.close-ok"]())
+        report = merged_report(channel.report, report_of(method))
+        if channel.state is ChannelStates.CLOSED:
+            self._end_channel(channel, report)
+        else:
+            # Both closes crossed: this end's awaits its answer.
+            channel.report = report
+
+    def _channel_close_ok(self, channel: Channel, method: Any, step: Step) -> None:
+        if channel.state is ChannelStates.CLOSED:
+            self._end_channel(channel, channel.report or CloseReport(By.LOCAL))
+
+    def _connection_close(self, channel: Channel, method: Any, step: Step) -> None:
+        self._receive_close(method)
+
+    def _connection_close_ok(self, channel: Channel, method: Any, step: Step) -> None:
+        self._receive_close_ok()
+
+    def _flow(self, channel: Channel, method: Any, step: Step) -> None:
+        channel.answer(self.dialect.named["channel.flow-ok"](method.active))
+        self._events.append(FlowChanged(channel.number, method.active))
+
+    def _cancel(self, channel: Channel, method: Any, step: Step) -> None:
+        if self.role is Side.SERVER:
+            self._receive_other(channel.number, method, step)
+            return
+        if not method.no_wait:
+            cancel_ok = self.dialect.named["basic.cancel-ok"]
+            channel.answer(cancel_ok(method.consumer_tag))
+        self._events.append(ConsumerCancelled(channel.number, method.consumer_tag))
+
+    def _blocked(self, channel: Channel, method: Any, step: Step) -> None:
+        self._events.append(Blocked(method.reason))
+
+    def _unblocked(self, channel: Channel, method: Any, step: Step) -> None:
+        self._events.append(Unblocked())
+
+    _RECEIVERS: ClassVar[Mapping[str, Callable[[Any, Channel, Any, Step], None]]] = {
+        "connection.close": _connection_close,
+        "connection.close-ok": _connection_close_ok,
+        "connection.blocked": _blocked,
+        "connection.unblocked": _unblocked,
+        "channel.open": _channel_open,
+        "channel.open-ok": _channel_open_ok,
+        "channel.flow": _flow,
+        "channel.close": _channel_close,
+        "channel.close-ok": _channel_close_ok,
+        "basic.ack": _ack,
+        "basic.nack": _ack,
+        "basic.reject": _ack,
+        "basic.cancel": _cancel,
+    }
+    """Methods that mean more to an endpoint than a request, a reply or news."""
+
+    # The end.
+
+    def _end_channel(self, channel: Channel, report: CloseReport) -> None:
+        channel.end(report)
+        self._free_from = min(self._free_from, channel.number)
+
+    def _end_parts(self, report: CloseReport) -> None:
+        for channel in list(self._channels.values()):
+            assert isinstance(channel, Channel)
+            if channel.report is not None:
+                channel.end(channel.report)
+            else:
+                channel.end(report, with_connection=True)
+        self._zero.end(report)
+        self._channels.clear()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._full_channel = None
+
+    def _fail(self, violation: Violation) -> None:
+        """The peer broke a rule: queue the reply that the specification demands and the event that says so."""
+        if self._report_later is not None:
+            # It is closing anyway, and the rest of the stream can't be read, unless a frame was only too large.
+            if violation.rule != OVERSIZE:
+                self._end(self._report_later, CloseHint.CLOSE_WHEN_SENT)
+            return
+        number = self._unit_channel
+        channel = self._channels.get(number)
+        if violation.scope is not Scope.CHANNEL or channel is None or channel.state not in LIVE:
+            channel = None
+        ids = self._unit_method >> 16, self._unit_method & 0xFFFF
+        version = self.dialect.version
+        rule = rule_id(version, violation.rule) if violation.rule else None
+        code = violation.code if self._model.state in CLOSABLE else SILENT
+        error = RemoteProtocolError(
+            violation.text,
+            scope=Scope.CONNECTION if channel is None else Scope.CHANNEL,
+            code=code,
+            channel=number,
+            class_id=ids[0],
+            method_id=ids[1],
+            offset=self._unit_offset,
+            rule=rule,
+        )
+        self._events.append(Failed(error.scope, 0 if channel is None else number, error, By.LOCAL))
+        hint = hints.of_first_octets(self.first_octets(hints.LOOKED_AT))
+        report = CloseReport(By.LOCAL, code, violation.text, *ids, hint=hint, rule=rule)
+        # The peer's answer to the close is waited for; nothing that it says changes the report, or answers a call.
+        if isinstance(channel, Channel):
+            channel.send_close(report, self._words(violation))
+            channel.abandon(report)
+        elif code == SILENT:
+            self._end(report, CloseHint.CLOSE_WHEN_SENT)
+        else:
+            self._send_close(report, self._words(violation))
+            self._end_parts(report)
+
+    def _words(self, violation: Violation) -> str:
+        """The text that the peer gets: clients look for the code's name, with which every text of RabbitMQ begins."""
+        name = self.dialect.codes.get(violation.code, ("", True))[0]
+        if self.role is not Side.SERVER or not name:
+            return violation.text
+        return f"{name.replace('-', '_').upper()} - {violation.text}"
+
+    def _limits_changed(self) -> None:
+        self._fast_path.agree(self._body_max, self._other_max, self._outgoing.tables)
 
     def _kept(self) -> dict[str, object]:
-        # What the caches hold is made anew, and what the unit at hand was is of no use any more.
-        state = super()._kept()
-        state["_publish_cache"] = {}
-        state["_deliver_cache"] = {}
-        state["_publishes"] = {}
-        state["_checked"] = {}
-        state["_begins"] = {}
-        state["_routes"] = {}
-        state["_unit_channel"] = state["_unit_method"] = 0
-        return state
+        # The unit at hand matters only until its step ends.
+        return {**super()._kept(), "_unit_channel": 0, "_unit_method": 0}
 
     def __repr__(self) -> str:
-        return f"<{self.dialect.name} {self.role.value} connection, {self._joint.state.value}>"
+        return f"<{self.dialect.name} {self.role.value} connection, {self._model.state.value}>"

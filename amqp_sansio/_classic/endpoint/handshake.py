@@ -1,243 +1,443 @@
-"""The opening of a connection, client and server: header, start, secure, tune, open (0-9-1 sections 1.4 and 2.2.4)."""
+"""Handshake: how a connection of 0-8 or 0-9-1 opens and closes: header, start, secure, tune, open, close (0-9-1
+sections 1.4, 2.2.4 and 4.2.2)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ... import sasl
-from ..._version import __version__
-from ...endpoint import CloseHint, Side
-from ...errors import LocalProtocolError, RemoteProtocolError, Scope
-from ...events import (
-    AuthenticationRequested,
-    By,
-    CloseReport,
-    Failed,
-    Opened,
-    OpenRequested,
-    ScramKeysRequested,
-)
-from ...versions import AMQP_0_8
+from ..._core.connection import ERROR, PRODUCT, header_numbers
+from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
+from ...endpoint import CloseHint, Role, Side
+from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
+from ...events import By, CloseReport, Failed, OpenRequested
+from ...versions import AMQP_0_8, AMQP_0_9_1, Version
 from ..codec.dialect import get_dialect
-from ..codec.frames import OVERHEAD
+from ..codec.frames import HEARTBEAT_FRAME, OVERHEAD
+from ..codec.rule_ids import rule_id
 from ..codec.table import Table
 from ..codec.violation import ACCESS_REFUSED, SILENT, Violation, misuse
 from ..model import hints
-from ..model.connection import CHANNEL_MAX, MIN_FRAME_MAX
-from ..model.opening_rules import is_of_qpid
+from ..model.connection import CHANNEL_MAX, ConnectionModel
+from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, is_of_qpid
 from ..model.states import Connection as State
-from . import closing
-from .config import CAPABILITIES, announces
+from .config import CAPABILITIES, Config, announces
 from .events import Redirected
-from .sending import send_frames
+from .outgoing import Outgoing, merged_report, method_ids
 
 if TYPE_CHECKING:
-    from ..codec.method import Method
-    from .config import Config
-    from .connection import Connection
+    from collections.abc import Callable, Mapping
 
-AUTHENTICATION: Final = "authentication"
-SCRAM_KEYS: Final = "scram keys"
+    from ..codec.dialect import Dialect
+    from ..codec.method import Method
+
 VHOST: Final = "open"
 _CLOSE_ON_REFUSAL: Final = "authentication_failure_close"
-"""What a client announces that takes connection.close for a refused login (RabbitMQ's extension)."""
+"""The capability of a client that takes connection.close for a refused login (RabbitMQ's extension)."""
+CLOSABLE: Final = frozenset({State.OPENING, State.OPEN})
+"""States in which an error is told with connection.close; before them the socket is just closed (2.2.4)."""
 
 
-def receive_header(connection: Connection) -> bool:
-    """Take the peer's protocol header; False while octets are missing. Raises Violation."""
-    buffer = connection._buffer
-    if not buffer.want(1):
-        return False
-    if connection.role is Side.CLIENT and buffer.data[buffer.pos] != 0x41:
-        return _not_a_header(connection)
-    if not buffer.want(4):
-        return False
-    # Who doesn't begin with these four isn't waited for (section 4.2.2).
-    size = 8 if buffer.data.startswith(b"AMQP", buffer.pos) else 4
-    if not buffer.want(size):
-        return False
-    data = buffer.data[buffer.pos : buffer.pos + size]
-    if connection.role is Side.SERVER:
-        _client_header(connection, data)
-    else:
-        _server_header(connection, data)
-    return True
+class Handshake(SaslExchange[Config]):
+    """The opening and the close of a connection, client and server, and its methods on the way out."""
 
+    VERSION: ClassVar[Version] = AMQP_0_9_1
+    _NOT_OPEN = "the connection is not open yet, it is {}; wait for Opened"
+    _UNANSWERED = "without close-ok"
 
-def receive_method(connection: Connection, method: Any) -> None:
-    """Go on with the opening after a connection method that belongs to it."""
-    _STEPS[method.NAME](connection, method)
+    __slots__ = (
+        "_body_max",
+        "_insisted",
+        "_model",
+        "_offer",
+        "_other_max",
+        "_outgoing",
+        "_started",
+        "dialect",
+        "peer_properties",
+        "vhost",
+    )
 
+    def __init__(self, role: Role, config: Config, model: ConnectionModel) -> None:
+        super().__init__(role, config)
+        self.dialect = model.dialect
+        self._model = model
+        tables = self.dialect.tables.limited(config.limits.nesting, config.limits.entries)
+        self._outgoing = Outgoing(role, model, self._out, self._events, tables)
+        self.peer_properties = Table.from_wire(b"", self.dialect.tables)
+        self.vhost = config.vhost if role is Side.CLIENT else ""
+        self._body_max = self._other_max = min(
+            model.frame_max, config.limits.header, config.limits.unparsed - OVERHEAD
+        )
+        self._started = self._insisted = False
+        # The last start or tune that this server sent.
+        self._offer: Method | None = None
+        if role is Side.CLIENT:
+            self._out.append(self.dialect.header)
+            model.step_header(Side.CLIENT)
 
-def _not_a_header(connection: Connection) -> bool:
-    """A client's peer began with something else than 'A': frames, or no AMQP at all."""
-    buffer = connection._buffer
-    if buffer.data[buffer.pos] == 1:
-        connection._started = True
+    # State.
+
+    @property
+    def state(self) -> State:
+        """The step of its life-cycle that the connection is at (both ends together)."""
+        return self._model.state
+
+    @property
+    def frame_max(self) -> int:
+        """The agreed largest frame in octets, with its 8 octets of header and end; 0: no limit."""
+        return self._outgoing.frame_max
+
+    @property
+    def channel_max(self) -> int:
+        """The agreed highest channel number."""
+        return self._model.channel_max
+
+    @property
+    def heartbeat(self) -> float:
+        """The agreed heartbeat interval in seconds; 0: none."""
+        return self._send_within
+
+    # Commands.
+
+    def close(self, code: int = 200, text: str = "Normal shutdown", cause: Method | None = None) -> None:
+        """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
+
+        `cause` is the method blamed in an error close. Before the connection is open the socket is closed without a
+        word (0-9-1 section 2.2.4).
+        """
+        if self._is_closing:
+            return
+        report = CloseReport(By.LOCAL, code, text, *method_ids(cause))
+        if self._model.state in CLOSABLE:
+            self._send_close(report)
+        else:
+            self._end(report, CloseHint.CLOSE_NOW)
+
+    def accept_authentication(self) -> None:
+        """Server: let the client in, answering `AuthenticationRequested`."""
+        config = self.config
+        tune = self.dialect.named["connection.tune"](
+            _channel_max(config), _frame_max(config), ceil(config.heartbeat)
+        )
+        self._decide(AUTHENTICATION, tune)
+        self._offer = tune
+        self._server_login = None
+
+    def refuse_authentication(self, text: str = "ACCESS_REFUSED") -> None:
+        """Server: turn the client away with 403 if it announced that it understands that, else by closing
+        the socket."""
+        self._check_decision(AUTHENTICATION)
+        self._refuse_login(text)
+
+    def accept_open(self) -> None:
+        """Server: let the client into the virtual host, answering `OpenRequested`."""
+        open_ok = self.dialect.named["connection.open-ok"]
+        old = self.dialect.version is AMQP_0_8
+        self._decide(VHOST, open_ok(self.config.known_hosts) if old else open_ok())
+        self._become_open()
+
+    def refuse_open(self, code: int = 530, text: str = "NOT_ALLOWED - no such virtual host") -> None:
+        """Server: close the connection instead of opening it: 530 for an unknown virtual host, 403 for a
+        forbidden one."""
+        self._check_decision(VHOST)
+        self._send_close(CloseReport(By.LOCAL, code, text, *method_ids(self.dialect.named["connection.open"])))
+
+    def redirect(self, host: str, known_hosts: str = "") -> None:
+        """Server, 0-8: answer `OpenRequested` by sending the client to `host` ("name:port")."""
+        named = self.dialect.named
+        if "connection.redirect" not in named:
+            raise LocalProtocolError(f"{self.dialect.name} has no connection.redirect")
+        if self._insisted:
+            raise misuse(
+                self.dialect.version,
+                "the client insists on this server; let it in, or refuse it",
+                "connection.open/insist",
+            )
+        self._decide(VHOST, named["connection.redirect"](host, known_hosts))
+        report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
+        self._end(report, CloseHint.CLOSE_WHEN_SENT)
+
+    def _check_decision(self, what: str) -> None:
+        if self._waiting_for != what:
+            self.check_open()
+        super()._check_decision(what)
+
+    def _decide(self, what: str, method: Method) -> None:
+        """Answer the question that the application was asked. Raises LocalProtocolError, with it still open."""
+        self._check_decision(what)
+        self._outgoing.send(0, method)
+        self._waiting_for = None
+
+    # Methods on the way out.
+
+    def _keep_alive(self, now: float) -> None:
+        self._out.append(HEARTBEAT_FRAME)
+
+    # Headers.
+
+    def _receive_header(self) -> bool:
+        """Take the peer's protocol header; False while octets are missing. Raises Violation."""
+        buffer = self._buffer
+        if not buffer.want(1):
+            return False
+        if self.role is Side.CLIENT and buffer.data[buffer.pos] != 0x41:
+            return self._not_a_header()
+        header = self._peek_header()
+        if header is None:
+            return False
+        if self.role is Side.SERVER:
+            self._client_header(header)
+        else:
+            self._server_header(header)
         return True
-    if not buffer.want(5):
-        return False
-    hint = hints.of_first_octets(buffer.data[buffer.pos : buffer.pos + 5])
-    text = "what the server sent is neither a protocol header nor a frame"
-    raise Violation(SILENT, f"{text}; {hint}" if hint else text, rule="wire/header-unsupported")
 
+    def _not_a_header(self) -> bool:
+        """A client's peer began with something else than 'A': frames, or no AMQP at all."""
+        buffer = self._buffer
+        if buffer.data[buffer.pos] == 1:
+            self._started = True
+            return True
+        if not buffer.want(5):
+            return False
+        hint = hints.of_first_octets(buffer.data[buffer.pos : buffer.pos + 5])
+        text = "what the server sent is neither a protocol header nor a frame"
+        raise Violation(SILENT, f"{text}; {hint}" if hint else text, rule="wire/header-unsupported")
 
-def _client_header(connection: Connection, data: bytes) -> None:
-    """A server reads the client's header: start, or answer with a header and close (section 4.2.2)."""
-    accepted = connection.dialect.headers
-    if data not in accepted:
-        connection._out.append(connection.dialect.header)
-        hint = hints.of_first_octets(data)
-        text = f"protocol header {data!r} where {connection.dialect.name} is spoken"
-        version = connection.dialect.version.label
-        error = RemoteProtocolError(text, offset=0, rule=f"{version}/wire/header-unsupported")
-        connection._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
-        report = CloseReport(By.LOCAL, 0, text, hint=hint, rule=error.rule)
-        closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
-        return
-    connection._buffer.pos += 8
-    connection._joint.step_header(Side.CLIENT)
-    connection._started = True
-    config = connection.config
-    start = connection.dialect.named["connection.start"](
-        connection.dialect.version_major,
-        connection.dialect.version_minor,
-        peer_properties(connection),
-        " ".join(config.mechanisms).encode(),
-        config.locale.encode(),
-    )
-    _send(connection, start)
+    def _client_header(self, data: bytes) -> None:
+        """A server reads the client's header: start, or answer with a header and close (section 4.2.2)."""
+        accepted = self.dialect.headers
+        if data not in accepted:
+            self._out.append(self.dialect.header)
+            hint = hints.of_first_octets(data)
+            text = f"protocol header {data!r} where {self.dialect.name} is spoken"
+            version = self.dialect.version.label
+            error = RemoteProtocolError(text, offset=0, rule=f"{version}/wire/header-unsupported")
+            report = CloseReport(By.LOCAL, 0, text, hint=hint, rule=error.rule)
+            self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
+            return
+        self._buffer.pos += 8
+        self._model.step_header(Side.CLIENT)
+        self._started = True
+        config = self.config
+        start = self.dialect.named["connection.start"](
+            self.dialect.version_major,
+            self.dialect.version_minor,
+            self._own_properties(),
+            " ".join(config.mechanisms).encode(),
+            config.locale.encode(),
+        )
+        self._offer = start
+        self._outgoing.answer(0, start)
 
+    def _server_header(self, data: bytes) -> None:
+        """A client reads the server's header, which means: not this version. Raises Violation."""
+        if len(data) < 8:
+            raise Violation(SILENT, f"the server began with {data!r}", rule="wire/header-unsupported")
+        self._model.step_header(Side.SERVER)
+        wanted = self.dialect
+        text = f"the server refused {wanted.name} ({header_numbers(wanted.header)}) and offers {header_numbers(data)}"
+        error = RemoteProtocolError(text, offset=0)
+        hint = "connect with the version the server offers"
+        self._end_with(error, CloseReport(By.REMOTE, 0, text, hint=hint), CloseHint.CLOSE_NOW)
 
-def _server_header(connection: Connection, data: bytes) -> None:
-    """A client reads the server's header, which means: not this version. Raises Violation."""
-    if len(data) < 8:
-        raise Violation(SILENT, f"the server began with {data!r}", rule="wire/header-unsupported")
-    connection._joint.step_header(Side.SERVER)
-    wanted = connection.dialect
-    text = f"the server refused {wanted.name} ({_numbers(wanted.header)}) and offers {_numbers(data)}"
-    error = RemoteProtocolError(text, offset=0)
-    connection._events.append(Failed(Scope.CONNECTION, 0, error, By.REMOTE))
-    hint = "connect with the version the server offers"
-    closing.end_connection(connection, CloseReport(By.REMOTE, 0, text, hint=hint), CloseHint.CLOSE_NOW)
+    def _own_properties(self) -> Table:
+        properties: dict[str, Any] = dict(PRODUCT)
+        if self.dialect.version is not AMQP_0_8 and not self.dialect.strict:
+            properties["capabilities"] = dict(CAPABILITIES)
+        properties.update(self.config.properties)
+        return Table(properties, rules=self._outgoing.tables)
 
+    # Opening.
 
-def _numbers(header: bytes) -> str:
-    return "-".join(str(octet) for octet in header[4:])
+    def _receive_opening(self, method: Any) -> None:
+        """Go on with the opening after a connection method that belongs to it."""
+        try:
+            self.OPENING_METHODS[method.NAME](self, method)
+        except sasl.SaslError as error:
+            self._login_failed(error, CloseHint.CLOSE_NOW)
 
+    def _start(self, start: Any) -> None:
+        self.peer_properties = start.server_properties
+        dialect = self.dialect
+        offered = (start.version_major, start.version_minor)
+        if offered not in dialect.start_versions:
+            raise Violation(
+                SILENT,
+                f"the server starts version {offered[0]}-{offered[1]}, asked for was {dialect.name}",
+                rule="connection.start/client-support",
+            )
+        response = self._begin_login(start.mechanisms)
+        locales = start.locales.decode("utf-8", "replace").split()
+        locale = self.config.locale
+        if locales and locale not in locales:
+            locale = "en_US"
+        start_ok = dialect.named["connection.start-ok"](
+            self._own_properties(), self.mechanism, response, locale
+        )
+        self._outgoing.answer(0, start_ok)
 
-def peer_properties(connection: Connection) -> Table:
-    """What this end says of itself in start or start-ok."""
-    properties: dict[str, Any] = {
-        "product": "amqp_sansio",
-        "version": __version__,
-        "platform": "Python",
-        "copyright": "MIT licence",
-        "information": "a sans-I/O AMQP core",
+    def _secure(self, secure: Any) -> None:
+        response = self._answer_challenge(secure.challenge)
+        self._outgoing.answer(0, self.dialect.named["connection.secure-ok"](response))
+
+    def _too_many_challenges(self, text: str) -> Exception:
+        return Violation(SILENT, text)
+
+    def _tune(self, tune: Any) -> None:
+        self._complete_login()
+        _refuse_first(check_tune(tune))
+        config = self.config
+        channel_max = _lower(_channel_max(config), tune.channel_max)
+        frame_max = _lower(_frame_max(config), tune.frame_max)
+        heartbeat = _lower(ceil(config.heartbeat), tune.heartbeat) if config.heartbeat else 0
+        named = self.dialect.named
+        self._outgoing.answer(0, named["connection.tune-ok"](channel_max, frame_max, heartbeat))
+        self._agree(channel_max, frame_max, heartbeat)
+        open_ = named["connection.open"](virtual_host=config.vhost)
+        if config.insist and self.dialect.version is AMQP_0_8:
+            open_ = named["connection.open"](virtual_host=config.vhost, insist=True)
+        self._outgoing.answer(0, open_)
+
+    def _agree(self, channel_max: int, frame_max: int, heartbeat: int) -> None:
+        """Use the agreed limits from now on (connection.tune-ok)."""
+        limits = self.config.limits
+        self._model.channel_max = min(channel_max or CHANNEL_MAX, limits.channels)
+        self._model.frame_max = self._outgoing.frame_max = frame_max
+        lenient = self.dialect.lenient_frames
+        # AMQPStorm and others fill frames 8 octets over, and RabbitMQ puts no bound on what can't be cut.
+        body_max = frame_max if lenient else frame_max - OVERHEAD
+        other_max = limits.header if lenient or not frame_max else min(frame_max - OVERHEAD, limits.header)
+        self._body_max = min(body_max if frame_max else limits.unparsed, limits.unparsed - OVERHEAD)
+        self._other_max = min(other_max, limits.unparsed - OVERHEAD)
+        self._limits_changed()
+        self._send_within = float(heartbeat)
+        self._silence_after = 2 * self._send_within
+
+    def _open_ok(self, open_ok: Any) -> None:
+        self._become_open()
+
+    def _redirect(self, redirect: Any) -> None:
+        self._events.append(Redirected(redirect.host, redirect.known_hosts))
+        text = f"redirected to {redirect.host}"
+        self._end(CloseReport(By.REMOTE, 0, text), CloseHint.CLOSE_NOW)
+
+    def _start_ok(self, start_ok: Any) -> None:
+        self.peer_properties = start_ok.client_properties
+        if self.config.dialect is None and is_of_qpid(start_ok.client_properties):
+            self._use_dialect(get_dialect(f"{self.VERSION.label}-qpid"))
+        _refuse_first(check_start_ok(self._offer, start_ok))
+        self.mechanism = start_ok.mechanism
+        self._start_login(start_ok.mechanism, start_ok.response)
+
+    def _secure_ok(self, secure_ok: Any) -> None:
+        self._continue_login(secure_ok.response)
+
+    def _send_challenge(self, login: ServerLogin, data: bytes) -> None:
+        self._outgoing.answer(0, self.dialect.named["connection.secure"](data))
+
+    def _deny(self, text: str) -> None:
+        told = announces(self.peer_properties, _CLOSE_ON_REFUSAL)
+        code = ACCESS_REFUSED if told else SILENT
+        error = RemoteProtocolError(text, code=code, offset=self._unit_offset)
+        self._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
+        self._refuse_login("ACCESS_REFUSED - login was refused")
+
+    def _refuse_login(self, text: str) -> None:
+        """Refuse as the client announced that it understands it."""
+        self._server_login = None
+        if announces(self.peer_properties, _CLOSE_ON_REFUSAL):
+            self._send_close(CloseReport(By.LOCAL, ACCESS_REFUSED, text))
+        else:
+            self._end(CloseReport(By.LOCAL, 0, text), CloseHint.CLOSE_WHEN_SENT)
+
+    def _tune_ok(self, tune_ok: Any) -> None:
+        _refuse_first(check_tune_ok(self._offer, tune_ok))
+        self._agree(tune_ok.channel_max, tune_ok.frame_max, tune_ok.heartbeat)
+
+    def _open(self, open_: Any) -> None:
+        self.vhost = open_.virtual_host
+        self._insisted = self.dialect.version is AMQP_0_8 and open_.insist
+        self._ask(VHOST, OpenRequested(open_.virtual_host, self._insisted))
+
+    OPENING_METHODS: ClassVar[Mapping[str, Callable[[Any, Any], None]]] = {
+        "connection.start": _start,
+        "connection.start-ok": _start_ok,
+        "connection.secure": _secure,
+        "connection.secure-ok": _secure_ok,
+        "connection.tune": _tune,
+        "connection.tune-ok": _tune_ok,
+        "connection.open": _open,
+        "connection.open-ok": _open_ok,
+        "connection.redirect": _redirect,
     }
-    if connection.dialect.version is not AMQP_0_8 and not connection.dialect.strict:
-        properties["capabilities"] = dict(CAPABILITIES)
-    properties.update(connection.config.properties)
-    return Table(properties, rules=connection._tables)
+
+    def _use_dialect(self, dialect: Dialect) -> None:
+        """Speak another dialect of the version from now on; nothing that depends on it has happened yet."""
+        limits = self.config.limits
+        self.dialect = self._model.dialect = dialect
+        self._outgoing.tables = dialect.tables.limited(limits.nesting, limits.entries)
+        self._limits_changed()
+
+    def _limits_changed(self) -> None:
+        """The agreed limits, or the rules of tables, are others from now on."""
+
+    def _progress(self) -> str:
+        return self._model.state.value
+
+    def _cause_of_hangup(self) -> str:
+        return hints.of_state(self._model.state)
+
+    def _rule_of_silence(self) -> str | None:
+        return rule_id(self.dialect.version, "wire/heartbeat-timeout")
+
+    # Closing.
+
+    def _send_close(self, report: CloseReport, text: str = "") -> None:
+        """Queue connection.close; what the peer still sends is dropped until it answers. Raises LocalProtocolError.
+
+        `text` is told to the peer; "" for the report's.
+        """
+        self._outgoing.close("connection.close", 0, report, text)
+        self._await_close(report)
+
+    def _receive_close(self, close: Any) -> None:
+        """The peer closed the connection: answer and end, or wait for its answer to this end's close."""
+        self._outgoing.answer_anyway(0, self.dialect.named["connection.close-ok"]())
+        self._report_later = merged_report(self._report_later, report_of(close))
+        self._receive_close_ok()
+
+    def _receive_close_ok(self) -> None:
+        """Unless a close still waits for its answer, tell what the closes end."""
+        if self._model.state is not State.END:
+            return
+        report = self._report_later or CloseReport(By.LOCAL)
+        if report.by is By.REMOTE and report.code >= ERROR:
+            error = EndpointClosed(f"connection: {report}", report)
+            self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
+        else:
+            self._end(report, CloseHint.CLOSE_WHEN_SENT)
+
+    def _forget(self) -> None:
+        self._model.state = State.END
+        self._model.bodies = 0
+        self._outgoing.publishes.clear()
+        self._outgoing.delivers.clear()
+        self._client_login = self._server_login = None
 
 
-def _send(connection: Connection, method: Method) -> None:
-    closing.answer(connection, 0, method)
+def _refuse_first(broken: list[Violation]) -> None:
+    """Raise the first of the broken rules."""
+    if broken:
+        raise broken[0]
 
 
-# Client.
-
-
-def _start(connection: Connection, start: Any) -> None:
-    connection.peer_properties = start.server_properties
-    dialect = connection.dialect
-    offered = (start.version_major, start.version_minor)
-    if offered not in dialect.start_versions:
-        raise Violation(
-            SILENT,
-            f"the server starts version {offered[0]}-{offered[1]}, asked for was {dialect.name}",
-            rule="connection.start/client-support",
-        )
-    configured = connection.config.sasl
-    mechanisms = configured if isinstance(configured, tuple) else (configured,)
-    try:
-        mechanism = sasl.choose([each for each in mechanisms if each is not None], start.mechanisms)
-        state, response = mechanism.initial()
-    except sasl.SaslError as error:
-        _login_failed(connection, str(error))
-        return
-    connection.mechanism = mechanism.name
-    connection._sasl = (mechanism, state, 0)
-    locales = start.locales.decode("utf-8", "replace").split()
-    locale = connection.config.locale
-    if locales and locale not in locales:
-        locale = "en_US"
-    start_ok = dialect.named["connection.start-ok"](
-        peer_properties(connection), mechanism.name, response, locale
-    )
-    _send(connection, start_ok)
-
-
-def _login_failed(connection: Connection, text: str) -> None:
-    """The client can't or won't go on: it closes the socket without a word."""
-    error = RemoteProtocolError(text, offset=connection._unit_offset)
-    connection._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
-    closing.end_connection(connection, CloseReport(By.LOCAL, 0, text), CloseHint.CLOSE_NOW)
-
-
-def _secure(connection: Connection, secure: Any) -> None:
-    mechanism, state, rounds = connection._sasl
-    if rounds >= connection.config.limits.sasl_rounds:
-        raise Violation(SILENT, f"{rounds} challenges, Limits.sasl_rounds allows no more")
-    try:
-        state, response = mechanism.step(state, secure.challenge)
-    except sasl.SaslError as error:
-        _login_failed(connection, str(error))
-        return
-    connection._sasl = (mechanism, state, rounds + 1)
-    _send(connection, connection.dialect.named["connection.secure-ok"](response))
-
-
-def _tune(connection: Connection, tune: Any) -> None:
-    mechanism, state, _ = connection._sasl
-    try:
-        mechanism.complete(state)
-    except sasl.SaslError as error:
-        _login_failed(connection, str(error))
-        return
-    connection._sasl = None
-    if 0 < tune.frame_max < MIN_FRAME_MAX:
-        raise Violation(
-            SILENT, f"the server offers frame-max {tune.frame_max}, below 4096", rule="connection.tune/frame-min"
-        )
-    config = connection.config
-    channel_max = _lower(_channel_max(config), tune.channel_max)
-    frame_max = _lower(_frame_max(config), tune.frame_max)
-    heartbeat = _lower(ceil(config.heartbeat), tune.heartbeat) if config.heartbeat else 0
-    named = connection.dialect.named
-    _send(connection, named["connection.tune-ok"](channel_max, frame_max, heartbeat))
-    agree(connection, channel_max, frame_max, heartbeat)
-    open_ = named["connection.open"](virtual_host=config.vhost)
-    if config.insist and connection.dialect.version is AMQP_0_8:
-        open_ = named["connection.open"](virtual_host=config.vhost, insist=True)
-    _send(connection, open_)
-
-
-def agree(connection: Connection, channel_max: int, frame_max: int, heartbeat: int) -> None:
-    """Use the agreed limits from now on (connection.tune-ok)."""
-    limits = connection.config.limits
-    connection._joint.channel_max = min(channel_max or CHANNEL_MAX, limits.channels)
-    connection._joint.frame_max = connection._frame_max = frame_max
-    lenient = connection.dialect.lenient_frames
-    # AMQPStorm and others fill frames 8 octets over, and RabbitMQ puts no bound on what can't be cut.
-    body_max = frame_max if lenient else frame_max - OVERHEAD
-    other_max = limits.header if lenient or not frame_max else min(frame_max - OVERHEAD, limits.header)
-    connection._body_max = min(body_max if frame_max else limits.unparsed, limits.unparsed - OVERHEAD)
-    connection._other_max = min(other_max, limits.unparsed - OVERHEAD)
-    connection._heartbeat = float(heartbeat)
+def report_of(close: Any) -> CloseReport:
+    """The report of a peer's close, of a channel or of the connection."""
+    ids = close.class_id, close.method_id
+    hint = hints.for_close(close.reply_code, close.reply_text, *ids)
+    return CloseReport(By.REMOTE, close.reply_code, close.reply_text, *ids, hint=hint)
 
 
 def _lower(ours: int, theirs: int) -> int:
@@ -253,197 +453,3 @@ def _frame_max(config: Config) -> int:
     """A frame must fit into what may lie unparsed."""
     room = config.limits.unparsed - OVERHEAD
     return min(config.frame_max or room, room)
-
-
-def _open_ok(connection: Connection, open_ok: Any) -> None:
-    connection._timers.clear("handshake")
-    connection._events.append(Opened(Scope.CONNECTION))
-
-
-def _redirect(connection: Connection, redirect: Any) -> None:
-    connection._events.append(Redirected(redirect.host, redirect.known_hosts))
-    text = f"redirected to {redirect.host}"
-    closing.end_connection(connection, CloseReport(By.REMOTE, 0, text), CloseHint.CLOSE_NOW)
-
-
-# Server.
-
-
-def _start_ok(connection: Connection, start_ok: Any) -> None:
-    connection.peer_properties = start_ok.client_properties
-    if connection.config.dialect is None and is_of_qpid(start_ok.client_properties):
-        connection._use_dialect(get_dialect(f"{connection.VERSION.label}-qpid"))
-    name = start_ok.mechanism
-    if name not in connection.config.mechanisms:
-        raise Violation(
-            SILENT,
-            f"mechanism {name!r} was not offered ({' '.join(connection.config.mechanisms)})",
-            rule="connection.start-ok/mechanism-not-offered",
-        )
-    connection.mechanism = name
-    try:
-        mechanism = sasl.server_mechanism(name, nonce=connection.config.nonce)
-    except sasl.SaslError as error:
-        raise Violation(SILENT, str(error)) from error
-    _server_step(connection, mechanism, *mechanism.start(start_ok.response))
-
-
-def _secure_ok(connection: Connection, secure_ok: Any) -> None:
-    mechanism, state = connection._sasl
-    _server_step(connection, mechanism, *mechanism.step(state, secure_ok.response))
-
-
-def _server_step(connection: Connection, mechanism: Any, state: Any, step: sasl.ServerStep) -> None:
-    connection._sasl = (mechanism, state)
-    if isinstance(step, sasl.Challenge):
-        _send(connection, connection.dialect.named["connection.secure"](step.data))
-    elif isinstance(step, sasl.NeedScramKeys):
-        connection._waiting_for = SCRAM_KEYS
-        connection._events.append(ScramKeysRequested(connection.mechanism, step.user))
-    elif isinstance(step, sasl.Credentials):
-        connection._waiting_for = AUTHENTICATION
-        connection._events.append(AuthenticationRequested(connection.mechanism, step))
-    elif isinstance(step, sasl.Verified):
-        connection._waiting_for = AUTHENTICATION
-        credentials = sasl.Credentials(connection.mechanism, step.user, authzid=step.authzid)
-        connection._events.append(AuthenticationRequested(connection.mechanism, credentials))
-    else:
-        told = announces(connection.peer_properties, _CLOSE_ON_REFUSAL)
-        error = RemoteProtocolError(
-            f"login refused: {step.text}",
-            code=ACCESS_REFUSED if told else SILENT,
-            offset=connection._unit_offset,
-        )
-        connection._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
-        _refuse(connection, "ACCESS_REFUSED - login was refused")
-
-
-def _check_decision(connection: Connection, what: str) -> None:
-    if connection._waiting_for != what or connection._lost:
-        connection._check_open()
-        raise LocalProtocolError(f"no {what} is waiting for an answer")
-
-
-def _decide(connection: Connection, what: str, method: Method) -> None:
-    """Answer what the application was asked. Raises LocalProtocolError, with the question still open."""
-    _check_decision(connection, what)
-    send_frames(connection, 0, method, None, None)
-    connection._waiting_for = None
-
-
-def accept_authentication(connection: Connection) -> None:
-    """Tune, now that the user is known."""
-    config = connection.config
-    offered = _channel_max(config), _frame_max(config)
-    tune = connection.dialect.named["connection.tune"](*offered, ceil(config.heartbeat))
-    _decide(connection, AUTHENTICATION, tune)
-    connection._offered = offered
-    connection._sasl = None
-
-
-def refuse_authentication(connection: Connection, text: str) -> None:
-    """Refuse as the client announced it understands it."""
-    _check_decision(connection, AUTHENTICATION)
-    _refuse(connection, text)
-
-
-def _refuse(connection: Connection, text: str) -> None:
-    connection._sasl = None
-    if announces(connection.peer_properties, _CLOSE_ON_REFUSAL):
-        closing.send_close(connection, CloseReport(By.LOCAL, ACCESS_REFUSED, text))
-        return
-    report = CloseReport(By.LOCAL, 0, text)
-    closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
-
-
-def provide_scram_keys(connection: Connection, keys: sasl.ScramKeys | None) -> None:
-    """Go on with SCRAM."""
-    _check_decision(connection, SCRAM_KEYS)
-    mechanism, state = connection._sasl
-    try:
-        after = mechanism.keys(state, keys)
-    except sasl.SaslError as error:
-        raise LocalProtocolError(str(error)) from error
-    connection._waiting_for = None
-    _server_step(connection, mechanism, *after)
-
-
-def _tune_ok(connection: Connection, tune_ok: Any) -> None:
-    channel_max, frame_max = connection._offered
-    if tune_ok.channel_max > channel_max or (not tune_ok.channel_max and channel_max < CHANNEL_MAX):
-        raise Violation(
-            SILENT,
-            f"channel-max {tune_ok.channel_max or 'without limit'}, offered was {channel_max}",
-            rule="connection.tune-ok/channel-max-limit",
-        )
-    if frame_max and (tune_ok.frame_max > frame_max or not tune_ok.frame_max):
-        raise Violation(
-            SILENT,
-            f"frame-max {tune_ok.frame_max or 'without limit'}, offered was {frame_max}",
-            rule="connection.tune-ok/frame-max-limit",
-        )
-    if 0 < tune_ok.frame_max < MIN_FRAME_MAX:
-        raise Violation(
-            SILENT, f"frame-max {tune_ok.frame_max}, below 4096", rule="connection.tune-ok/frame-min"
-        )
-    agree(connection, tune_ok.channel_max, tune_ok.frame_max, tune_ok.heartbeat)
-
-
-def _open(connection: Connection, open_: Any) -> None:
-    connection.vhost = open_.virtual_host
-    connection._waiting_for = VHOST
-    connection._insisted = connection.dialect.version is AMQP_0_8 and open_.insist
-    connection._events.append(OpenRequested(open_.virtual_host, connection._insisted))
-
-
-def accept_open(connection: Connection) -> None:
-    """Send open-ok; the connection is open."""
-    open_ok = connection.dialect.named["connection.open-ok"]
-    known_hosts = connection.config.known_hosts
-    answer = open_ok(known_hosts) if connection.dialect.version is AMQP_0_8 else open_ok()
-    _decide(connection, VHOST, answer)
-    connection._timers.clear("handshake")
-    connection._events.append(Opened(Scope.CONNECTION))
-
-
-def refuse_open(connection: Connection, code: int, text: str) -> None:
-    """Close instead of open-ok."""
-    _check_decision(connection, VHOST)
-    open_ = connection.dialect.named["connection.open"]
-    closing.send_close(
-        connection, CloseReport(By.LOCAL, code, text, open_.CLASS_ID, open_.METHOD_ID)
-    )
-
-
-def redirect(connection: Connection, host: str, known_hosts: str) -> None:
-    """Send connection.redirect (0-8)."""
-    named = connection.dialect.named
-    if "connection.redirect" not in named:
-        raise LocalProtocolError(f"{connection.dialect.name} has no connection.redirect")
-    if connection._insisted:
-        raise misuse(
-            connection.dialect.version,
-            "the client insists on this server; let it in, or refuse it",
-            "connection.open/insist",
-        )
-    _decide(connection, VHOST, named["connection.redirect"](host, known_hosts))
-    report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
-    closing.end_connection(connection, report, CloseHint.CLOSE_WHEN_SENT)
-
-
-_STEPS: Final = {
-    "connection.start": _start,
-    "connection.start-ok": _start_ok,
-    "connection.secure": _secure,
-    "connection.secure-ok": _secure_ok,
-    "connection.tune": _tune,
-    "connection.tune-ok": _tune_ok,
-    "connection.open": _open,
-    "connection.open-ok": _open_ok,
-    "connection.redirect": _redirect,
-}
-
-OPENING_METHODS: Final = frozenset(_STEPS)
-"""The methods that `receive_method` takes."""
-
-__all__ = ["OPENING_METHODS", "State", "receive_header", "receive_method"]

@@ -525,10 +525,15 @@ def _committed(step: Step) -> None:
 def _rolled_back(step: Step) -> None:
     channel = step.channel
     if channel.tx_settled:
-        again = {tag: token for tag, (token, _) in channel.tx_settled.items()}
-        channel.unsettled = dict(sorted({**channel.unsettled, **again}.items()))
-        channel.settled_to = 0
+        reopen(channel, channel.tx_settled)
         channel.tx_settled = None
+
+
+def reopen(channel: ChannelState, retired: Mapping[int, tuple[Any, Outcome]]) -> None:
+    """Deliveries that a transaction was to settle are open again."""
+    again = {tag: token for tag, (token, _) in retired.items()}
+    channel.unsettled = dict(sorted({**channel.unsettled, **again}.items()))
+    channel.settled_to = 0
 
 
 def _flow_ok(step: Step) -> None:

@@ -320,11 +320,12 @@ class ConnectionModel:
                 )
         mode = channel.mode
         select = MODE_INPUTS.get(method.NAME)
-        if select is not None and not (channel.assumed and mode is Mode.NORMAL):
+        if select is not None:
             after = MODE[mode].get(select)
-            if after is None:
+            if after is not None:
+                mode = after
+            elif not (channel.assumed and mode is Mode.NORMAL):
                 raise self._wrong_mode(channel, method)
-            mode = after
         codes = codes_of(self.dialect.version)
         if self.dialect.strict:
             self._check_strictly(channel, method)

@@ -1,19 +1,13 @@
 """Hints: what usually lies behind the classic ways in which connections end."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ...endpoint import Side
+from ..._core.hints import of_first_octets as of_first_octets
 from .states import Connection as State
 
-if TYPE_CHECKING:
-    from ..endpoint.connection import Connection
-
-_TLS_RECORDS: Final = (0x15, 0x16)
-_LOOKED_AT: Final = 5
+LOOKED_AT: Final = 5
 """How many first octets tell what a stream is."""
 
 _BY_TEXT: Final = (
@@ -47,27 +41,6 @@ def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> st
     return _BY_CODE.get(code, "")
 
 
-def for_octets(connection: Connection) -> str:
-    """The usual cause of octets that are no AMQP, read from how the stream began."""
-    return of_first_octets(connection.first_octets(_LOOKED_AT))
-
-
-def of_first_octets(first: bytes) -> str:
-    """The usual cause of a stream that begins with `first`."""
-    if len(first) >= 2 and first[0] in _TLS_RECORDS and first[1] == 3:
-        return "these are TLS records on a connection without TLS; use amqps, or the other port"
-    if first[:5] == b"HTTP/" or first[:4] in (b"GET ", b"POST", b"HEAD", b"PUT "):
-        return "this is HTTP, perhaps the management port"
-    if first[:4] == b"AMQP":
-        return f"the peer speaks protocol {'-'.join(str(octet) for octet in first[4:8])}"
-    return ""
-
-
-def for_lost(connection: Connection, kind: str) -> str:
-    """The usual cause of a transport that vanished in this state."""
-    if kind == "silent":
-        return "the peer or the network is dead, or its process is stopped"
-    return "" if connection.role is Side.SERVER else of_state(connection._joint.state)
 
 
 def of_state(state: State) -> str:

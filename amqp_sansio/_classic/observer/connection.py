@@ -1,4 +1,4 @@
-"""ClassicObserver: observes 0-8 and 0-9-1, both directions of one connection, stepping the joint of both ends.
+"""ClassicObserver: observes 0-8 and 0-9-1, both directions of one connection, stepping the model of both ends.
 
 A frame becomes a unit, or a part of one; a broken rule becomes a violation and the observation goes on. Damage within a
 direction ends what was under way in it, and the next proven frame begins anew (0-9-1 sections 4.2.2, 4.2.3, 4.2.6).
@@ -6,19 +6,18 @@ direction ends what was under way in it, and the next proven frame begins anew (
 
 from __future__ import annotations
 
-from collections import deque
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ...endpoint import Side
 from ...errors import CodecError
-from ...negotiation import HEADER_SIZE
-from ...observer import Identified, Observed, Skipped
-from ...observer import Violation as Reported
-from ...versions import AMQP_0_8
+from ...versions import AMQP_0_8, HEADER_SIZE
 from ..codec.dialect import default_dialect, get_dialect
 from ..codec.frames import (
     BODY,
+    CONTENT_HEADER,
     END,
     FRAME,
     HEADER,
@@ -37,15 +36,14 @@ from ..codec.table import check_tables
 from ..codec.violation import FRAME_ERROR, Violation
 from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, dialect_of
 from ..model.states import Connection as State
-from .content import Content, Fault, begin_content, end_content, receive_body, receive_header
-from .damage import AT_START, Direction, cut_body, damage, end_octets, look
+from .content import AT_START, Content, Direction
 from .dialect import ObservedDialect, observed_dialect
 from .fastpath import fast_observed
-from .observed_model import ObservedModel
-from .resync import Reader
+from .observed_model import MESSAGES, ObservedModel
+from .resync import LIKELY_MAX, Reader
 
 if TYPE_CHECKING:
-    from ...observer import ObserverEvent, Setting
+    from ..._core.observation import Setting
     from ..codec.dialect import Dialect
     from ..codec.method import Method
 
@@ -71,36 +69,32 @@ _ASKED_BY: Final = {
 _ASK: Final = frozenset(_ASKED_BY.values())
 
 
-class ClassicObserver:
-    """The machine for 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is."""
+class ClassicObserver(BaseObserver[Direction, ObservedModel]):
+    """Observes 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is."""
 
     __slots__ = (
-        "asked", "bodies", "body", "body_max", "current", "dialect", "directions", "events", "faults", "frame_max",
-        "joint", "limits", "other_max", "properties", "seq", "setting", "start", "tables", "tune", "undecided",
+        "asked", "body_max", "dialect", "frame_max", "other_max", "properties", "start", "tables", "tune", "undecided",
     )  # fmt: skip
+
+    smallest = 7
+    fastpath = fast_observed
 
     def __init__(self, setting: Setting) -> None:
         assert setting.version is not None
-        self.setting = setting
-        self.limits = setting.limits
-        self.body = setting.body
         self.undecided = not setting.from_start
         self.dialect: ObservedDialect = observed_dialect(default_dialect(setting.version).name)
         self.tables = self.dialect.tables
         self.properties: Any = self.dialect.properties[60]
-        self.joint = ObservedModel(self.dialect, setting.limits)
+        model = ObservedModel(self.dialect, setting.limits)
         if setting.from_start:
-            modes = (AT_START, AT_HEADER)
+            server, client = AT_START, AT_HEADER
         else:
-            modes = (IN_DAMAGE, IN_DAMAGE)
-            self.joint.state = State.OPEN
-            self.joint.missed(True)
-        self.directions = (Direction(Side.SERVER, modes[0]), Direction(Side.CLIENT, modes[1]))
-        self.current: Direction | None = None
-        self.events: deque[ObserverEvent] = deque()
-        self.faults: list[Fault] = []
-        self.seq = 0
-        self.bodies = 0
+            server = client = IN_DAMAGE
+            model.state = State.OPEN
+            model.missed(True)
+        super().__init__(
+            setting, model, Direction(Side.SERVER, server), Direction(Side.CLIENT, client)
+        )
         self.asked: dict[tuple[int, str, bool], int] = {}
         self.frame_max = -1
         self.body_max = self.other_max = 1 << 32
@@ -108,53 +102,22 @@ class ClassicObserver:
         self.tune: Any = None
         self._identify(setting.at_ns)
 
-    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
-        """Queue octets; `next` parses them."""
-        direction = self.current = self.directions[client]
-        direction.receive(octets, at_ns)
+    def rule(self, name: str) -> str:
+        """The full id of a rule, in the version that is spoken."""
+        return rule_id(self.dialect.version, name)
 
-    def gap(self, client: bool, octets: int, at_ns: int) -> None:
-        """Octets are missing: end what was under way, and look for a frame behind the hole."""
-        direction = self.directions[client]
-        frame_end = direction.frame_end()
-        cut_body(self, direction, octets)
-        end_octets(self, direction, at_ns)
-        self.joint.missed(client)
-        self.events.append(Skipped(direction.side, direction.end, octets, at_ns, "gap"))
-        direction.buffer.consumed += octets
-        direction.end += octets
-        # Behind the hole the frame it began in goes on, whose octets may look like frames themselves.
-        prefer = frame_end if frame_end > direction.end else 0
-        direction.search(direction.end, direction.end, prefer)
+    def missed(self, direction: Direction) -> None:
+        """Tell the model that something of a direction wasn't seen."""
+        self.model.missed(direction.client)
 
-    def finish(self, at_ns: int) -> None:
-        """End both directions."""
-        for direction in reversed(self.directions):
-            end_octets(self, direction, at_ns)
-
-    @property
-    def held(self) -> int:
-        """Octets held: unparsed ones, and bodies under way."""
-        return sum([len(direction.buffer) for direction in self.directions]) + self.bodies
-
-    def next(self) -> ObserverEvent | None:
-        """The next event of what has come so far."""
-        events = self.events
-        if events:
-            return events.popleft()
-        direction = self.current
-        if direction is None:
-            return None
-        while True:
-            if direction.mode == IN_FRAMES:
-                event = fast_observed(self, direction)
-                if event is not None:
-                    return event
-            if not self.unit(direction, False):
-                self.current = None
-                return events.popleft() if events else None
-            if events:
-                return events.popleft()
+    def recognizer(self, direction: Direction) -> Reader:
+        """Tells the frames of a direction from other octets."""
+        dialects: tuple[Dialect, ...] = (self.dialect,)
+        if self.undecided:
+            dialects = (get_dialect("0-9-1-rabbit"), get_dialect("0-8-rabbit"))
+        agreed = self.frame_max
+        largest = min(agreed, self.limits.unparsed) if agreed > 0 else LIKELY_MAX
+        return Reader(dialects, direction.side, largest)
 
     # Octets.
 
@@ -164,7 +127,7 @@ class ClassicObserver:
         if mode == IN_FRAMES:
             return self._frame(direction)
         if mode == IN_DAMAGE:
-            return look(self, direction, last)
+            return self.look(direction, last)
         buffer = direction.buffer
         if mode == AT_START:
             if not buffer.want(1):
@@ -178,12 +141,12 @@ class ClassicObserver:
         header = buffer.data[buffer.pos : buffer.pos + HEADER_SIZE]
         if not header.startswith(b"AMQP"):
             text = f"neither a protocol header nor a frame, but {header!r}"
-            damage(self, direction, "wire/frame-type-unknown", text)
+            self.damage(direction, "wire/frame-type-unknown", text)
             return True
         buffer.pos += HEADER_SIZE
         direction.mode = IN_FRAMES
         try:
-            self.joint.step_header(direction.side)
+            self.model.step_header(direction.side)
         except Violation as broken:
             self._fault(broken, offset)
         self.observe(
@@ -199,17 +162,17 @@ class ClassicObserver:
         kind, number, size = FRAME.unpack_from(buffer.data, buffer.pos)
         rare = kind in _RARE_FRAMES and self.dialect.version is AMQP_0_8
         if kind not in _FRAMES and not rare:
-            damage(self, direction, "wire/frame-type-unknown", f"frame of unknown type {kind}")
+            self.damage(direction, "wire/frame-type-unknown", f"frame of unknown type {kind}")
             return True
         most = self.body_max if kind == BODY else self.other_max
         if size > self._largest(kind):
             text = f"frame of {size + OVERHEAD} octets, {self._agreed()}"
-            damage(self, direction, "wire/frame-oversize-send", text)
+            self.damage(direction, "wire/frame-oversize-send", text)
             return True
         if size > most and direction.told < buffer.offset:
             direction.told = offset = buffer.offset
             text = f"frame of {size + OVERHEAD} octets, {self._agreed()}"
-            fault = ("wire/frame-oversize-send", text, offset)
+            fault = ("wire/frame-oversize-send", text, offset, "error")
             self.report(direction, fault, direction.when(offset + 7), None, number)
             return True
         if not buffer.want(size + OVERHEAD):
@@ -220,7 +183,7 @@ class ClassicObserver:
         offset = buffer.offset
         if data[end] != END:
             text = f"frame ends with octet 0x{data[end]:02x}, not 0xce"
-            damage(self, direction, "wire/frame-end-check", text, size + OVERHEAD)
+            self.damage(direction, "wire/frame-end-check", text, size + OVERHEAD)
             return True
         buffer.pos = end + 1
         at_ns = direction.when(offset + size + OVERHEAD)
@@ -228,9 +191,9 @@ class ClassicObserver:
         if kind == METHOD:
             self._method(direction, number, payload, offset, at_ns)
         elif kind == BODY:
-            receive_body(self, direction, number, payload, size, offset, at_ns)
+            self._content_body(direction, number, payload, size, offset, at_ns)
         elif kind == HEADER:
-            receive_header(self, direction, number, payload, offset, at_ns)
+            self._content_header(direction, number, payload, offset, at_ns)
         else:
             try:
                 if kind == HEARTBEAT:
@@ -280,16 +243,15 @@ class ClassicObserver:
         direction.stray.pop(number, None)
         kind = None
         if len(payload) < 4:
-            self.faults.append(
-                ("wire/method-payload", "a method frame of less than four octets", offset)
-            )
+            text = "a method frame of less than four octets"
+            self.blame("wire/method-payload", text, offset)
         else:
             (method_id,) = METHOD_ID.unpack_from(payload, 0)
             kind = self.dialect.methods.get(method_id)
             if method_id not in self.dialect.own.methods:
                 what = f"method {method_id & 0xFFFF} in class {method_id >> 16}"
                 text = f"{self.dialect.name} has no {what if kind is None else kind.NAME}"
-                self.faults.append(("wire/method-payload", text, offset))
+                self.blame("wire/method-payload", text, offset)
         if kind is None:
             self._interrupt(direction, number)
             self.observe(direction, number, "unknown", "unknown", payload, offset, size, at_ns)
@@ -299,11 +261,10 @@ class ClassicObserver:
             check_tables(method, self.tables)
         except CodecError as error:
             rule = error.rule or "wire/method-payload"
-            self.faults.append((rule, f"{kind.NAME} can't be read: {error}", offset))
+            self.blame(rule, f"{kind.NAME} can't be read: {error}", offset)
             self._interrupt(direction, number)
             if kind.HAS_CONTENT:
-                begin_content(
-                    self,
+                self._begin_content(
                     direction,
                     number,
                     Content(payload, kind.NAME, kind.CLASS_ID, False),
@@ -318,48 +279,52 @@ class ClassicObserver:
         if kind.HAS_CONTENT:
             content = Content(method, kind.NAME, kind.CLASS_ID, known)
             content.answers = answers
-            begin_content(self, direction, number, content, offset, size, at_ns)
+            content.booked = self.model.booked(number, method)
+            self._begin_content(direction, number, content, offset, size, at_ns)
             return
         if kind.NAME in _ASK:
             self.asked[number, kind.NAME, direction.client] = self.seq
             if len(self.asked) > self.limits.calls:
                 del self.asked[next(iter(self.asked))]
+        booked = self.model.booked(number, method) if kind.NAME in MESSAGES else None
         self.observe(
-            direction, number, "method", kind.NAME, method, offset, size, at_ns, answers=answers
-        )
+            direction, number, "method", kind.NAME, method, offset, size, at_ns, answers=answers, known=known,
+            booked=booked,
+        )  # fmt: skip
         if kind.CLASS_ID == 10:
             self._opening(direction, method, offset, at_ns)
 
     def _step(
         self, direction: Direction, number: int, method: Method, offset: int
     ) -> tuple[int | None, bool]:
-        """Step the joint; which unit the method answers, and whether the joint follows its content."""
-        joint = self.joint
+        """Step the model; which unit the method answers, and whether the model follows its content."""
+        model = self.model
         side = direction.side
         content = direction.contents.get(number)
-        token = self.seq if content is None else self.seq + 1
+        # The unit of a message is known when it's whole.
+        token = None if method.HAS_CONTENT else self.seq if content is None else self.seq + 1
         step = None
         known = True
         try:
-            step = joint.step(side, number, method, token, False)
+            step = model.step(side, number, method, token, False)
         except Violation as violation:
             broken: Violation | None = violation
             if content is not None and violation.rule == "wire/content-incomplete":
-                content.faults.append((violation.rule, violation.text, offset))
-                end_content(self, direction, number, content)
+                content.blame(violation, offset)
+                self._end_content(direction, number, content)
                 content = None
                 try:
-                    step = joint.step(side, number, method, token, False)
+                    step = model.step(side, number, method, token, False)
                     broken = None
                 except Violation as second:
                     broken = second
             if broken is not None:
-                if not joint.is_race(side, number, method, broken):
+                if not model.is_race(side, number, method, broken):
                     self._fault(broken, offset)
-                step = joint.step_anyway(side, number, method, token)
+                step = model.step_anyway(side, number, method, token)
                 known = step is not None
         if content is not None:
-            end_content(self, direction, number, content)
+            self._end_content(direction, number, content)
         if step is not None and step.answered is not None:
             return step.answered.token, known
         asked = _ASKED_BY.get(method.NAME)
@@ -384,7 +349,7 @@ class ClassicObserver:
         elif name == "connection.tune-ok":
             if self.tune is not None:
                 self._check(direction, check_tune_ok(self.tune, method), offset, at_ns)
-            self.joint.channel_max = method.channel_max or 65535
+            self.model.channel_max = method.channel_max or 65535
             self.frame_max = method.frame_max
             if self.frame_max:
                 lenient = self.dialect.lenient_frames
@@ -395,7 +360,7 @@ class ClassicObserver:
         self, direction: Direction, broken: list[Violation], offset: int, at_ns: int
     ) -> None:
         for violation in broken:
-            fault = (violation.rule or "", violation.text, offset)
+            fault = (violation.rule or "", violation.text, offset, "error")
             self.report(direction, fault, at_ns, self.seq - 1, 0)
 
     def _decide(self, payload: bytes, side: Side, at_ns: int) -> None:
@@ -409,7 +374,7 @@ class ClassicObserver:
                 self._use(earlier, at_ns)
 
     def _use(self, dialect: Dialect, at_ns: int) -> None:
-        self.dialect = self.joint.dialect = observed_dialect(dialect.name)
+        self.dialect = self.model.dialect = observed_dialect(dialect.name)
         self.tables = dialect.tables
         self.properties = dialect.properties[60]
         for direction in self.directions:
@@ -433,12 +398,236 @@ class ClassicObserver:
         """A method that can't be stepped ends what its channel has under way."""
         content = direction.contents.get(number)
         if content is not None:
-            end_content(self, direction, number, content)
+            self._end_content(direction, number, content)
+
+    # Messages: a method with content, its header and its bodies become one unit (section 4.2.6).
+
+    def _begin_content(
+        self,
+        direction: Direction,
+        number: int,
+        content: Content,
+        offset: int,
+        size: int,
+        at_ns: int,
+    ) -> None:
+        """A method with content has come; it takes over the faults found so far."""
+        content.offset = offset
+        content.size = size
+        content.at_ns = at_ns
+        content.faults = self.faults
+        self.faults = []
+        direction.contents[number] = content
+        if len(direction.contents) > self.limits.channels:
+            # More messages are under way than channels are needed: the oldest one ends here.
+            oldest = next(iter(direction.contents))
+            self._end_content(direction, oldest, direction.contents[oldest])
+
+    def _content_header(
+        self,
+        direction: Direction,
+        number: int,
+        payload: bytes,
+        offset: int,
+        at_ns: int,
+    ) -> None:
+        """A content header."""
+        content = direction.contents.get(number)
+        if content is None or content.announced is not None or len(payload) < 14:
+            self._stray(direction, number, "content-header", payload, offset, at_ns)
+            return
+        class_id, weight, size = CONTENT_HEADER.unpack_from(payload, 0)
+        if content.known:
+            try:
+                self.model.header(direction.side, number, class_id, weight, size)
+            except Violation as broken:
+                self._distrust(direction, number, content, broken, offset)
+        content.announced = size
+        dialect = self.dialect
+        kind = dialect.properties.get(class_id) or dialect.properties[content.class_id]
+        content.properties = kind.from_wire(payload[12:], self.tables)
+        try:
+            content.properties.check()
+        except CodecError as error:
+            text = f"the properties of {content.name} can't be read: {error}"
+            content.faults.append((error.rule or "wire/content-incomplete", text, offset, "error"))
+        if self.body == "size" or size > self.limits.message:
+            content.parts = None
+        self._count(content, len(payload), at_ns)
+        if not size:
+            self._end_content(direction, number, content)
+
+    def _content_body(
+        self,
+        direction: Direction,
+        number: int,
+        payload: bytes,
+        length: int,
+        offset: int,
+        at_ns: int,
+    ) -> None:
+        """A piece of a body of `length` octets; `payload` is shorter where the capture cut it."""
+        content = direction.contents.get(number)
+        if (
+            content is None
+            or content.announced is None
+            or content.received + length > content.announced
+        ):
+            self._stray(direction, number, "content-body", payload, offset, at_ns)
+            return
+        if content.known:
+            try:
+                self.model.body(direction.side, number, length)
+            except Violation as broken:
+                self._distrust(direction, number, content, broken, offset)
+        if content.parts is not None and length:
+            if content.cut or self.bodies + length > self.limits.bodies:
+                self.bodies -= content.received
+                content.parts = None
+            else:
+                self.bodies += length
+                content.parts.append(payload)
+        content.received += length
+        self._count(content, length, at_ns)
+        if content.received == content.announced:
+            self._end_content(direction, number, content)
+
+    def _end_content(self, direction: Direction, number: int, content: Content) -> None:
+        """The message is whole, or nothing more of it comes: make the unit of it."""
+        del direction.contents[number]
+        announced = content.announced
+        whole = content.received == announced
+        missing = None if announced is None else announced - content.received + content.cut
+        if not whole and content.known:
+            self.model.drop_content(direction.client, number)
+        body = digest = None
+        if content.parts is not None:
+            self.bodies -= content.received
+            if missing == 0:
+                body = b"".join(content.parts)
+                if self.body != "keep":
+                    digest = sha256(body).hexdigest()
+                if self.body == "hash":
+                    body = None
+        method = content.method
+        if not isinstance(method, bytes) and self.dialect.replies[method.ID]:
+            # Only now is it known which unit a reply to this request will answer.
+            channel = self.model.channels.get(number)
+            calls = channel.calls(direction.client) if channel is not None else None
+            for call in calls or ():
+                if call.request is method:
+                    call.token = self.seq
+        faults, self.faults = self.faults, content.faults
+        self.observe(
+            direction, number, "content" if whole else "partial", content.name, method, content.offset,
+            content.size, content.at_ns, content.properties, body, announced or 0, digest, content.answers,
+            missing, content.known, content.booked,
+        )  # fmt: skip
+        self.faults = faults
+
+    def _count(self, content: Content, length: int, at_ns: int) -> None:
+        content.size += length + OVERHEAD
+        content.at_ns = at_ns
+        if self.faults:
+            content.faults += self.faults
+            self.faults = []
+
+    def _distrust(
+        self,
+        direction: Direction,
+        number: int,
+        content: Content,
+        broken: Violation,
+        offset: int,
+    ) -> None:
+        """A content frame broke a rule, but can be read all the same: the model need not follow."""
+        content.blame(broken, offset)
+        content.known = False
+        self.model.drop_content(direction.client, number)
+
+    def _stray(
+        self,
+        direction: Direction,
+        number: int,
+        event: str,
+        payload: bytes,
+        offset: int,
+        at_ns: int,
+    ) -> None:
+        """A content frame that belongs to no message: one violation for all that follow each other."""
+        model = self.model
+        content = direction.contents.get(number)
+        if content is None:
+            channel = model.channels.get(number)
+            assumed = model.assumed if channel is None else channel.assumed
+            # An empty body behind an empty message is tolerated, as brokers do.
+            if number not in direction.stray and not assumed and payload:
+                broken = self._provoke(direction, number, event, payload)
+                self.blame(broken.rule or "wire/content-incomplete", broken.text, offset)
+        else:
+            if content.known:
+                broken = self._provoke(direction, number, event, payload)
+                content.blame(broken, offset)
+            self._end_content(direction, number, content)
+        direction.stray[number] = True
+        is_body = event == "content-body"
+        self.observe(
+            direction, number, "frame", event, None if is_body else payload, offset,
+            len(payload) + OVERHEAD, at_ns, None, payload if is_body and self.body in ("keep", "all") else None,
+            len(payload) if is_body else 0,
+        )  # fmt: skip
+
+    def _provoke(self, direction: Direction, number: int, event: str, payload: bytes) -> Violation:
+        """What the model says of a content frame that is out of place."""
+        model = self.model
+        try:
+            if event == "content-body":
+                model.body(direction.side, number, len(payload))
+            elif len(payload) >= 14:
+                model.header(direction.side, number, *CONTENT_HEADER.unpack_from(payload, 0))
+        except Violation as broken:
+            return broken
+        text = f"content header with {len(payload)} octets, 14 are the least"
+        return Violation(FRAME_ERROR, text, rule="wire/content-incomplete")
+
+    # Gaps and damage.
+
+    def cut(self, direction: Direction, octets: int) -> bool:
+        """Go on with a message whose body frame is cut, when the hole has its rest."""
+        buffer = direction.buffer
+        held = len(buffer)
+        if direction.mode != IN_FRAMES or not buffer.want(7):
+            return False
+        kind, number, size = FRAME.unpack_from(buffer.data, buffer.pos)
+        content = direction.contents.get(number)
+        if (
+            kind != BODY
+            or content is None
+            or content.announced is None
+            or not held < size + OVERHEAD <= held + octets
+            or content.received + size > content.announced
+        ):
+            return False
+        buffer.want(held)
+        offset = buffer.offset
+        payload = buffer.data[buffer.pos + 7 : buffer.pos + 7 + size]
+        buffer.clear()
+        content.size += held - size - OVERHEAD
+        content.cut += size - len(payload)
+        self._content_body(direction, number, payload, size, offset, direction.when(direction.end))
+        # What is behind it isn't known to follow it.
+        return False
+
+    def abandon(self, direction: Direction) -> None:
+        """No message that is under way can be trusted to go on."""
+        for number, content in list(direction.contents.items()):
+            self._end_content(direction, number, content)
+            direction.stray[number] = True
 
     # Events.
 
     def _fault(self, broken: Violation, offset: int) -> None:
-        self.faults.append((broken.rule or "connection/error-scope", broken.text, offset))
+        self.blame(broken.rule or "connection/error-scope", broken.text, offset)
 
     def observe(
         self,
@@ -456,33 +645,25 @@ class ClassicObserver:
         digest: str | None = None,
         answers: int | None = None,
         missing: int | None = 0,
+        known: bool = True,
+        booked: int | None = None,
     ) -> None:
-        seq = self.seq
-        self.seq = seq + 1
-        self.events.append(
-            Observed(
-                seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
-                size, at_ns, answers, missing,
-            )
-        )  # fmt: skip
-        if self.faults:
-            for fault in self.faults:
-                self.report(direction, fault, at_ns, seq, number)
-            self.faults = []
-
-    def report(
-        self, direction: Direction, fault: Fault, at_ns: int, seq: int | None, number: int
-    ) -> None:
-        rule, text, offset = fault
-        self.events.append(
-            Reported(
+        """Give out a unit."""
+        context = None
+        if event in MESSAGES and unit != "partial" and content.__class__ is not bytes:
+            context = self.model.message(
                 direction.side,
-                rule_id(self.dialect.version, rule),
-                "error",
-                text,
-                offset,
-                at_ns,
-                seq,
                 number,
+                self.seq,
+                content,
+                (properties, body_size, digest),
+                answers,
+                known,
+                booked,
             )
-        )
+        settles = self.model.take_settled()
+        told = Observed(
+            self.seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
+            size, at_ns, answers, missing, settles, context,
+        )  # fmt: skip
+        self.tell(direction, told)

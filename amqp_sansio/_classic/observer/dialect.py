@@ -5,7 +5,7 @@ Whatever a server says it is, its clients may speak another dialect, and the dia
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..codec.dialect import DIALECTS, Dialect, get_dialect
 
@@ -40,12 +40,17 @@ class ObservedDialect(Dialect):
         # Of two methods with one name the dialect's own is named.
         ordered = (*foreign, *own.methods.values())
         super().__init__(
-            own.name, own.version, ordered, tuple(properties.values()), own.tables, own.codes, senders, replies
+            own.name,
+            own.version,
+            ordered,
+            tuple(properties.values()),
+            own.tables,
+            own.codes,
+            senders,
+            replies,
+            observed_dialect,
         )
         self.own: Final = own
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return observed_dialect, (self.name,)
 
 
 def observed_dialect(name: str) -> ObservedDialect:

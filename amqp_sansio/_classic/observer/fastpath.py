@@ -11,16 +11,17 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.observation import Observed
+from ..._core.outcomes import AT_ONCE, OPEN_FOR_GOOD, SETTLED
 from ...errors import CodecError
-from ...observer import Observed
 from ..codec.methods import BasicAck, BasicDeliver, BasicPublish
 from ..model.states import Channel as ChannelStates
 from ..model.states import Connection as State
 from ..model.states import Mode
 
 if TYPE_CHECKING:
-    from .connection import ClassicObserver
-    from .damage import Direction
+    from ..._core.outcomes import Settlements
+    from .content import Direction
 
 _METHOD: Final = Struct(">BHII").unpack_from
 _TAG: Final = Struct(">QB").unpack_from
@@ -32,27 +33,61 @@ _DELIVER: Final = 60 << 16 | 60
 _PUBLISH: Final = 60 << 16 | 40
 _ACK_ID: Final = 60 << 16 | 80
 _OPEN: Final = ChannelStates.OPEN
+_NORMAL: Final = Mode.NORMAL
+_CONFIRM: Final = Mode.CONFIRM
+_TRANSACTED: Final = Mode.TRANSACTED
 
 
-def fast_observed(machine: ClassicObserver, direction: Direction) -> Observed | None:
+def fast_observed(observer: Any, direction: Direction) -> Observed | None:
     """The unit at the begin of a direction's octets, if it's the common case, else None."""
     buffer = direction.buffer
     data = buffer.data
     pos = buffer.pos
+    settles: Settlements
     try:
         kind, number, size, method_id = _METHOD(data, pos)
         if kind != 1:
             return None
-        joint = machine.joint
-        if joint.state is not State.OPEN:
+        model = observer.model
+        if model.state is not State.OPEN:
             return None
-        channel: Any = joint.channels.get(number)
-        if channel is None or channel.state is not _OPEN or machine.faults or machine.undecided:
+        channel: Any = model.channels.get(number)
+        if channel is None or channel.state is not _OPEN or observer.faults or observer.undecided:
             return None
         client = direction.client
         if method_id == _ACK_ID:
-            return _ack(machine, direction, channel, number, size, data, pos)
+            # Of one delivery by the client, or of one publish by the server.
+            tag, multiple, last = _ACK(data, pos + 11)
+            if size != 13 or last != 0xCE or multiple or channel.mode is _TRANSACTED:
+                return None
+            if direction.contents and number in direction.contents:
+                return None
+            if client:
+                if channel.client_content is not None or tag not in channel.unsettled:
+                    return None
+                unit = channel.unsettled.pop(tag)
+            else:
+                if channel.server_content is not None or tag not in channel.unconfirmed:
+                    return None
+                unit = channel.unconfirmed.pop(tag)
+                if channel.keys:
+                    channel.forget_return(unit)
+            settles = () if unit is None else ((unit, "accepted", SETTLED),)
+            if model.settled:
+                settles = (*model.take_settled(), *settles)
+            if direction.stray:
+                direction.stray.pop(number, None)
+            buffer.pos = pos + 21
+            begin = buffer.consumed + pos
+            end = begin + 21
+            seq = observer.seq
+            observer.seq = seq + 1
+            return Observed(
+                seq, direction.side, number, "method", "basic.ack", BasicAck(tag, False), None, None, 0, None, begin,
+                21, direction.at_ns if end <= direction.mark_end else direction.when(end), None, 0, settles,
+            )  # fmt: skip
         method: Any
+        bits = 0
         if method_id == _DELIVER:
             if client or channel.server_content is not None:
                 return None
@@ -82,12 +117,13 @@ def fast_observed(machine: ClassicObserver, direction: Direction) -> Observed | 
             if stop + 1 != end or bits > 3 or data[pos + 11] or data[pos + 12]:
                 return None
             method = BasicPublish(
-                exchange=data[pos + 14 : at].decode(),
-                routing_key=data[at + 1 : stop].decode(),
-                mandatory=bits & 1 == 1,
-                immediate=bits & 2 == 2,
+                data[pos + 14 : at].decode(),
+                data[at + 1 : stop].decode(),
+                bits & 1 == 1,
+                bits & 2 == 2,
             )
             no_ack = tag = 0
+            consumer_tag = ""
         else:
             return None
         one, two, channel_2, size_2, class_id, weight, body_size = _HEADER(data, end)
@@ -99,8 +135,8 @@ def fast_observed(machine: ClassicObserver, direction: Direction) -> Observed | 
             or class_id != 60
             or weight
             or size_2 < 14
-            or size > machine.other_max
-            or size_2 > machine.other_max
+            or size > observer.other_max
+            or size_2 > observer.other_max
             or number in direction.contents
         ):
             return None
@@ -113,7 +149,7 @@ def fast_observed(machine: ClassicObserver, direction: Direction) -> Observed | 
                 or three != 3
                 or channel_3 != number
                 or size_3 != body_size
-                or size_3 > machine.body_max
+                or size_3 > observer.body_max
                 or data[last] != 0xCE
             ):
                 return None
@@ -124,43 +160,65 @@ def fast_observed(machine: ClassicObserver, direction: Direction) -> Observed | 
         else:
             return None
         raw = data[end + 20 : header_end]
-        properties = machine.properties.from_wire(raw, machine.tables)
+        properties = observer.properties.from_wire(raw, observer.tables)
         if raw != direction.good:
             properties.check()
             direction.good = raw
     except (StructError, IndexError, UnicodeDecodeError, CodecError):
         return None
-    bounds = joint.bounds
+    bounds = model.bounds
     digest = None
     if body_size > bounds.message:
         return None
-    if machine.body != "keep":
-        if machine.body != "size":
+    if observer.body != "keep":
+        if observer.body != "size":
             digest = sha256(body).hexdigest()
-        if machine.body != "all":
+        if observer.body != "all":
             body = None
+    seq = observer.seq
+    context: Any = None
+    settles = AT_ONCE
     if client:
-        if channel.mode is Mode.CONFIRM:
-            unconfirmed = channel.unconfirmed
-            if len(unconfirmed) >= bounds.unconfirmed:
+        if channel.mode is _CONFIRM:
+            if len(channel.unconfirmed) >= bounds.unconfirmed:
                 return None
-            count = channel.publish_count = channel.publish_count + 1
-            unconfirmed[count] = None
+            context = channel.publish_count = channel.publish_count + 1
+        if channel.mode is _CONFIRM and channel.sure and not channel.dead and not bits:
+            channel.unconfirmed[context] = seq
+            settles = ()
+        elif (
+            bits
+            or channel.mode is not _NORMAL
+            or channel.unknown
+            or channel.confirming
+            or channel.dead
+        ):
+            returned = (method.exchange, method.routing_key, body_size, digest) if bits else None
+            settles = model.published(channel, seq, context, returned)
+            if not channel.sure or channel.dead:
+                context = None
     else:
         if not no_ack:
             unsettled = channel.unsettled
             if tag in unsettled or len(unsettled) >= bounds.unsettled:
                 return None
-            unsettled[tag] = None
+            if channel.dead:
+                unsettled[tag] = None
+                settles = OPEN_FOR_GOOD
+            else:
+                unsettled[tag] = seq
+                settles = ()
         channel.last_tag = tag
+        context = channel.queues.get(consumer_tag)
+    if model.settled:
+        settles = (*model.take_settled(), *settles)
     if direction.stray:
         direction.stray.pop(number, None)
     buffer.pos = last + 1
     begin = buffer.consumed + pos
     octets = last + 1 - pos
     end = begin + octets
-    seq = machine.seq
-    machine.seq = seq + 1
+    observer.seq = seq + 1
     return Observed(
         seq,
         direction.side,
@@ -175,51 +233,8 @@ def fast_observed(machine: ClassicObserver, direction: Direction) -> Observed | 
         begin,
         octets,
         direction.at_ns if end <= direction.mark_end else direction.when(end),
-    )
-
-
-def _ack(
-    machine: ClassicObserver,
-    direction: Direction,
-    channel: Any,
-    number: int,
-    size: int,
-    data: bytes,
-    pos: int,
-) -> Observed | None:
-    """basic.ack of one delivery by the client, or of one publish by the server."""
-    tag, multiple, end = _ACK(data, pos + 11)
-    if size != 13 or end != 0xCE or multiple or channel.mode is Mode.TRANSACTED:
-        return None
-    if direction.contents and number in direction.contents:
-        return None
-    if direction.client:
-        if channel.client_content is not None or tag not in channel.unsettled:
-            return None
-        del channel.unsettled[tag]
-    else:
-        if channel.server_content is not None or tag not in channel.unconfirmed:
-            return None
-        del channel.unconfirmed[tag]
-    if direction.stray:
-        direction.stray.pop(number, None)
-    buffer = direction.buffer
-    buffer.pos = pos + 21
-    begin = buffer.consumed + pos
-    seq = machine.seq
-    machine.seq = seq + 1
-    return Observed(
-        seq,
-        direction.side,
-        number,
-        "method",
-        "basic.ack",
-        BasicAck(tag, False),
-        None,
         None,
         0,
-        None,
-        begin,
-        21,
-        direction.at_ns if begin + 21 <= direction.mark_end else direction.when(begin + 21),
+        settles,
+        context,
     )

@@ -1,26 +1,55 @@
-"""ObservedModel: the joint of an endpoint, for somebody who sees both ends and must not stop at a broken rule.
+"""ObservedModel: the model of an endpoint, for an observer, who sees both ends and doesn't stop at a broken rule.
 
 It never discards (what one side ignores was sent all the same), and where something may be missing (after a gap, a late
-start, or a violation that was reported) it takes what comes as told. Sections of 0-9-1: 2.2.4, 2.3.7, 4.2.6.
+start, or a violation that was reported) it takes what comes as told. It says which unit settles which message: what the
+model keeps beside a delivery tag or a publish's number is the unit of its message.
+Sections of 0-9-1: 2.2.4, 2.3.7, 4.2.6; 1.8 (basic) and 1.9 (tx); RabbitMQ's publisher confirms.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...endpoint import Side
+from ...events import Accepted, Rejected, Released
 from ...limits import Limits
+from ...versions import AMQP_0_8
 from ..codec.violation import Violation
-from ..model.channel_state import Pending
+from ..model.channel_state import ChannelState, Pending, reopen
 from ..model.connection import CHANNEL_MAX, ConnectionModel
-from ..model.states import CHANNEL, CONNECTION, Channel, ChannelInput, Connection, ConnectionInput
+from ..model.states import (
+    CHANNEL,
+    CONNECTION,
+    Channel,
+    ChannelInput,
+    Connection,
+    ConnectionInput,
+    Mode,
+)
 
 if TYPE_CHECKING:
+    from ..._core.outcomes import Settlement, Settlements
     from ..codec.dialect import Dialect
     from ..codec.method import Method
-    from ..model.channel_state import ChannelState, Step
+    from ..model.channel_state import Outcome, Step
 
 _UNBOUNDED: Final = 1 << 62
+_WORDS: Final = {Accepted: "accepted", Rejected: "rejected", Released: "released"}
+_TX_ENDED: Final = ("tx.commit-ok", "tx.rollback-ok")
+_GIVEN: Final = ("basic.deliver", "basic.get-ok", "file.deliver")
+_RECOVERED: Final = ("basic.recover-ok", "basic.recover-async", "basic.recover-sync-ok")
+"""What gives back all deliveries of a channel; in 0-8 basic.recover itself does."""
+_RETURNS: Final = ("basic.return", "stream.return", "file.return")
+MESSAGES: Final = frozenset(
+    {
+        *("basic.publish", "basic.deliver", "basic.get-ok", "stream.publish", "stream.deliver"),
+        *("file.publish", "file.deliver", "file.stage", *_RETURNS),
+    }
+)
+"""Units that are a message, and the one that brings the content of such a one."""
 
 _CONNECTION_AFTER: Final[dict[ConnectionInput, Connection]] = {
     ConnectionInput.C_HEADER: Connection.HEADER_SENT,
@@ -55,10 +84,106 @@ _CHANNEL_AFTER: Final[dict[ChannelInput, Channel]] = {
 """Where a channel must be after an input, whatever was missed before."""
 
 
-class ObservedModel(ConnectionModel):
-    """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure."""
+class ObservedChannel(ChannelState):
+    """A channel, and what settles the messages on it. Messages are named by their units.
 
-    __slots__ = ("bounds", "doubtful")
+    `unknown` says that the channel was open before, so that nobody knows whether it confirms; `confirming` that it
+    does; `sure` that publishes can be counted, as confirms number them; `dead` that the server has closed it.
+
+    `held` are publishes that only a return settles, `posted` those of the transaction. `ending` are transactions whose
+    commit (True) or rollback waits for its reply: their publishes, and their deliveries as the model has them.
+    `returnable` are publishes that may be returned, oldest first, by what a return says of them, `keys` these keys.
+
+    `queue` was declared last, `queues` are those of consumers by tag, `asked` those of consume and get by their units.
+    `staging` is the identifier of the content that each side (True: the client) stages, `staged` what it has staged.
+    """
+
+    __slots__ = (
+        "asked", "confirming", "dead", "ending", "held", "keys", "posted", "queue", "queues", "returnable", "staged",
+        "staging", "sure", "unknown",
+    )  # fmt: skip
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.unknown = False
+        self.confirming = False
+        self.sure = True
+        self.dead = False
+        self.held: dict[int, None] = {}
+        self.posted: dict[int, None] = {}
+        self.ending: deque[tuple[bool, Iterable[int], _Retired]] = deque()
+        self.returnable: dict[tuple[Any, ...], deque[int]] = {}
+        self.keys: dict[int, tuple[Any, ...]] = {}
+        self.queue = ""
+        self.queues: dict[str, str] = {}
+        self.asked: dict[int | None, str] = {}
+        self.staging: dict[bool, str] = {}
+        self.staged: dict[tuple[bool, str], tuple[Any, int, str | None]] = {}
+
+    def forget_return(self, unit: int) -> None:
+        """A publish is settled: nothing returns it any more."""
+        key = self.keys.pop(unit, None)
+        if key is not None:
+            waiting = self.returnable[key]
+            waiting.remove(unit)
+            if not waiting:
+                del self.returnable[key]
+
+    def returned(self, key: tuple[Any, ...]) -> int | None:
+        """The oldest publish like a message that comes back: servers return in order."""
+        waiting = self.returnable.get(key)
+        if waiting is None:
+            return None
+        unit = waiting[0]
+        self.forget_return(unit)
+        self.held.pop(unit, None)
+        return unit
+
+    def undecided(self) -> list[int]:
+        """Forget the transactions; their messages."""
+        units = [*self.posted]
+        for _, posted, retired in (*self.ending, (False, (), self.tx_settled)):
+            units += posted
+            units += [unit for unit, _ in (retired or {}).values() if unit is not None]
+        self.posted = {}
+        self.ending.clear()
+        self.tx_settled = None
+        return units
+
+    def take_held(self) -> list[int]:
+        """Forget what nothing was going to settle, since something may."""
+        held = [*self.held]
+        self.held = {}
+        return held
+
+    def flush(self) -> list[Settlement]:
+        """Nothing settles the channel's messages any more."""
+        open_ = [
+            *self.held,
+            *self.undecided(),
+            *self.unconfirmed.values(),
+            *self.unsettled.values(),
+        ]
+        self.held = {}
+        self.returnable, self.keys = {}, {}
+        self.unconfirmed = dict.fromkeys(self.unconfirmed)
+        self.unsettled = dict.fromkeys(self.unsettled)
+        return [
+            (unit, None, ENDED) for unit in sorted([each for each in open_ if each is not None])
+        ]
+
+
+_Retired = dict[int, tuple[Any, "Outcome"]] | None
+"""Deliveries that a transaction settles when it's committed, with their outcomes, by tag."""
+
+
+class ObservedModel(ConnectionModel):
+    """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure.
+
+    `settled` is what becomes of messages, for the next unit to say.
+    """
+
+    __slots__ = ("bounds", "doubtful", "settled")
 
     def __init__(self, dialect: Dialect, limits: Limits) -> None:
         # What an endpoint must refuse is no broken rule here; `forget` bounds what is kept.
@@ -69,6 +194,11 @@ class ObservedModel(ConnectionModel):
         super().__init__(dialect, unbounded)
         self.bounds = limits
         self.doubtful: dict[int, int] = {}
+        self.settled: list[Settlement] = []
+
+    def new_channel(self, number: int) -> ChannelState:
+        """Make the state of a channel that is being opened."""
+        return ObservedChannel(number)
 
     def discards(self, channel: ChannelState | None, client: bool) -> bool:
         """Never: what the other side ignores still counts for who sent it."""
@@ -84,38 +214,70 @@ class ObservedModel(ConnectionModel):
         size: int | None = None,
     ) -> Step | None:
         """As the base's; a channel that was only assumed to be open begins anew with channel.open."""
-        if method.NAME == "channel.open":
-            known = self.channels.get(number)
-            if known is not None and known.assumed:
-                del self.channels[number]
-        elif _settles_all(side, method) and number in self.channels:
-            self.doubtful[number] = self.channels[number].last_tag
-        step = super().step(side, number, method, token, whole, size)
+        known = self._channel(number)
+        retired = None
+        if known is not None:
+            name = method.NAME
+            if name == "channel.open" and known.assumed:
+                self._drop(known)
+            elif name in _TX_ENDED:
+                # What is settled behind the request belongs to the next transaction.
+                retired, known.tx_settled = known.tx_settled, None
+            elif _settles_all(side, method):
+                self.doubtful[number] = known.last_tag
+        try:
+            step = super().step(side, number, method, token, whole, size)
+        finally:
+            if retired is not None and known is not None:
+                known.tx_settled = retired
         if step is not None:
             self._bound(step.channel)
+            self._follow(side, number, known, step)
         if number not in self.channels:
             self.doubtful.pop(number, None)
         elif len(self.channels) > self.bounds.channels:
             self._forget_oldest(number)
         return step
 
+    def _channel(self, number: int) -> ObservedChannel | None:
+        channel = self.channels.get(number)
+        return channel if isinstance(channel, ObservedChannel) else None
+
+    def _unopened(self, number: int, given: ChannelInput, method: Method) -> ChannelState:
+        channel = super()._unopened(number, given, method)
+        if given is not ChannelInput.C_OPEN and isinstance(channel, ObservedChannel):
+            channel.unknown = True
+        return channel
+
+    def _drop(self, channel: ObservedChannel) -> None:
+        """A channel is no more, as far as anybody saw."""
+        del self.channels[channel.number]
+        self.settled += channel.flush()
+
     def _forget_oldest(self, present: int) -> None:
         """More channels are open than anybody needs: the oldest is taken for one that was open before it was seen."""
         number = next(iter(self.channels))
-        channel = self.channels.pop(number)
-        if number == present or channel.client_content or channel.server_content:
+        channel = self._channel(number)
+        if number == present or channel is None or channel.client_content or channel.server_content:
             # It's in use: another one goes when the next method comes.
-            self.channels[number] = channel
+            self.channels[number] = self.channels.pop(number)
             return
+        self._drop(channel)
         self.doubtful.pop(number, None)
         self.assumed = True
 
     def step_anyway(self, side: Side, number: int, method: Method, token: Any) -> Step | None:
         """Take a method whose violation has been reported as if it were right, as far as that can be."""
-        channel = self.channels.get(number) if number else self.zero
+        known = self._channel(number)
+        channel = known if number else self.zero
         assumed = self.assumed
-        if method.NAME == "channel.open" and number in self.channels:
-            del self.channels[number]
+        if known is not None and method.NAME == "channel.open":
+            self._drop(known)
+        elif known is not None and self.booked(number, method) is not None and method.NAME in _GIVEN:
+            # A tag that is given again is another delivery's.
+            tag: int = method.delivery_tag  # type: ignore[attr-defined]
+            self._end([known.unsettled[tag]])
+            known.unsettled[tag] = None
         was = channel is not None and channel.assumed
         self.assumed = True
         if channel is not None:
@@ -130,6 +292,272 @@ class ObservedModel(ConnectionModel):
             self.assumed = assumed
             if channel is not None:
                 channel.assumed = was
+
+    # What becomes of messages.
+
+    def take_settled(self) -> Settlements:
+        """What becomes of messages since the last unit."""
+        settled = self.settled
+        if not settled:
+            return ()
+        self.settled = []
+        return tuple(settled)
+
+    def lost(self, client: bool) -> Settlements:
+        """Octets of a side became no unit: publishes can't be counted any more, and transactions aren't sure."""
+        for channel in self.channels.values():
+            if isinstance(channel, ObservedChannel):
+                channel.sure = channel.sure and not client
+                self._end(channel.undecided(), channel)
+        return self.take_settled()
+
+    def _end(self, units: Iterable[int | None], channel: ObservedChannel | None = None) -> None:
+        """Nothing settles messages any more."""
+        for unit in units:
+            if unit is not None:
+                self.settled.append((unit, None, ENDED))
+                if channel is not None:
+                    channel.forget_return(unit)
+
+    def _settle(
+        self, units: Iterable[tuple[Any, int | None]], word: str, channel: ObservedChannel
+    ) -> None:
+        """The unit at hand settles messages."""
+        for _, unit in units:
+            if unit is not None:
+                self.settled.append((unit, word, SETTLED))
+                if channel.keys:
+                    channel.forget_return(unit)
+
+    def _untell(self, units: Iterable[int]) -> None:
+        """Messages may be settled, after all."""
+        self.settled += [(unit, None, TOLD) for unit in units]
+
+    def _follow(self, side: Side, number: int, known: ObservedChannel | None, step: Step) -> None:
+        """Keep what a method means to the messages of its channel."""
+        channel = self._channel(number)
+        if known is not None and channel is not known:
+            self.settled += known.flush()
+        if channel is None:
+            return
+        if step.settled:
+            self._settle(step.settled, _WORDS[type(step.outcome)], channel)
+        follow = _FOLLOW.get(step.method.NAME)
+        if follow is not None:
+            follow(self, channel, side is Side.CLIENT, step)
+
+    # Transactions and confirms.
+
+    def confirms(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        """confirm.select: publishes count from here on."""
+        if not channel.confirming:
+            channel.confirming = channel.sure = True
+            channel.unknown = False
+            self._untell(channel.held)
+
+    def confirmed(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        """A confirm; on a channel that was open before, nobody knows from which publish on it counts."""
+        if channel.unknown and not client:
+            channel.confirming, channel.sure, channel.unknown = True, False, False
+            held = channel.take_held()
+            self._untell(held)
+            self._end(held, channel)
+
+    def transacts(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        channel.unknown = False
+
+    def end_asked(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        """tx.commit or tx.rollback: what follows belongs to the next transaction."""
+        if channel.unknown:
+            channel.unknown = False
+            channel.mode = Mode.TRANSACTED
+            channel.posted = dict.fromkeys(channel.take_held())
+            self._untell(channel.posted)
+        committed = step.method.NAME == "tx.commit"
+        channel.ending.append((committed, channel.posted, channel.tx_settled))
+        channel.posted, channel.tx_settled = {}, None
+        if len(channel.ending) > self.bounds.calls:
+            _, posted, retired = channel.ending.popleft()
+            self._end([*posted, *[unit for unit, _ in (retired or {}).values()]], channel)
+
+    def ended(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        """A transaction is over; after a rollback its deliveries are open again."""
+        committed = step.method.NAME == "tx.commit-ok"
+        if not channel.ending or channel.ending[0][0] != committed:
+            return
+        _, posted, retired = channel.ending.popleft()
+        word = "accepted" if committed else "released"
+        self._settle([(None, unit) for unit in posted], word, channel)
+        if committed:
+            for unit, outcome in (retired or {}).values():
+                self._settle([(None, unit)], _WORDS[type(outcome)], channel)
+        elif retired:
+            reopen(channel, retired)
+
+    def recovers(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        """All deliveries are given back, though the request wasn't seen, or its reply is still to come (0-8)."""
+        if step.method.NAME in _RECOVERED or self.dialect.version is AMQP_0_8:
+            self._settle(channel.unsettled.items(), "released", channel)
+            channel.unsettled = {}
+
+    def closed(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        """The server takes nothing more on the channel, whatever the client sends before it knows."""
+        if not client:
+            channel.dead = True
+            self.settled += channel.flush()
+
+    # Queues.
+
+    def declared(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        channel.queue = step.method.queue or channel.queue
+
+    def asks(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        """A consume or get: an empty name means the queue that was declared last."""
+        method = step.method
+        queue = method.queue or channel.queue
+        if getattr(method, "no_wait", False):
+            channel.queues[method.consumer_tag] = queue
+            if len(channel.queues) > self.bounds.consumers:
+                del channel.queues[next(iter(channel.queues))]
+            return
+        channel.asked[step.token] = queue
+        if len(channel.asked) > self.bounds.calls:
+            del channel.asked[next(iter(channel.asked))]
+
+    def consumes(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        queue = None if step.answered is None else channel.asked.pop(step.answered.token, None)
+        if queue is not None:
+            channel.queues[step.method.consumer_tag] = queue
+
+    def got_nothing(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        if step.answered is not None:
+            channel.asked.pop(step.answered.token, None)
+
+    def cancelled(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        if not client:
+            channel.queues.pop(step.method.consumer_tag, None)
+
+    def stages(self, channel: ObservedChannel, client: bool, step: Step) -> None:
+        channel.staging[client] = step.method.identifier
+
+    # Messages.
+
+    def booked(self, number: int, method: Any) -> int | None:
+        """The delivery tag, or the number of a publish, under which the model has a message that isn't settled."""
+        channel = self.channels.get(number)
+        if channel is None:
+            return None
+        if method.NAME == "basic.publish":
+            return channel.publish_count if channel.mode is Mode.CONFIRM else None
+        tag: int | None = getattr(method, "delivery_tag", None)
+        return tag if tag in channel.unsettled else None
+
+    def message(
+        self,
+        side: Side,
+        number: int,
+        unit: int,
+        method: Any,
+        content: tuple[Any, int, str | None],
+        answers: int | None,
+        known: bool,
+        booked: int | None,
+    ) -> Any:
+        """A message has passed, or what one consists of: `content` is properties, size and digest of the body.
+
+        `known` says that the model has followed its method, `booked` where it has the message. Returns what earlier
+        units say of it: the number of a publish, the queue of a delivery, in the file class the content, too.
+        """
+        name = method.NAME
+        client = side is Side.CLIENT
+        channel = self._channel(number) or ObservedChannel(number)
+        if name == "file.stage":
+            channel.staged[client, channel.staging.get(client, "")] = content
+            if len(channel.staged) > self.bounds.calls:
+                del channel.staged[next(iter(channel.staged))]
+            return None
+        if name == "basic.publish" or name in _RETURNS:
+            key = (method.exchange, method.routing_key, *content[1:])
+            if name == "basic.publish":
+                returnable = method.mandatory or method.immediate
+                self.settled += self.published(channel, unit, booked, key if returnable else None)
+                return booked if channel.sure and not channel.dead else None
+            returned = channel.returned(key)
+            if returned is not None:
+                self.settled.append((returned, "returned", SETTLED))
+            self.settled += AT_ONCE
+            return None
+        staged = channel.staged.pop((client, getattr(method, "identifier", "")), None)
+        if name.endswith("publish"):
+            self.settled += AT_ONCE
+            return staged
+        if name == "basic.get-ok" and answers is None and booked is None and channel.assumed:
+            # The get wasn't seen: it may be one that wants the message settled.
+            tag: int = method.delivery_tag
+            channel.unsettled[tag] = None
+            booked = tag
+        self._given(channel, unit, method, known, booked)
+        if name == "basic.get-ok":
+            return channel.asked.pop(answers, None)
+        queue = channel.queues.get(method.consumer_tag)
+        return (queue, staged) if name == "file.deliver" else queue
+
+    def _given(
+        self, channel: ObservedChannel, unit: int, method: Any, known: bool, booked: int | None
+    ) -> None:
+        """The server has sent a message, which the client settles unless it has said that it won't."""
+        if booked is not None and booked in channel.unsettled and not channel.dead:
+            channel.unsettled[booked] = unit
+        elif booked is None and (
+            known or channel.consumers.get(getattr(method, "consumer_tag", ""))
+        ):
+            self.settled += AT_ONCE
+        else:
+            self.settled += OPEN_FOR_GOOD
+
+    def published(
+        self, channel: ObservedChannel, unit: int, number: int | None, key: tuple[Any, ...] | None
+    ) -> Settlements:
+        """The client has published a message, which may be returned if there is a `key`; what becomes of messages.
+
+        `number` is the one that the server confirms it by.
+        """
+        most = self.bounds.unconfirmed
+        oldest = None
+        settled: list[Settlement] = []
+        if (
+            channel.mode is Mode.CONFIRM
+            and number is not None
+            and channel.sure
+            and not channel.dead
+        ):
+            channel.unconfirmed[number] = unit
+        elif channel.dead or channel.confirming:
+            # Nobody knows its number, or the server takes nothing more on this channel.
+            if number is not None:
+                channel.unconfirmed.pop(number, None)
+            return OPEN_FOR_GOOD
+        elif channel.mode is Mode.TRANSACTED:
+            waiting = channel.posted
+            waiting[unit] = None
+            if len(waiting) > most:
+                oldest = next(iter(waiting))
+                del waiting[oldest]
+        elif key is None and not channel.unknown:
+            return AT_ONCE
+        else:
+            settled.append((None, "settled", TOLD))
+            channel.held[unit] = None
+            if len(channel.held) > most:
+                oldest = next(iter(channel.held))
+                del channel.held[oldest]
+        if key is not None:
+            channel.keys[unit] = key
+            channel.returnable.setdefault(key, deque()).append(unit)
+        if oldest is not None:
+            channel.forget_return(oldest)
+            settled.append((oldest, None, ENDED))
+        return tuple(settled)
 
     def missed(self, client: bool) -> None:
         """Something of what one side sent wasn't seen: from now on hardly anything is sure."""
@@ -174,15 +602,21 @@ class ObservedModel(ConnectionModel):
             if calls is not None and len(calls) > bounds.calls:
                 calls.popleft()
                 channel.assumed = True
+        entries: dict[Any, Any]
         for entries, bound in (
             (channel.unsettled, bounds.unsettled),
             (channel.unconfirmed, bounds.unconfirmed),
             (channel.consumers, bounds.consumers),
         ):
             if len(entries) > bound:
-                del entries[next(iter(entries))]  # type: ignore[arg-type]
+                oldest: Any = next(iter(entries))
+                unit = entries.pop(oldest)
                 channel.assumed = True
-        if channel.tx_settled and len(channel.tx_settled) > bounds.unsettled:
+                if entries is not channel.consumers and isinstance(channel, ObservedChannel):
+                    self._end([unit], channel)
+        retired = channel.tx_settled
+        if retired and len(retired) > bounds.unsettled:
+            self._end([unit for unit, _ in retired.values()])
             channel.tx_settled = None
             channel.assumed = True
 
@@ -194,3 +628,34 @@ def _settles_all(side: Side, method: Any) -> bool:
     if method.NAME in ("basic.ack", "basic.nack"):
         return bool(method.multiple and not method.delivery_tag)
     return method.NAME in ("basic.recover", "basic.recover-async")
+
+
+_FOLLOW: Final[dict[str, Callable[[ObservedModel, ObservedChannel, bool, Step], None]]] = {
+    "confirm.select": ObservedModel.confirms,
+    "tx.select": ObservedModel.transacts,
+    "tx.commit": ObservedModel.end_asked,
+    "tx.rollback": ObservedModel.end_asked,
+    "tx.commit-ok": ObservedModel.ended,
+    "tx.rollback-ok": ObservedModel.ended,
+    "basic.ack": ObservedModel.confirmed,
+    "basic.nack": ObservedModel.confirmed,
+    "basic.recover": ObservedModel.recovers,
+    **dict.fromkeys(_RECOVERED, ObservedModel.recovers),
+    "channel.close": ObservedModel.closed,
+    "queue.declare": ObservedModel.declared,
+    "queue.declare-ok": ObservedModel.declared,
+    "basic.get": ObservedModel.asks,
+    "basic.get-empty": ObservedModel.got_nothing,
+    "file.open": ObservedModel.stages,
+    **{
+        f"{name}.{verb}": follow
+        for name in ("basic", "file", "stream")
+        for verb, follow in (
+            ("consume", ObservedModel.asks),
+            ("consume-ok", ObservedModel.consumes),
+            ("cancel", ObservedModel.cancelled),
+            ("cancel-ok", ObservedModel.cancelled),
+        )
+    },
+}
+"""What a method means to messages besides what the model says, by its name."""

@@ -5,6 +5,8 @@ One is under way at most on each channel and track (part 1 section 4.4.1).
 
 from __future__ import annotations
 
+from typing import Final
+
 from .frames import (
     BEGINS,
     FIRST_FRAME,
@@ -13,6 +15,9 @@ from .frames import (
     LAST_SEGMENT,
     SEGMENTS,
 )
+
+_SMALL: Final = 512
+"""Pieces of fewer octets share an object."""
 
 
 class Assembly:
@@ -77,3 +82,24 @@ class Assembly:
 def begins(flags: int) -> bool:
     """Whether a frame with these flags is the first one of an assembly."""
     return flags & BEGINS == BEGINS
+
+
+def keep(parts: list[bytes | bytearray], octets: bytes) -> None:
+    """Keep a piece; small ones share an object, each would cost more than what is in it."""
+    if not octets:
+        return
+    if parts and len(octets) < _SMALL:
+        last = parts[-1]
+        if isinstance(last, bytearray):
+            last += octets
+            return
+        if len(last) < _SMALL:
+            parts[-1] = bytearray(last) + octets
+            return
+    parts.append(octets)
+
+
+def joined(parts: list[bytes | bytearray]) -> bytes:
+    """The octets of all pieces."""
+    only = parts[0] if len(parts) == 1 else None
+    return only if isinstance(only, bytes) else b"".join(parts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.observation import Observed
 from ..._core.record import record
-from ...observer import Observed
 from .record import Struct, decode_headers
 from .records import COMMANDS, CONTROLS, STRUCTS, DeliveryProperties, MessageProperties
 from .values import Map

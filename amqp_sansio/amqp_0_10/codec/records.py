@@ -1,7 +1,6 @@
 """The structs, controls and commands of 0-10.
 
 Generated: edit the generator (tools/codegen/zero_ten.py) instead.
-Source: amqp0-10-alt.xml, sha256 b6b81b9d293a570192adfbbffa32851e447b938c438089a81467e800ec804c59.
 """
 
 # ruff: noqa: RUF023

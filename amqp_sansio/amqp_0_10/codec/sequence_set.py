@@ -14,6 +14,8 @@ _RANGE: Final = Struct(">II").pack
 _BYTE_RANGE: Final = Struct(">QQ").pack
 _WIDTH: Final = 8
 _FURTHEST: Final = 0x7FFF_FFFF
+_MOST_RANGES: Final = 0xFFFF // _WIDTH
+"""More ranges can't be written: the size of a sequence-set has two octets."""
 
 
 class SequenceSet:
@@ -78,6 +80,16 @@ class SequenceSet:
             if number == (upper + 1) & MASK and (number - lower) & MASK <= _FURTHEST:
                 return SequenceSet(((lower, number),))
         return self | SequenceSet(((number, number),))
+
+    def parts(self) -> list[SequenceSet]:
+        """The same ids in as many sets as it takes to write them."""
+        ranges = self.ranges
+        if len(ranges) <= _MOST_RANGES:
+            return [self]
+        return [
+            SequenceSet(ranges[begin : begin + _MOST_RANGES])
+            for begin in range(0, len(ranges), _MOST_RANGES)
+        ]
 
     def __or__(self, other: SequenceSet) -> SequenceSet:
         return SequenceSet(_around(_line(self.ranges + other.ranges)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from ...errors import LocalProtocolError, Scope
+from ...errors import CodecError, LocalProtocolError, Scope
 from ...printing import printable
 
 NORMAL: Final = 200
@@ -39,6 +39,7 @@ class Violation(Exception):
 
     `code` is that of connection.close (or SILENT), in the scope of a session that of execution.exception; `detach`
     stands instead of it where session.detached tells the error. `rule` is the rule's identifier without the version.
+    `harmless`: observers warn of it, since it's ignored or only untidy.
     """
 
     def __init__(
@@ -49,17 +50,21 @@ class Violation(Exception):
         rule: str | None = None,
         scope: Scope = Scope.CONNECTION,
         detach: DetachCode | None = None,
+        harmless: bool = False,
     ) -> None:
         super().__init__(printable(text))
         self.code = code
         self.rule = rule
         self.scope = scope
         self.detach = detach
+        self.harmless = harmless
 
 
-def exception(code: int, text: str, rule: str | None = None) -> Violation:
+def exception(
+    code: int, text: str, rule: str | None = None, *, harmless: bool = False
+) -> Violation:
     """What ends a session with execution.exception."""
-    return Violation(code, text, rule=rule, scope=Scope.SESSION)
+    return Violation(code, text, rule=rule, scope=Scope.SESSION, harmless=harmless)
 
 
 def framing_error(text: str, rule: str | None = None) -> Violation:
@@ -70,3 +75,9 @@ def framing_error(text: str, rule: str | None = None) -> Violation:
 def misuse(text: str, rule: str | None = None) -> LocalProtocolError:
     """What a caller gets whose command would break a rule."""
     return LocalProtocolError(text, rule=f"0-10/{rule}" if rule else None)
+
+
+def unreadable(error: CodecError, *, known: bool) -> str:
+    """The rule that octets break which can't be read; `known`: their control or command is one of the specification."""
+    rule = error.rule or ("wire/struct-size-includes" if known else "wire/struct-code")
+    return rule.removeprefix("0-10/")

@@ -92,14 +92,6 @@ def own_channel_max(config: Config) -> int:
     return min(config.channel_max, config.limits.channels)
 
 
-def client_mechanisms(config: Config) -> tuple[ClientMechanism, ...]:
-    """The client's mechanisms as a tuple."""
-    configured = config.sasl
-    if configured is None:
-        return ()
-    return configured if isinstance(configured, tuple) else (configured,)
-
-
 def check_config(config: Config, role: Side) -> None:
     """Refuse a configuration that would fail later, in the middle of a connection. Raises ValueError."""
     for name, highest in _HIGHEST:

@@ -1,35 +1,28 @@
 """Connection: one end of an AMQP 0-10 connection as a pure value (0-10 part 1 section 4, class 1)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.connection import BaseConnection
-from ...endpoint import CloseHint, Role, Side
-from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError
-from ...events import NEED_DATA, PAUSED, By, CloseReport, Signal
+from ...endpoint import Role, Side
+from ...errors import CodecError, EndpointClosed, LocalProtocolError
+from ...events import NEED_DATA, PAUSED, Signal
 from ...versions import AMQP_0_10, Version
-from ..codec.frames import CONTROL, MIN_MAX_FRAME_SIZE, PROTOCOL_HEADER, encode_assembly
+from ..codec.frames import CONTROL, MIN_MAX_FRAME_SIZE
 from ..codec.records import ConnectionClose, ConnectionCloseOk, ConnectionHeartbeat
-from ..codec.violation import INVALID_PATH, NORMAL, DetachCode, Violation, framing_error
+from ..codec.violation import DetachCode, Violation, framing_error
 from ..model.states import CONNECTION, ConnectionInput
 from ..model.states import Connection as State
-from . import closing, opening, session_controls
-from .config import Config, check_config, own_channel_max
-from .fastpath import fast_event
-from .receiving import Partial, control_name, receive_frame
+from .channel import Transport
+from .config import Config, check_config
+from .handshake import CLOSING, Handshake
+from .session import FrameReader, Sessions
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from ...events import Event
-    from ...sasl import ScramKeys
-    from ..codec.record import Control
-    from ..model.events import SessionRequested
+    from ...events import CloseReport, Event
     from ..model.session_state import SessionState
-    from .fastpath import Route
     from .session import Session
 
 _CLASS: Final = 1
@@ -37,7 +30,7 @@ _SESSION_CLASS: Final = 2
 _HEADERS: Final = (State.START, State.HEADER_SENT)
 
 
-class Connection(BaseConnection["Config"]):
+class Connection(Handshake):
     """A client or server connection that consumes octets and produces events and octets; see `Endpoint` for the edge.
 
     The state is the state as of the last event returned: octets are parsed when an event is taken. `pickle` gives a
@@ -52,62 +45,27 @@ class Connection(BaseConnection["Config"]):
     """
 
     VERSION: ClassVar[Version] = AMQP_0_10
-    SCHEMA: ClassVar[int] = 1
+    SCHEMA: ClassVar[int] = 2
 
-    __slots__ = (
-        "_bodies",
-        "_crowded",
-        "_fast_body",
-        "_heartbeat",
-        "_incoming_max",
-        "_insists",
-        "_max_frame",
-        "_partials",
-        "_requested",
-        "_route",
-        "_sasl",
-        "_serial",
-        "_sessions",
-        "_state",
-        "_validates",
-        "capabilities",
-        "channel_max",
-        "known_hosts",
-        "locale",
-        "mechanism",
-        "peer_properties",
-        "user",
-        "vhost",
-    )
+    __slots__ = ("_frames", "_sessions", "_transport")
 
     def __init__(self, role: Role, config: Config) -> None:
         check_config(config, role)
         super().__init__(role, config)
-        self.mechanism = self.user = self.locale = ""
-        self.vhost = config.vhost if role is Side.CLIENT else ""
-        self.capabilities: tuple[str, ...] = ()
-        self.known_hosts: tuple[str, ...] = ()
-        self.peer_properties: Any = None
-        self.channel_max = own_channel_max(config)
-        self._state = State.START
-        self._sasl: Any = None
-        self._sessions: dict[int, Session] = {}
-        self._partials: dict[int, Partial] = {}
-        self._requested: SessionRequested | None = None
-        self._crowded: Session | None = None
-        self._route: Route | None = None
-        self._max_frame = self._incoming_max = MIN_MAX_FRAME_SIZE
-        self._heartbeat = 0.0
-        limits = config.limits
-        above = limits.message if config.stream_above is None else config.stream_above
-        self._fast_body = min(above, limits.message, limits.bodies, limits.header)
-        self._bodies = self._serial = 0
-        self._insists = False
-        validates = config.validate_content
-        self._validates = role is Side.SERVER if validates is None else validates
-        if role is Side.CLIENT:
-            self._step(ConnectionInput.C_HEADER)
-            self._out.append(PROTOCOL_HEADER)
+        self._frames = FrameReader(self._buffer, config.limits, MIN_MAX_FRAME_SIZE)
+        self._transport = Transport(
+            self,
+            role,
+            config,
+            self._events,
+            self._buffer,
+            self._out,
+            queue=self._out.queue,
+            check_open=self.check_open,
+            wait=self._wait,
+            unit_offset=self._offset_of_unit,
+        )
+        self._sessions = Sessions(self._transport)
 
     @classmethod
     def client(cls, config: Config) -> Self:
@@ -134,8 +92,9 @@ class Connection(BaseConnection["Config"]):
         if events:
             return events.popleft()
         signal: Signal = NEED_DATA
-        if self._route is not None and self._waiting_for is None:
-            event = fast_event(self)
+        route = self._transport.route
+        if route is not None and self._waiting_for is None:
+            event = route[0].fast_event()
             if event is not None:
                 return event
         while self._takes_more():
@@ -145,60 +104,19 @@ class Connection(BaseConnection["Config"]):
                 return events.popleft()
         else:
             signal = PAUSED
-        if self._ending is not None:
-            closing.finish(self, *self._ending)
-            if events:
-                return events.popleft()
-        return signal
+        return signal if self._ending is None else self._end_of_octets(signal)
 
-    def handle_timeout(self, now: float) -> None:
-        """Send the heartbeat that is due, or give up on a peer that is silent, stuck in the opening, or doesn't
-        answer a close."""
-        self._clock.advance(now)
-        if self._ending is not None or self._close_hint is not CloseHint.KEEP:
-            return
-        for name in self._timers.due(now):
-            if name == "close":
-                self._ending = ("close-timeout", "the peer did not answer the close")
-            else:
-                text = f"the opening did not finish, it is {self._state.value}"
-                self._ending = ("handshake-timeout", text)
-        due = self._send_deadline()
-        if due is not None and due <= now:
-            self._send_control(0, ConnectionHeartbeat())
-        if self._was_full:
-            self._count_silence_anew(now)
-        silent = self._silence_deadline()
-        if silent is not None and silent <= now:
-            text = f"nothing arrived for {2 * self._heartbeat:g} seconds, twice the heartbeat"
-            self._ending = ("silent", text)
+    def connection_lost(self, reason: str, now: float) -> None:
+        """The transport is gone; takes effect behind the octets still queued."""
+        super().connection_lost(reason, now)
+        self._transport.is_open = False
 
     # State.
 
     @property
-    def state(self) -> str:
-        """The connection's state, such as "open"; the tables of `states` have them all."""
-        return self._state.value
-
-    @property
-    def is_open(self) -> bool:
-        """Whether sessions can be attached and used."""
-        return self._state is State.OPEN and self._close_hint is CloseHint.KEEP
-
-    @property
-    def max_frame_size(self) -> int:
-        """The agreed largest frame in octets, with its header of 12."""
-        return self._max_frame
-
-    @property
-    def heartbeat(self) -> float:
-        """The agreed heartbeat in seconds; 0: none."""
-        return self._heartbeat
-
-    @property
     def sessions(self) -> tuple[int, ...]:
         """The channels that have sessions."""
-        return tuple(self._sessions)
+        return self._sessions.channels
 
     def session(self, channel: int) -> Session:
         """The session on `channel`. Raises EndpointClosed when there is none."""
@@ -218,93 +136,62 @@ class Connection(BaseConnection["Config"]):
         both ends keep it when it's detached; 0: not at all, None: for ever. `force` takes it from another connection.
         Raises LocalProtocolError, LimitExceeded when no channel is free, EndpointClosed.
         """
-        if name is None:
-            prefix = self.config.session_prefix
-            if not prefix:
-                raise LocalProtocolError("a session needs a name, or Config.session_prefix")
-            self._check_open()
-            name = f"{prefix}{self._serial + 1}"
-        octets = name.encode() if isinstance(name, str) else bytes(name)
-        return session_controls.open_session(self, octets, timeout, force=force)
+        return self._sessions.open(name, timeout, force=force)
 
     def resume_session(self, state: SessionState, *, force: bool = True) -> Session:
         """Attach a session again; `Resumed` follows when both ends know what the other has, and all in doubt is sent.
 
         `state` is `session.detached_state()` of an earlier connection. `force`: also if the peer hasn't seen yet that
-        it is gone. Raises LocalProtocolError, LimitExceeded, EndpointClosed.
+        it is gone. Raises LocalProtocolError, EndpointClosed.
         """
-        return session_controls.resume_session(self, state, force=force)
+        return self._sessions.resume(state, force=force)
 
     def accept_session(self, channel: int, state: SessionState | None = None) -> Session:
         """Answer `SessionRequested`: with None it's a new session, else one that goes on.
 
         Raises LocalProtocolError, EndpointClosed.
         """
-        return session_controls.accept(self, channel, state)
+        return self._sessions.accept(channel, state)
 
     def refuse_session(self, channel: int, code: DetachCode = DetachCode.SESSION_BUSY) -> None:
         """Answer `SessionRequested` with no: the session is attached elsewhere. Raises LocalProtocolError."""
-        session_controls.refuse(self, channel, code)
-
-    def close(self, code: int = NORMAL, text: str = "") -> None:
-        """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
-
-        `code` is 200, 320 (forced by an operator), 402 or 501. Sessions with a timeout can be resumed on another
-        connection.
-        """
-        closing.close_connection(self, code, text)
-
-    def accept_authentication(self) -> None:
-        """Server: let the client in, answering `AuthenticationRequested`."""
-        opening.accept_authentication(self)
-
-    def refuse_authentication(self, text: str = "the login was refused") -> None:
-        """Server: turn the client away, answering `AuthenticationRequested`, with a close (320)."""
-        opening.refuse_authentication(self, text)
-
-    def provide_scram_keys(self, keys: ScramKeys | None) -> None:
-        """Server: answer `ScramKeysRequested`; None refuses the user, without telling it from a wrong password."""
-        opening.provide_scram_keys(self, keys)
-
-    def accept_open(self) -> None:
-        """Server: let the client into the virtual host, answering `OpenRequested`."""
-        opening.accept_open(self)
-
-    def refuse_open(
-        self, code: int = INVALID_PATH, text: str = "there is no such virtual host"
-    ) -> None:
-        """Server: close the connection instead of opening it: 402 for an unknown virtual host, 320 for a forbidden
-        one."""
-        opening.refuse_open(self, code, text)
-
-    def redirect(self, host: str, known_hosts: tuple[str, ...] = ()) -> None:
-        """Server: answer `OpenRequested` by sending the client to `host` ("amqp:tcp:name:port").
-
-        Raises LocalProtocolError when the client insists on this server.
-        """
-        opening.redirect(self, host, known_hosts)
+        self._sessions.refuse(channel, code)
 
     # Inside.
 
-    def _kept(self) -> dict[str, object]:
-        state = super()._kept()
-        state["_route"] = None
-        return state
+    def _agree(self, channels: int, frame: int, heartbeat: int | None) -> None:
+        super()._agree(channels, frame, heartbeat)
+        self._frames.agree(frame)
+
+    def _become_open(self) -> None:
+        super()._become_open()
+        self._transport.is_open = True
+
+    def _await_close(self, report: CloseReport) -> None:
+        super()._await_close(report)
+        self._transport.is_open = False
+        # The peer's answer is a control of its own, whatever it was in the middle of.
+        self._frames.forget_controls()
+
+    def _end_parts(self, report: CloseReport) -> None:
+        self._sessions.end(report)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._transport.is_open = False
+        self._frames.forget_controls()
 
     def _takes_more(self) -> bool:
-        if self._waiting_for is not None:
-            return False
-        crowded = self._crowded
-        if crowded is None:
-            return True
-        limits = self.config.limits
-        state = crowded._state
-        if crowded._report is None and (
-            state.waiting >= limits.requests or state.weight > limits.bodies
-        ):
-            return False
-        self._crowded = None
-        return True
+        return self._waiting_for is None and (
+            self._transport.crowded is None or self._transport.takes_more()
+        )
+
+    def _wait(self, what: str | None) -> None:
+        """Parse nothing more until the application has answered."""
+        self._waiting_for = what
+
+    def _offset_of_unit(self) -> int:
+        return self._unit_offset
 
     def _receive_unit(self) -> bool:
         """Parse and apply one unit; False while octets are missing or nothing more is taken."""
@@ -314,102 +201,52 @@ class Connection(BaseConnection["Config"]):
         self._unit_offset = buffer.offset
         try:
             if self._state in _HEADERS:
-                return opening.receive_header(self)
-            return receive_frame(self)
+                return self._receive_header()
+            frame = self._frames.next()
+            if frame is None:
+                return False
+            kind, channel, flags, start, end = frame
+            if kind == CONTROL:
+                control = self._frames.control(channel, flags, start, end)
+                if control is not None:
+                    self._take_control(channel, control)
+            elif self._state is State.OPEN:
+                self._sessions.receive(channel, flags, kind, buffer.data, start, end)
+            elif self._state not in CLOSING:
+                raise framing_error(f"a command while the connection is {self._state.value}")
         except (Violation, CodecError, LocalProtocolError) as error:
-            closing.fail_for(self, error)
+            self._fail(error)
         return True
 
     def _take_control(self, channel: int, control: Any) -> None:
         """A control has come. Raises Violation."""
         code = control.CODE >> 8
         if code == _SESSION_CLASS and self._state is State.OPEN:
-            session_controls.receive(self, channel, control)
+            self._sessions.receive_control(channel, control)
             return
         if code != _CLASS:
-            if self._state in closing.CLOSING:
+            if self._state in CLOSING:
                 return
             raise framing_error(f"{control.NAME} while the connection is {self._state.value}")
         kind = control.__class__
         if kind is ConnectionClose:
-            closing.receive_close(self, control)
+            self._receive_close(control)
             return
-        given = _INPUTS.get((self.role.other, control_name(control)))
+        given = _INPUTS.get((self.role.other, control.NAME.partition(".")[2]))
         if given is None or given not in CONNECTION[self._state]:
-            if self._state in closing.CLOSING:
+            if self._state in CLOSING:
                 return
             raise framing_error(f"{control.NAME} while the connection is {self._state.value}")
         if kind is ConnectionCloseOk:
-            closing.receive_close_ok(self)
+            self._receive_close_ok()
         elif kind is not ConnectionHeartbeat:
             self._step(given)
-            opening.receive(self, control)
-
-    def _step(self, given: ConnectionInput) -> None:
-        self._state = CONNECTION[self._state][given]
-
-    def _send_control(self, channel: int, control: Control) -> None:
-        segments = [(CONTROL, control.encode_assembly())]
-        self._queue_octets(encode_assembly(channel, segments, self._max_frame))
-
-    def _check_backlog(self, octets: int) -> None:
-        """Raises LimitExceeded when so many octets more are more than `Limits.backlog_hard`."""
-        size = self._out.size + octets
-        hard = self.config.limits.backlog_hard
-        if size > hard:
-            raise LimitExceeded(
-                f"{size} octets would wait to be sent, Limits.backlog_hard allows {hard}; stop at SendPaused"
-            )
-
-    def _knows(self, name: bytes) -> bool:
-        """Whether a session of that name is attached here."""
-        return any(
-            [each.name == name and each._report is None for each in self._sessions.values()]
-        )
-
-    def _new_serial(self) -> int:
-        """A number that this connection hasn't used, for keys and names."""
-        self._serial += 1
-        return self._serial
-
-    def _check_open(self) -> None:
-        """Raises EndpointClosed, and LocalProtocolError before the connection is open."""
-        if self._state is State.OPEN and not self._lost:
-            return
-        report = self._report or self._report_later
-        if report is None and self._lost and self._ending is not None:
-            report = CloseReport(By.TRANSPORT, 0, self._ending[1])
-        if report is not None:
-            what = "closing" if self._report is None and not self._lost else "closed"
-            raise EndpointClosed(f"the connection is {what}: {report}", report)
-        raise LocalProtocolError(f"the connection is not open yet ({self.state}); wait for Opened")
-
-    def _arm_timers(self, now: float) -> None:
-        """The opening is timed from the first turn of the loop on, a close from when it has left."""
-        if self._state is State.OPEN:
-            return
-        timers = self._timers
-        if self._state not in closing.CLOSING:
-            if "handshake" not in timers.deadlines:
-                timers.set("handshake", now + self.config.handshake_timeout)
-        elif self._report is None and (self._out.size or "close" not in timers.deadlines):
-            timers.set("close", now + self.config.close_timeout)
-
-    def _send_deadline(self) -> float | None:
-        if not self._heartbeat or self._out.size or self._last_sent is None or self._state not in _BEATING:
-            return None
-        return self._last_sent + self._heartbeat / 2
-
-    def _silence_deadline(self) -> float | None:
-        if not self._heartbeat or self._last_received is None or not self.receive_budget:
-            return None
-        return self._last_received + 2 * self._heartbeat
+            self._receive_opening(control)
 
     def __repr__(self) -> str:
         return f"<AMQP 0-10 {self.role.value} connection, {self.state}>"
 
 
-_BEATING: Final = (State.TUNED, State.OPENING, State.OPEN)
 _INPUTS: Final = {
     (Side.CLIENT if each.value[0] == "C" else Side.SERVER, each.value[2:]): each for each in ConnectionInput
 }

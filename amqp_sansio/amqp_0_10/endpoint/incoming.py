@@ -1,16 +1,22 @@
-"""The commands that the peer sends: checked, told or executed at once, and completed (part 1 section 3.2.3)."""
+"""Incoming: the commands that the peer sends, put together, checked, told or executed at once, and completed.
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
+Part 1 sections 3.2.3 and 4.4.
+"""
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from struct import Struct as Layout
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.serial import MASK, distance
 from ...endpoint import Side
-from ...errors import LocalProtocolError
+from ...errors import CodecError, LocalProtocolError
 from ...events import Accepted, Settled
-from ..codec.dialect import missing
+from ..codec.assembly import Assembly, begins, joined, keep
+from ..codec.dialect import missing, understood
+from ..codec.frames import BODY, COMMAND, FRAME_HEADER_SIZE, SEGMENTS
+from ..codec.message import Headers
+from ..codec.record import decode_command
 from ..codec.records import (
     DtxCommit,
     DtxRollback,
@@ -29,13 +35,15 @@ from ..codec.records import (
     MessageStop,
     MessageSubscribe,
     MessageTransfer,
+    SessionCompleted,
     TxCommit,
     TxRollback,
 )
 from ..codec.sequence_set import SequenceSet
-from ..codec.violation import Violation, exception
-from ..model.credit import Balance, check_flow_mode, check_unit
+from ..codec.violation import Violation, exception, framing_error
+from ..model.credit import Balance, check_flow_mode, check_unit, no_subscription
 from ..model.events import (
+    BodyAborted,
     BodyReceived,
     CommandReceived,
     CreditChanged,
@@ -53,504 +61,783 @@ from ..model.execution import (
     RESOURCE_LIMIT_EXCEEDED,
     UNAUTHORIZED_ACCESS,
 )
-from ..model.session_state import TELL_EVERY
 from ..model.states import Attachment, TransferInput
-from ..model.states import Connection as ConnectionState
-from . import outgoing, session_controls
-from . import session_end as ending
+from ..model.transfers import SETTLING
+from .outgoing import WHOLE_COMMAND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from ...events import Event, Handle
-    from ..codec.message import Headers
     from ..codec.record import Command, Struct
     from ..codec.records import Xid
     from ..model.session_state import SessionState
-    from .session import Session
+    from ..model.transfers import Entry
+    from .channel import Channel
+    from .outgoing import Outgoing
 
 _ATTACHED: Final = Attachment.ATTACHED
-_OPEN: Final = ConnectionState.OPEN
 _ACCEPTED: Final = Accepted()
+_two: Final = Layout(">HHII").unpack_from
+_HEADER_FRAME: Final = 0x0302
+"""Flags and type of a header's only frame, behind which the body comes."""
+_BODY_FRAME: Final = 0x0703
+_TRACK: Final = 0x10000
 _NO_IDS: Final = [-1, -1]
 """A range that no id is next to: both ends of none."""
-_SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
-    MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
-    MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
-    MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
-}
+_FLAGS: Final = "wire/frame-flags"
+_MANY: Final = 65_536
+"""So many ids may be completed and not known to be before the peer is asked to say that it knows."""
 
 
-# Commands that have come.
+class Arriving:
+    """A command whose frames haven't all come.
 
+    `octets` of it have come, `held` are kept here. `told`: its message is told in pieces. `skipped`: nothing of it is
+    wanted, because it was executed before, or the session has ended.
+    """
 
-def execute(
-    session: Session,
-    number: int,
-    command: Any,
-    sync: bool,
-    headers: Headers,
-    body: bytes,
-    has_body: bool,
-) -> None:
-    """A command is all there: what the core can do itself is done, the rest is told. Raises Violation."""
-    _check(session, command, headers, body)
-    state = session._state
-    kind = command.__class__
-    if kind is MessageTransfer:
-        _take_transfer(session, number, command, headers, len(headers.raw) + len(body), len(body))
-        event = MessageReceived(session.channel, number, command, headers, body, sync, has_body)
-        _tell(session, number, event, len(body))
-        return
-    state.peer_rules.step(command)
-    state.files.step(state.side.other.value, command, len(body))
-    at_once = _AT_ONCE.get(kind)
-    if at_once is not None:
-        at_once(session, number, command, sync)
-        return
-    if kind is MessageSubscribe:
-        destination = command.destination or ""
-        state.balances[destination] = Balance(stale=state.under_way(destination))
-    elif kind is MessageFlush:
-        _balance(state, command.destination).take(number)
-    elif kind is MessageResume and state.side is Side.CLIENT:
-        _check_resumable(state, command)
-    lenient = state.side is Side.SERVER and session._connection.config.lenient_accepts
-    if lenient and kind is MessageAccept:
-        _let_go(session, command)
-    handles = _concerned(state, command)
-    if kind in _SETTLING and state.side is Side.CLIENT:
-        # A server's word on what this client has published: there's nothing to be executed.
-        _apply(session, number, command)
-        _done(session, number, sync=sync)
-        return
-    _put_aside(state, number, command)
-    called = CommandReceived(session.channel, number, command, sync, headers, body, handles)
-    _tell(session, number, called, len(body))
+    __slots__ = (
+        "assembly", "body", "command", "decoded", "header", "held", "lead", "new", "number", "octets", "pieces", "sync",
+        "told",
+    )  # fmt: skip
 
+    def __init__(self, number: int, new: bool) -> None:
+        self.assembly = Assembly()
+        self.number = number
+        self.new = new
+        self.command: list[bytes | bytearray] = []
+        self.header: list[bytes | bytearray] = []
+        self.body: list[bytes | bytearray] = []
+        self.octets = self.held = self.pieces = 0
+        self.told = False
+        self.lead = b""
+        self.decoded: Command[Any] | None = None
+        self.sync = False
 
-def begin_message(session: Session, number: int, command: Any, sync: bool, headers: Headers) -> None:
-    """A message is told before its body is all there. Raises Violation."""
-    _check(session, command, headers, b"")
-    _take_transfer(session, number, command, headers, 0, 0)
-    event = MessageBegun(session.channel, number, command, headers, sync)
-    _tell(session, number, event, 0)
+class Incoming:
+    """Takes the commands of one session's peer.
 
+    `fail` ends the session for a broken rule, in the command whose id and record it's given; `failed_by_peer` ends it
+    for the peer's exception.
+    """
 
-def end_message(session: Session, number: int, octets: bytes, size: int) -> None:
-    """The last piece of such a body; `size` are the octets of header and body in all. Raises Violation."""
-    state = session._state
-    event = state.executing.get(number)
-    destination = event.transfer.destination or "" if isinstance(event, MessageBegun) else ""
-    balance = state.granted.get(destination)
-    if balance is not None and isinstance(event, MessageBegun):
-        body = size - len(event.headers.raw)
-        if balance.bodies is not None and balance.bodies < body:
-            raise _overrun(destination, balance, size)
-        balance.spend_octets(size, body)
-    state.streamed[number] = size
-    session._connection._events.append(BodyReceived(session.channel, number, octets, last=True))
+    __slots__ = (
+        "_arriving", "_channel", "_fail", "_failed_by_peer", "_outgoing", "_state",
+        "_transport",
+    )  # fmt: skip
 
+    def __init__(
+        self,
+        channel: Channel,
+        state: SessionState,
+        outgoing: Outgoing,
+        fail: Callable[[Violation, int | None, Command[Any] | None], None],
+        failed_by_peer: Callable[[ExecutionException], None],
+    ) -> None:
+        self._channel = channel
+        self._state = state
+        self._outgoing = outgoing
+        self._transport = channel.transport
+        self._fail = fail
+        self._failed_by_peer = failed_by_peer
+        self._arriving: Arriving | None = None
 
-def _check(session: Session, command: Any, headers: Headers, body: bytes) -> None:
-    """Whether such a command may come at all, and whether what must be there is."""
-    role = session._connection.role.value
-    if role not in command.HANDLERS:
-        raise exception(NOT_ALLOWED, f"{command.NAME} isn't for a {role}")
-    name = missing(command, session._connection.config.dialect)
-    if name:
-        raise exception(
-            COMMAND_INVALID, f"{command.NAME} without {name.replace('_', '-')}", "wire/struct-required"
-        )
-    if (headers.raw and not command.HEADERS) or (body and not command.HAS_BODY):
-        raise exception(COMMAND_INVALID, f"{command.NAME} with a header or body segment")
-    if headers.raw and session._connection._validates:
-        headers.check()
+    # Frames.
 
+    def receive(self, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
+        """Take the frame of a command, whose payload is `data[start:end]`. Raises Violation for the connection."""
+        arriving = self._arriving
+        try:
+            if arriving is None:
+                arriving = self._begin(flags, kind)
+            wrong = arriving.assembly.step(flags, kind)
+            if wrong:
+                raise framing_error(wrong, _FLAGS)
+            if flags == WHOLE_COMMAND and kind == COMMAND:
+                arriving.lead = data[start - FRAME_HEADER_SIZE : end]
+            self._add(arriving, kind, data[start:end])
+            if arriving.assembly.whole:
+                self._arriving = None
+                self._transport.bodies -= arriving.held
+                self._take(arriving)
+            else:
+                self._arriving = arriving
+        except Violation as violation:
+            if violation.scope is not violation.scope.SESSION:
+                raise
+            self._fail(violation, None if arriving is None else arriving.number, None)
 
-def _tell(session: Session, number: int, event: Event, octets: int) -> None:
-    state = session._state
-    state.executing[number] = event
-    state.weight += octets
-    session._connection._events.append(event)
-    _crowd(session, isinstance(event, CommandReceived))
+    def _begin(self, flags: int, kind: int) -> Arriving:
+        receiving = self._state.receiving
+        if receiving.point is None:
+            raise receiving.unknown_ids(self._state.name)
+        if not begins(flags):
+            raise framing_error(
+                f"a frame of a {SEGMENTS[kind]} segment, where no command has begun",
+                "session.command-point/zero-offset",
+            )
+        if kind != COMMAND:
+            raise framing_error(f"a {SEGMENTS[kind]} segment is the first one", _FLAGS)
+        return Arriving(*receiving.arrive())
 
+    def _add(self, arriving: Arriving, kind: int, octets: bytes) -> None:
+        """Keep a piece of a command, within the limits. Raises Violation."""
+        arriving.octets += len(octets)
+        if not arriving.new:
+            return
+        if kind == BODY:
+            self._add_body(arriving, octets)
+            return
+        self._hold(arriving, len(octets))
+        if arriving.held > self._transport.limits.header:
+            raise self._too_large(
+                arriving, f"before its body, Limits.header allows {self._transport.limits.header}"
+            )
+        keep(arriving.command if kind == COMMAND else arriving.header, octets)
+        self._check_bodies(arriving)
 
-def _crowd(session: Session, is_call: bool) -> None:
-    """A server takes no more while so much waits; for a client it's too much. Raises Violation."""
-    connection, state = session._connection, session._state
-    limits = connection.config.limits
-    if connection.role is Side.SERVER:
-        if state.waiting >= limits.requests or state.weight > limits.bodies:
-            connection._crowded = session
-    elif state.waiting > limits.unsettled or (is_call and state.weight > limits.bodies):
-        raise exception(
+    def _add_body(self, arriving: Arriving, octets: bytes) -> None:
+        limits = self._transport.limits
+        size = arriving.pieces + len(octets)
+        if size > limits.message:
+            raise self._too_large(arriving, f"of body, Limits.message allows {limits.message}")
+        arriving.pieces = size
+        above = self._transport.config.stream_above
+        if above is not None and size > above and self._streams(arriving):
+            last = arriving.assembly.whole
+            if not last:
+                body = b"".join((*arriving.body, octets))
+                self._transport.events.append(
+                    BodyReceived(self._channel.number, arriving.number, body)
+                )
+                self._hold(arriving, -sum([len(each) for each in arriving.body]))
+                arriving.body = []
+                return
+        self._hold(arriving, len(octets))
+        keep(arriving.body, octets)
+        self._check_bodies(arriving)
+
+    def _hold(self, arriving: Arriving, octets: int) -> None:
+        arriving.held += octets
+        self._transport.bodies += octets
+
+    def _check_bodies(self, arriving: Arriving) -> None:
+        most = self._transport.limits.bodies
+        if self._transport.bodies > most:
+            raise self._too_large(
+                arriving, f"beside others that arrive, Limits.bodies allows {most}"
+            )
+
+    def _streams(self, arriving: Arriving) -> bool:
+        """Whether a message is told in pieces; it's told to begin once its body is too large. Raises Violation."""
+        if not arriving.told:
+            command = self._decode(arriving)
+            if not isinstance(command, MessageTransfer):
+                return False
+            headers = Headers(b"".join(arriving.header))
+            self._check(command, headers, b"")
+            self._take_transfer(arriving.number, command, headers, 0, 0)
+            event = MessageBegun(
+                self._channel.number, arriving.number, command, headers, arriving.sync
+            )
+            self._tell(arriving.number, event, 0)
+            arriving.told = True
+        return True
+
+    def _too_large(self, arriving: Arriving, what: str) -> Violation:
+        self._arriving = arriving
+        self.abort()
+        return exception(
             RESOURCE_LIMIT_EXCEEDED,
-            f"{state.waiting} commands of {state.weight} octets wait for their completion, "
-            f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}",
+            f"command {arriving.number} has {arriving.octets} octets {what}",
         )
 
+    def _decode(self, arriving: Arriving) -> Any:
+        """The command of the first segment. Raises Violation: command-invalid."""
+        octets = joined(arriving.command)
+        try:
+            command, arriving.sync = decode_command(octets, 0, len(octets))
+        except CodecError as error:
+            raise _invalid(error) from error
+        if self._state.side is Side.SERVER:
+            command = understood(command, self._transport.config.dialect)
+        arriving.decoded = command
+        return command
 
-def _take_transfer(
-    session: Session,
-    number: int,
-    command: MessageTransfer,
-    headers: Headers,
-    size: int,
-    body: int,
-) -> None:
-    state = session._state
-    destination = command.destination or ""
-    balance = state.granted.get(destination)
-    if state.side is Side.CLIENT and balance is None:
-        raise exception(
-            NOT_FOUND,
-            f"message.transfer to {destination!r}, which is no subscription of this session",
-            "message.transfer/nonexistent-exchange",
+    def _take(self, arriving: Arriving) -> None:
+        """A command has come as a whole: execute it, unless it was before (the idempotence barrier)."""
+        if not arriving.new:
+            return
+        command = arriving.decoded
+        try:
+            if command is None:
+                command = self._decode(arriving)
+            body = joined(arriving.body)
+            if arriving.told:
+                self._end_message(arriving, body)
+                return
+            headers = Headers(joined(arriving.header))
+            self._execute(arriving, command, headers, body)
+            if arriving.lead and isinstance(command, MessageTransfer):
+                self._transport.route = (
+                    self,
+                    arriving.lead,
+                    len(arriving.lead),
+                    command,
+                    command.destination or "",
+                    command.accept_mode != 1 or bool(command.acquire_mode),
+                    arriving.sync,
+                )
+        except Violation as violation:
+            if violation.scope is not violation.scope.SESSION:
+                raise
+            self._fail(violation, arriving.number, command)
+        except CodecError as error:
+            self._fail(_invalid(error), arriving.number, command)
+
+    @property
+    def arriving(self) -> int | None:
+        """The id of the command whose frames haven't all come."""
+        return None if self._arriving is None else self._arriving.number
+
+    def abort(self) -> None:
+        """Drop what has come of a command so far: it will come again, or never."""
+        arriving, self._arriving = self._arriving, None
+        if arriving is None:
+            return
+        state, number = self._state, arriving.number
+        if arriving.new:
+            state.receiving.forget(number)
+        if arriving.told:
+            begun = state.executing[number]
+            state.retire(number, completed=False)
+            if isinstance(begun, MessageBegun):
+                # What it took of the credit, it will take again.
+                balance = state.granted.get(begun.transfer.destination or "")
+                if balance is not None:
+                    balance.unspend(number)
+            state.incoming.unsettled.pop(number, None)
+            self._transport.events.append(BodyAborted(self._channel.number, number))
+        self._transport.bodies -= arriving.held
+
+    def goes_on(self, number: int, offset: int) -> bool:
+        """Whether a command-point says just where the command that is arriving has got to."""
+        arriving = self._arriving
+        return (
+            arriving is not None and arriving.number == number and 0 < offset == arriving.octets
         )
-    if balance is not None and not balance.admits(body):
-        raise _overrun(destination, balance, size)
-    if state.side is Side.SERVER:
-        _check_user(session, headers)
-    state.incoming.check_room()
-    if balance is not None:
-        balance.spend(size, body)
-    state.incoming.transfer(number, command.accept_mode, command.acquire_mode, None)
 
-
-def _overrun(destination: str, balance: Balance, size: int) -> Violation:
-    return exception(
-        RESOURCE_LIMIT_EXCEEDED,
-        f"message.transfer of {size} octets to {destination!r}, which takes {balance.messages} messages "
-        f"and {balance.octets} octets",
-        "message.set-flow-mode/no-partial",
-    )
-
-
-def _check_user(session: Session, headers: Headers) -> None:
-    """A user-id is that of who is logged in (rule message-properties.user-id.authentication)."""
-    connection = session._connection
-    if not connection._validates or not headers.raw:
-        return
-    if not connection.user and connection.mechanism != "ANONYMOUS":
-        # Who it is, only the application knows: a certificate or a token says so.
-        return
-    properties = headers.message_properties
-    user_id = None if properties is None else properties.user_id
-    if user_id is not None and user_id != connection.user.encode():
-        raise exception(
-            UNAUTHORIZED_ACCESS,
-            f"message.transfer with the user-id {user_id!r}, logged in is {connection.user!r}",
-            "message.message-properties/user-id",
-        )
-
-
-def _check_resumable(state: SessionState, command: MessageResume) -> None:
-    if (command.destination or "") not in state.granted:
-        raise exception(
-            NOT_FOUND,
-            f"message.resume to {command.destination!r}, which is no subscription of this session",
-            "message.resume/destination",
-        )
-
-
-def _concerned(state: SessionState, command: Any) -> tuple[Handle[Any], ...]:
-    """The handles of own transfers that a command is about. Raises Violation for transfers that it can't be about."""
-    kind = command.__class__
-    books = state.outgoing
-    if kind is TxCommit or kind is TxRollback:
-        return books.in_work("tx")
-    if kind is DtxCommit or kind is DtxRollback:
-        return books.in_work(command.xid)
-    if kind not in _SETTLING and kind is not MessageAcquire:
-        return ()
-    ids: SequenceSet = command.transfers or SequenceSet()
-    for _, upper in ids.ranges:
-        if distance(upper, state.sending.next_id) <= 0:
-            raise exception(
-                INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred"
+    def check_whole(self, command_ids: Container[int]) -> None:
+        """Raise LocalProtocolError when a message that was told to begin and is still arriving is among some."""
+        arriving = self._arriving
+        if arriving is not None and arriving.told and arriving.number in command_ids:
+            raise LocalProtocolError(
+                f"the message of command {arriving.number} is still arriving"
             )
-    move, rule = _SETTLING.get(kind, (TransferInput.R_ACQUIRE, ""))
-    numbers = books.check(command.NAME, ids, move, rule)
-    if kind is MessageReject:
-        # That of a message that isn't acquired is ignored (rule message.reject.acquisition).
-        numbers = [number for number in numbers if books.ends_with(number, move)]
-    entries = [books.unsettled[number] for number in numbers]
-    return tuple([entry.handle for entry in entries if entry.handle is not None])
 
+    def fast_event(self) -> MessageReceived | None:
+        """The message at the buffer's begin, if its command is octet by octet the one of the message before.
 
-def _let_go(session: Session, command: MessageAccept) -> None:
-    """What is accepted and isn't acquired was only looked at: nobody has taken it."""
-    books = session._state.outgoing
-    seen = [each for each in books.named(command.transfers) if not books.is_acquired(each)]
-    _settled(session, books.move(seen, TransferInput.R_RELEASE), Released(False))
-
-
-def _put_aside(state: SessionState, number: int, command: Any) -> None:
-    """What a command settles is decided by its place among the others, not by when it's completed."""
-    kind = command.__class__
-    books = state.outgoing
-    if kind is TxCommit:
-        books.close_work("tx", number)
-    elif kind is TxRollback:
-        books.roll_back("tx")
-    elif kind in _SETTLING:
-        move = _SETTLING[kind][0]
-        ending = [each for each in books.named(command.transfers) if books.ends_with(each, move)]
-        work = state.peer_rules.work if kind is MessageAccept else None
-        books.put_aside(ending, number if work is None else work)
-
-
-# What the core executes itself.
-
-
-def _sync(session: Session, number: int, command: ExecutionSync, sync: bool) -> None:
-    state = session._state
-    if state.is_behind_all(number):
-        _done(session, number, sync=True)
-    else:
-        state.syncs.append(number)
-        _crowd(session, is_call=True)
-
-
-def _result(session: Session, number: int, command: ExecutionResult, sync: bool) -> None:
-    if not outgoing.result(session, command):
-        raise exception(
-            ILLEGAL_STATE, f"execution.result for command {command.command_id}, which waits for no such result"
-        )
-    _done(session, number, sync=sync)
-
-
-def _exception(session: Session, number: int, command: ExecutionException, sync: bool) -> None:
-    ending.failed_by_peer(session, command)
-
-
-def _flow(session: Session, number: int, command: MessageFlow, sync: bool) -> None:
-    balance = _balance(session._state, command.destination)
-    balance.grant(check_unit(command.unit), command.value)
-    _credit_changed(session, number, command.destination, balance, sync)
-
-
-def _stop(session: Session, number: int, command: MessageStop, sync: bool) -> None:
-    balance = _balance(session._state, command.destination)
-    balance.zero(number, session._state.under_way(command.destination or ""))
-    _credit_changed(session, number, command.destination, balance, sync)
-
-
-def _flow_mode(session: Session, number: int, command: MessageSetFlowMode, sync: bool) -> None:
-    mode = check_flow_mode(command.flow_mode)
-    balance = _balance(session._state, command.destination)
-    balance.check_mode(mode, command.destination or "")
-    balance.flow_mode = mode
-    _credit_changed(session, number, command.destination, balance, sync)
-
-
-def _balance(state: SessionState, destination: str | None) -> Balance:
-    balance = state.balances.get(destination or "")
-    if balance is None:
-        if len(state.balances) >= state.peer_rules.limit:
-            raise exception(
-                RESOURCE_LIMIT_EXCEEDED, f"{len(state.balances)} destinations, Limits.consumers allows no more"
-            )
-        balance = state.balances[destination or ""] = Balance(lenient=state.side is Side.CLIENT)
-    return balance
-
-
-def _credit_changed(
-    session: Session, number: int, destination: str | None, balance: Balance, sync: bool
-) -> None:
-    session._connection._events.append(
-        CreditChanged(session.channel, destination or "", balance.messages, balance.octets)
-    )
-    _done(session, number, sync=sync)
-
-
-_AT_ONCE: Final[Mapping[type[Any], Callable[[Session, int, Any, bool], None]]] = {
-    ExecutionSync: _sync,
-    ExecutionResult: _result,
-    ExecutionException: _exception,
-    MessageFlow: _flow,
-    MessageStop: _stop,
-    MessageSetFlowMode: _flow_mode,
-}
-
-
-# Completion.
-
-
-def complete(session: Session, command_id: int, result: Struct | None) -> None:
-    """The application has executed a command of the peer."""
-    state = session._state
-    event = state.executing.get(command_id)
-    connection = session._connection
-    if (
-        event.__class__ is MessageReceived
-        and result is None
-        and not state.syncs
-        and session._attachment is _ATTACHED
-        and session._report is None
-        and connection._state is _OPEN
-        and not connection._lost
-    ):
-        _complete_message(session, state, event)
-        return
-    session._check()
-    if event is None:
-        raise LocalProtocolError(f"command {command_id} doesn't wait for its completion")
-    arriving = session._arriving
-    if arriving is not None and arriving.told and arriving.number == command_id:
-        raise LocalProtocolError(f"the message of command {command_id} is still arriving")
-    command = command_of(event)
-    wanted = command.RESULT
-    given = "" if result is None else result.NAME
-    if wanted != given:
-        raise LocalProtocolError(
-            f"{command.NAME} has {wanted or 'no'} result, {given or 'none'} was given",
-            rule="0-10/execution.result/always",
-        )
-    if result is None:
-        session._check_backlog(0)
-    else:
-        outgoing.issue(session, ExecutionResult(command_id, result))
-    retire(state, command_id, completed=True)
-    _apply(session, command_id, command, result)
-    _done(session, command_id, sync=bool(getattr(event, "sync", False)))
-
-
-def _complete_message(session: Session, state: SessionState, event: Any) -> None:
-    """As the general step does it, for what most commands are."""
-    number = event.command_id
-    tells = event.sync or state.untold + 1 >= state.tell_at
-    if tells:
-        session._check_backlog(0)
-    del state.executing[number]
-    state.weight -= len(event.body)
-    balance = state.granted.get(event.transfer.destination or "")
-    if balance is not None and (balance.flow_mode or balance.stale):
-        balance.restore(number, event.size, len(event.body))
-    receiving = state.receiving
-    done, known = receiving.done.ranges, receiving.known.ranges
-    last, span = done[-1] if done else _NO_IDS, known[-1] if known else _NO_IDS
-    if (last[1] + 1) & MASK == number and span[0] == last[0] and span[1] != last[1]:
-        # The next one of the range that is known, as long as all is completed in order.
-        last[1] = number
-    elif number in receiving.known:
-        receiving.done.add(number)
-    state.untold += 1
-    if tells:
-        session_controls.tell_completed(session)
-
-
-def complete_transfers(session: Session, ids: Iterable[int]) -> None:
-    """Messages that are settled are taken, too."""
-    state = session._state
-    sync = False
-    for number in ids:
-        event = state.executing.get(number)
-        if isinstance(event, (MessageReceived, MessageBegun)):
-            retire(state, number, completed=True)
-            state.receiving.complete((number,))
-            state.untold += 1
-            sync = sync or event.sync
-    _tell_if_due(session, sync)
-
-
-def retire(state: SessionState, number: int, *, completed: bool) -> None:
-    """A command of the peer isn't executed any more; a window opens again by a completed message."""
-    event = state.executing.pop(number)
-    size = state.streamed.pop(number, 0)
-    if isinstance(event, (MessageReceived, CommandReceived)):
-        state.weight -= len(event.body)
-    if isinstance(event, MessageReceived):
-        size = event.size
-    if completed and isinstance(event, (MessageReceived, MessageBegun)):
-        balance = state.granted.get(event.transfer.destination or "")
-        if balance is not None:
-            balance.restore(number, size, size - len(event.headers.raw))
-
-
-def unspend(state: SessionState, event: Event, number: int) -> None:
-    """A message that was told to begin won't come as a whole: what it took of the credit, it will take again."""
-    if isinstance(event, MessageBegun):
-        balance = state.granted.get(event.transfer.destination or "")
-        if balance is not None:
-            balance.unspend(number)
-
-
-def _done(session: Session, number: int, *, sync: bool) -> None:
-    """A command is executed: tell its sender, when it's time."""
-    session._state.receiving.complete((number,))
-    session._state.untold += 1
-    _tell_if_due(session, sync)
-
-
-def _tell_if_due(session: Session, sync: bool) -> None:
-    state = session._state
-    while state.syncs and state.is_behind_all(state.syncs[0]):
-        state.receiving.complete((state.syncs.pop(0),))
-        sync = True
-    if (sync or state.untold >= state.tell_at) and session._attachment is _ATTACHED:
-        session_controls.tell_completed(session)
-
-
-def tell_at(state: SessionState) -> int:
-    """How many completions are told together: fewer than half of the smallest window that they keep open."""
-    least = TELL_EVERY
-    for balance in state.granted.values():
-        granted = balance.granted
-        if granted == 0:
-            continue
-        if balance.octets is not None:
-            return 1
-        if granted is not None and granted < 2 * least:
-            least = max(1, granted // 2)
-    return least
-
-
-def _apply(session: Session, command_id: int, command: Any, result: Any = None) -> None:
-    """What is true of this end's own messages once a command of the peer is executed."""
-    kind = command.__class__
-    state = session._state
-    books = state.outgoing
-    state.peer_rules.answered(command, result)
-    if kind in _SETTLING:
-        outcome: object = _ACCEPTED
-        if kind is MessageReject:
-            outcome = Rejected(command.code or 0, command.text or "")
-        elif kind is MessageRelease:
-            outcome = Released(command.set_redelivered)
-        if state.side is Side.CLIENT:
-            entries = books.move(books.named(command.transfers), _SETTLING[kind][0])
+        This is the shortcut for what most frames are. It must equal what the general step does with the same octets; a
+        test takes both ways. Whatever isn't exactly the common case, an error included, is left to the general step,
+        with nothing changed.
+        """
+        transport, channel = self._transport, self._channel
+        route = transport.route
+        assert route is not None
+        _, lead, length, transfer, destination, explicit, sync = route
+        place = _TRACK | channel.number
+        buffer = transport.buffer
+        data = buffer.data
+        pos = buffer.pos
+        if not data.startswith(lead, pos):
+            return None
+        at = pos + length
+        length = len(data)
+        if at + FRAME_HEADER_SIZE > length:
+            return None
+        kind, size, where, tail = _two(data, at)
+        # Without a header segment the body's frame is next.
+        header = body = at
+        if kind == _HEADER_FRAME:
+            header, body = at + FRAME_HEADER_SIZE, at + size
+            if (
+                where != place
+                or tail
+                or size <= FRAME_HEADER_SIZE
+                or body + FRAME_HEADER_SIZE > length
+            ):
+                return None
+            kind, size, where, tail = _two(data, body)
+        end = body + size
+        most = channel.max_frame
+        if (
+            kind != _BODY_FRAME
+            or where != place
+            or tail
+            or end > length
+            or not FRAME_HEADER_SIZE <= size <= most
+            or body - at > most
+        ):
+            return None
+        state = self._state
+        receiving = state.receiving
+        number = receiving.point
+        if (
+            number is None
+            or number != receiving.next_id
+            or receiving.ahead
+            or self._arriving is not None
+            or channel.state is not _ATTACHED
+            or channel.report is not None
+            or transport.validates
+            or transport.crowded is not None
+            or size > transport.fast_body
+        ):
+            return None
+        balance = state.granted.get(destination)
+        if balance is None:
+            return None
+        incoming = state.incoming
+        if len(state.executing) >= incoming.limit:
+            return None
+        if explicit and len(incoming.unsettled) + incoming.put >= incoming.limit:
+            return None
+        if balance.messages is not None or balance.octets is not None:
+            counted = size - FRAME_HEADER_SIZE
+            if not balance.admits(counted):
+                return None
+            balance.spend(body - header + counted, counted)
+        if explicit:
+            incoming.transfer(number, transfer.accept_mode, transfer.acquire_mode, None)
+        receiving.point = receiving.next_id = (number + 1) & MASK
+        ranges = receiving.known.ranges
+        if ranges and (ranges[-1][1] + 1) & MASK == number:
+            ranges[-1][1] = number
         else:
-            entries = books.commit(command_id)
-        _settled(session, entries, outcome)
-    elif kind is MessageAcquire:
-        books.move(books.named(result.transfers), TransferInput.R_ACQUIRE)
-    elif kind is MessageFlush:
-        balance = _balance(state, command.destination)
-        balance.zero(command_id, state.under_way(command.destination or ""))
-    elif kind is MessageCancel:
-        if (command.destination or "") not in state.peer_rules.subscriptions:
-            state.balances.pop(command.destination or "", None)
-    elif kind is TxCommit:
-        _settled(session, books.commit(("tx", command_id)), _ACCEPTED)
+            receiving.known.add(number)
+        octets = data[body + FRAME_HEADER_SIZE : end]
+        event = MessageReceived(
+            channel.number, number, transfer, data[header:body], octets, sync, True
+        )
+        buffer.pos = end
+        state.executing[number] = event
+        state.weight += len(octets)
+        return event
+
+    # Commands that have come.
+
+    def _execute(self, arriving: Arriving, command: Any, headers: Headers, body: bytes) -> None:
+        """What the core can do itself is done, the rest is told. Raises Violation."""
+        self._check(command, headers, body)
+        state, channel = self._state, self._channel
+        number, sync = arriving.number, arriving.sync
+        kind = command.__class__
+        if kind is MessageTransfer:
+            self._take_transfer(
+                number, command, headers, len(headers.raw) + len(body), len(body)
+            )
+            has_body = arriving.assembly.kind == BODY
+            event = MessageReceived(
+                channel.number, number, command, headers, body, sync, has_body
+            )
+            self._tell(number, event, len(body))
+            return
+        state.step(state.side.other, command, len(body))
+        at_once = self._AT_ONCE.get(kind)
+        if at_once is not None:
+            at_once(self, number, command, sync)
+            return
+        if kind is MessageSubscribe:
+            destination = command.destination or ""
+            state.balances[destination] = Balance(stale=state.under_way(destination))
+        elif kind is MessageFlush:
+            self._balance(command.destination).take(number)
+        elif kind is MessageResume and state.side is Side.CLIENT:
+            self._check_resumable(command)
+        if (
+            kind is MessageAccept
+            and state.side is Side.SERVER
+            and self._transport.config.lenient_accepts
+        ):
+            # What is accepted and isn't acquired was only looked at: nobody has taken it.
+            transfers = state.outgoing
+            seen = [
+                each for each in transfers.named(command.transfers) if not transfers.is_acquired(each)
+            ]
+            self._settle(transfers.move(seen, TransferInput.R_RELEASE), Released(False))
+        handles = self._concerned(command)
+        if kind in SETTLING and state.side is Side.CLIENT:
+            # A server's word on what this client has published: there's nothing to be executed.
+            self._apply(number, command)
+            self._done(number, sync=sync)
+            return
+        self._put_aside(number, command)
+        called = CommandReceived(channel.number, number, command, sync, headers, body, handles)
+        self._tell(number, called, len(body))
+
+    def _end_message(self, arriving: Arriving, octets: bytes) -> None:
+        """The last piece of a message that was told to begin has come. Raises Violation."""
+        state, number = self._state, arriving.number
+        size = arriving.pieces + sum([len(each) for each in arriving.header])
+        event = state.executing.get(number)
+        if isinstance(event, MessageBegun):
+            destination = event.transfer.destination or ""
+            balance = state.granted.get(destination)
+            if balance is not None:
+                body = size - len(event.headers.raw)
+                if balance.bodies is not None and balance.bodies < body:
+                    raise balance.overrun(destination, size)
+                balance.spend_octets(size, body)
+        state.streamed[number] = size
+        self._transport.events.append(
+            BodyReceived(self._channel.number, number, octets, last=True)
+        )
+
+    def _check(self, command: Any, headers: Headers, body: bytes) -> None:
+        """Whether such a command may come at all, and whether what must be there is. Raises Violation."""
+        role = self._state.side.value
+        if role not in command.HANDLERS:
+            raise exception(NOT_ALLOWED, f"{command.NAME} isn't for a {role}")
+        name = missing(command, self._transport.config.dialect)
+        if name:
+            raise exception(
+                COMMAND_INVALID,
+                f"{command.NAME} without {name.replace('_', '-')}",
+                "wire/struct-required",
+            )
+        if (headers.raw and not command.HEADERS) or (body and not command.HAS_BODY):
+            raise exception(COMMAND_INVALID, f"{command.NAME} with a header or body segment")
+        if headers.raw and self._transport.validates:
+            headers.check()
+
+    def _tell(self, number: int, event: Event, octets: int) -> None:
+        state = self._state
+        state.executing[number] = event
+        state.weight += octets
+        self._transport.events.append(event)
+        self._crowd(isinstance(event, CommandReceived))
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so much waits for the application that a server takes no more."""
+        state, limits = self._state, self._transport.limits
+        return self._channel.report is None and (
+            state.waiting >= limits.requests or state.weight > limits.bodies
+        )
+
+    def _crowd(self, is_call: bool) -> None:
+        """A server takes no more while so much waits; for a client it's too much. Raises Violation."""
+        state, limits = self._state, self._transport.limits
+        if state.side is Side.SERVER:
+            if self.is_crowded:
+                self._transport.crowded = self
+        elif state.waiting > limits.unsettled or (is_call and state.weight > limits.bodies):
+            raise exception(
+                RESOURCE_LIMIT_EXCEEDED,
+                f"{state.waiting} commands of {state.weight} octets wait for their completion, "
+                f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}",
+            )
+
+    def _take_transfer(
+        self, number: int, command: MessageTransfer, headers: Headers, size: int, body: int
+    ) -> None:
+        state = self._state
+        destination = command.destination or ""
+        balance = state.granted.get(destination)
+        if state.side is Side.CLIENT and balance is None:
+            raise no_subscription(destination)
+        if balance is not None and not balance.admits(body):
+            raise balance.overrun(destination, size)
+        if state.side is Side.SERVER:
+            self._check_user(headers)
+        state.incoming.check_room()
+        if balance is not None:
+            balance.spend(size, body)
+        state.incoming.transfer(number, command.accept_mode, command.acquire_mode, None)
+
+    def _check_user(self, headers: Headers) -> None:
+        """A user-id is that of who is logged in (rule message-properties.user-id.authentication)."""
+        if not self._transport.validates or not headers.raw:
+            return
+        owner = self._transport.owner
+        if not owner.user and owner.mechanism != "ANONYMOUS":
+            # Who it is, only the application knows: a certificate or a token says so.
+            return
+        properties = headers.message_properties
+        user_id = None if properties is None else properties.user_id
+        if user_id is not None and user_id != owner.user.encode():
+            raise exception(
+                UNAUTHORIZED_ACCESS,
+                f"message.transfer with the user-id {user_id!r}, logged in is {owner.user!r}",
+                "message.message-properties/user-id",
+            )
+
+    # Own messages, and their credit.
+
+    def _check_resumable(self, command: MessageResume) -> None:
+        if (command.destination or "") not in self._state.granted:
+            raise exception(
+                NOT_FOUND,
+                f"message.resume to {command.destination!r}, which is no subscription of this session",
+                "message.resume/destination",
+            )
+
+    def _concerned(self, command: Any) -> tuple[Handle[Any], ...]:
+        """The handles of own transfers that a command is about. Raises Violation when it can't be about one."""
+        state = self._state
+        kind = command.__class__
+        books = state.outgoing
+        if kind is TxCommit or kind is TxRollback:
+            return books.in_work("tx")
+        if kind is DtxCommit or kind is DtxRollback:
+            return books.in_work(command.xid)
+        if kind not in SETTLING and kind is not MessageAcquire:
+            return ()
+        ids: SequenceSet = command.transfers or SequenceSet()
+        for _, upper in ids.ranges:
+            if distance(upper, state.sending.next_id) <= 0:
+                raise exception(
+                    INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred"
+                )
+        move, rule = SETTLING.get(kind, (TransferInput.R_ACQUIRE, ""))
+        numbers = books.check(command.NAME, ids, move, rule)
+        if kind is MessageReject:
+            # That of a message that isn't acquired is ignored (rule message.reject.acquisition).
+            numbers = [number for number in numbers if books.ends_with(number, move)]
+        entries = [books.unsettled[number] for number in numbers]
+        return tuple([entry.handle for entry in entries if entry.handle is not None])
+
+    def _put_aside(self, number: int, command: Any) -> None:
+        """What a command settles is decided by its place among the others, not by when it's completed."""
+        kind = command.__class__
+        state = self._state
+        books = state.outgoing
+        if kind is TxCommit:
+            books.close_work("tx", number)
+        elif kind is TxRollback:
+            books.roll_back("tx")
+        elif kind in SETTLING:
+            move = SETTLING[kind][0]
+            ending = [each for each in books.named(command.transfers) if books.ends_with(each, move)]
+            work = state.peer.work if kind is MessageAccept else None
+            books.put_aside(ending, number if work is None else work)
+
+    def _balance(self, destination: str | None) -> Balance:
+        """The credit that the peer has given for a destination. Raises Violation when there are too many."""
+        state = self._state
+        balance = state.balances.get(destination or "")
+        if balance is None:
+            if len(state.balances) >= state.peer.limit:
+                raise exception(
+                    RESOURCE_LIMIT_EXCEEDED, f"{len(state.balances)} destinations, Limits.consumers allows no more"
+                )
+            balance = state.balances[destination or ""] = Balance(lenient=state.side is Side.CLIENT)
+        return balance
+
+    # What the core executes itself.
+
+    def _sync(self, number: int, command: ExecutionSync, sync: bool) -> None:
+        state = self._state
+        if state.is_behind_all(number):
+            self._done(number, sync=True)
+        else:
+            state.syncs.append(number)
+            self._crowd(is_call=True)
+
+    def _result(self, number: int, command: ExecutionResult, sync: bool) -> None:
+        if not self._outgoing.result(command):
+            raise exception(
+                ILLEGAL_STATE,
+                f"execution.result for command {command.command_id}, which waits for no such result",
+            )
+        self._done(number, sync=sync)
+
+    def _exception(self, number: int, command: ExecutionException, sync: bool) -> None:
+        self._failed_by_peer(command)
+
+    def _flow(self, number: int, command: MessageFlow, sync: bool) -> None:
+        balance = self._balance(command.destination)
+        balance.grant(check_unit(command.unit), command.value)
+        self._credit_changed(number, command.destination, balance, sync)
+
+    def _stop(self, number: int, command: MessageStop, sync: bool) -> None:
+        balance = self._balance(command.destination)
+        balance.zero(number, self._state.under_way(command.destination or ""))
+        self._credit_changed(number, command.destination, balance, sync)
+
+    def _flow_mode(self, number: int, command: MessageSetFlowMode, sync: bool) -> None:
+        mode = check_flow_mode(command.flow_mode)
+        balance = self._balance(command.destination)
+        balance.check_mode(mode, command.destination or "")
+        balance.flow_mode = mode
+        self._credit_changed(number, command.destination, balance, sync)
+
+    def _credit_changed(
+        self, number: int, destination: str | None, balance: Balance, sync: bool
+    ) -> None:
+        self._transport.events.append(
+            CreditChanged(
+                self._channel.number, destination or "", balance.messages, balance.octets
+            )
+        )
+        self._done(number, sync=sync)
+
+    _AT_ONCE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+        ExecutionSync: _sync,
+        ExecutionResult: _result,
+        ExecutionException: _exception,
+        MessageFlow: _flow,
+        MessageStop: _stop,
+        MessageSetFlowMode: _flow_mode,
+    }
+
+    # Completion.
+
+    def complete(self, command_id: int, result: Struct | None) -> None:
+        """The application has executed a command of the peer."""
+        state, channel = self._state, self._channel
+        event: Any = state.executing.get(command_id)
+        if (
+            event.__class__ is MessageReceived
+            and result is None
+            and not state.syncs
+            and channel.state is _ATTACHED
+            and channel.report is None
+            and self._transport.is_open
+        ):
+            # As the general step does it, for what most commands are.
+            tells = event.sync or state.untold + 1 >= state.tell_at
+            if tells:
+                self._outgoing.check_backlog(0)
+            del state.executing[command_id]
+            state.weight -= len(event.body)
+            balance = state.granted.get(event.transfer.destination or "")
+            if balance is not None and (balance.flow_mode or balance.stale):
+                balance.restore(command_id, event.size, len(event.body))
+            receiving = state.receiving
+            done, known = receiving.done.ranges, receiving.known.ranges
+            last, span = done[-1] if done else _NO_IDS, known[-1] if known else _NO_IDS
+            if (last[1] + 1) & MASK == command_id and span[0] == last[0] and span[1] != last[1]:
+                # The next one of the range that is known, as long as all is completed in order.
+                last[1] = command_id
+            elif command_id in receiving.known:
+                receiving.done.add(command_id)
+            state.untold += 1
+            if tells:
+                self.tell_completed()
+            return
+        channel.check()
+        if event is None:
+            raise LocalProtocolError(f"command {command_id} doesn't wait for its completion")
+        self.check_whole((command_id,))
+        command = command_of(event)
+        wanted = command.RESULT
+        given = "" if result is None else result.NAME
+        if wanted != given:
+            raise LocalProtocolError(
+                f"{command.NAME} has {wanted or 'no'} result, {given or 'none'} was given",
+                rule="0-10/execution.result/always",
+            )
+        if result is None:
+            self._outgoing.check_backlog(0)
+        else:
+            self._outgoing.issue(ExecutionResult(command_id, result))
+        state.retire(command_id, completed=True)
+        self._apply(command_id, command, result)
+        self._done(command_id, sync=bool(getattr(event, "sync", False)))
+
+    def complete_transfers(self, ids: Iterable[int]) -> None:
+        """Complete the messages that are settled, too."""
+        state = self._state
+        sync = False
+        for number in ids:
+            event = state.executing.get(number)
+            if isinstance(event, (MessageReceived, MessageBegun)):
+                state.retire(number, completed=True)
+                state.receiving.complete((number,))
+                state.untold += 1
+                sync = sync or event.sync
+        self._tell_if_due(sync)
+
+    def _done(self, number: int, *, sync: bool) -> None:
+        """A command is executed: tell its sender, when it's time."""
+        self._state.receiving.complete((number,))
+        self._state.untold += 1
+        self._tell_if_due(sync)
+
+    def _tell_if_due(self, sync: bool) -> None:
+        state = self._state
+        while state.syncs and state.is_behind_all(state.syncs[0]):
+            state.receiving.complete((state.syncs.pop(0),))
+            sync = True
+        if (sync or state.untold >= state.tell_at) and self._channel.state is _ATTACHED:
+            self.tell_completed()
+
+    def tell_completed(self, *, timely: bool = False) -> None:
+        """Send the full set of what this end has executed and the peer may not know.
+
+        On a session that is resumed not before what was in doubt is sent again: the result of a command, and the
+        outcome of a message, come before the completion.
+        """
+        state, channel = self._state, self._channel
+        doubtful = channel.resuming and state.sending.replay
+        if doubtful or channel.state is not _ATTACHED:
+            return
+        state.untold = 0
+        completed = state.receiving.completed
+        timely = timely or len(completed) > _MANY
+        for part in completed.parts():
+            channel.send(SessionCompleted(part, timely or part is not completed))
+
+    def _apply(self, command_id: int, command: Any, result: Any = None) -> None:
+        """What is true of this end's own messages once a command of the peer is executed."""
+        kind = command.__class__
+        state = self._state
+        transfers = state.outgoing
+        state.peer.answered(command, result)
+        if kind in SETTLING:
+            outcome: object = _ACCEPTED
+            if kind is MessageReject:
+                outcome = Rejected(command.code or 0, command.text or "")
+            elif kind is MessageRelease:
+                outcome = Released(command.set_redelivered)
+            if state.side is Side.CLIENT:
+                named = transfers.named(command.transfers)
+                entries = transfers.move(named, SETTLING[kind][0])
+            else:
+                entries = transfers.commit(command_id)
+            self._settle(entries, outcome)
+        elif kind is MessageAcquire:
+            transfers.move(transfers.named(result.transfers), TransferInput.R_ACQUIRE)
+        elif kind is MessageFlush:
+            balance = self._balance(command.destination)
+            balance.zero(command_id, state.under_way(command.destination or ""))
+        elif kind is MessageCancel:
+            if (command.destination or "") not in state.peer.subscriptions:
+                state.balances.pop(command.destination or "", None)
+        elif kind is TxCommit:
+            self._settle(transfers.commit(("tx", command_id)), _ACCEPTED)
+
+    def decide(self, xid: Xid, *, committed: bool) -> None:
+        """A distributed transaction has ended."""
+        if committed:
+            self._settle(self._state.outgoing.commit(xid), _ACCEPTED)
+        else:
+            self._state.outgoing.roll_back(xid)
+
+    def _settle(self, entries: list[Entry], outcome: object) -> None:
+        handles = [entry.handle for entry in entries if entry.handle is not None]
+        for handle in handles:
+            handle.complete(outcome)
+        if handles:
+            self._transport.events.append(Settled(tuple(handles), outcome))
 
 
-def decide(session: Session, xid: Xid, *, committed: bool) -> None:
-    """A distributed transaction has ended."""
-    books = session._state.outgoing
-    if committed:
-        _settled(session, books.commit(xid), _ACCEPTED)
-    else:
-        books.roll_back(xid)
-
-
-def _settled(session: Session, entries: list[Any], outcome: object) -> None:
-    handles: list[Handle[Any]] = [entry.handle for entry in entries if entry.handle is not None]
-    for handle in handles:
-        handle._complete(outcome)
-    if handles:
-        session._connection._events.append(Settled(tuple(handles), outcome))
+def _invalid(error: CodecError) -> Violation:
+    rule = None if error.rule is None else error.rule.removeprefix("0-10/")
+    return exception(COMMAND_INVALID, str(error), rule)
 
 
 # Events that stand for commands.

@@ -1,18 +1,19 @@
-"""Session: one end of a session while it's attached to a channel (0-10 part 1 section 3, classes 2 to 4)."""
+"""Session and Sessions: one end of a session while it's attached to a channel, and all sessions of a connection.
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
+0-10 part 1 section 3, classes 2 to 4. `FrameReader` reads what comes for them.
+"""
+
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..._core.record import record
 from ...endpoint import Side
-from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
-from ...events import Handle
-from ..codec.frames import FRAME_HEADER_SIZE, MIN_MAX_FRAME_SIZE
+from ...errors import LimitExceeded, LocalProtocolError
+from ..codec.assembly import Assembly, begins, joined, keep
+from ..codec.dialect import missing
+from ..codec.frames import BODY, CONTROL, FRAME, FRAME_HEADER_SIZE, WHOLE, misplaced, reserved
 from ..codec.message import Message
+from ..codec.record import decode_control
 from ..codec.records import (
     ExecutionSync,
     MessageAccept,
@@ -21,26 +22,29 @@ from ..codec.records import (
     MessageReject,
     MessageRelease,
     MessageTransfer,
+    SessionAttach,
+    SessionAttached,
     SessionDetach,
+    SessionDetached,
     SessionFlush,
-    SessionGap,
-    SessionRequestTimeout,
 )
 from ..codec.sequence_set import SequenceSet
-from ..codec.violation import DetachCode
+from ..codec.violation import DetachCode, framing_error, misuse
 from ..model.credit import BYTE, INFINITE, MESSAGE
-from ..model.execution import INTERNAL_ERROR, ExecutionError
-from ..model.states import Attachment
-from . import incoming, outgoing, session_controls, session_end
+from ..model.events import SessionRequested
+from ..model.session_state import SessionState
+from .channel import Channel
+from .outgoing import Transferred
+from .session_controls import Controls
 
 if TYPE_CHECKING:
-    from ...events import CloseReport
-    from ..codec.record import Command, Struct
+    from ..._core.receive_buffer import ReceiveBuffer
+    from ...events import CloseReport, Handle
+    from ...limits import Limits
+    from ..codec.record import Command, Control, Struct
     from ..codec.records import Acquired, Xid
-    from ..model.session_state import SessionState
-    from .connection import Connection
-    from .outgoing import Lead
-    from .receiving import Arriving
+    from ..model.execution import ExecutionError
+    from .channel import Transport
 
 _R = TypeVar("_R")
 
@@ -52,24 +56,11 @@ _LARGEST_GRANT: Final = 0xFFFFFFFE
 _MOST_GRANTS: Final = 16
 _GRANT: Final = 300
 """More octets than a message.flow has."""
-_RANGE: Final = 8
-"""The octets of a range of ids."""
-_MORE_FRAMES: Final = 12
-"""More than those of the segments, of a flush, a result and session.completed, with what is in the latter."""
-
-
-@record
-class Transferred:
-    """A message that this end has sent: `completion` ends when the peer has executed the transfer, `outcome` when it's
-    accepted, rejected or released; None with accept-mode none.
-
-    A server that executes a transfer has taken it: on a client, completion without another word settles `outcome` as
-    accepted.
-    """
-
-    command_id: int
-    completion: Handle[None]
-    outcome: Handle[Any] | None = None
+_NOT_ATTACHED: Final = SessionDetached(b"", DetachCode.NOT_ATTACHED.value)
+_FLAGS: Final = "wire/frame-flags"
+_frame: Final = FRAME.unpack_from
+_ALL: Final = 1 << 62
+"""More octets than any stream has."""
 
 
 class Session:
@@ -78,27 +69,22 @@ class Session:
     `channel` is its number, `name` its name, `opening` the handle that `Opened` or `Resumed` ends.
     """
 
-    __slots__ = (
-        "_arriving", "_asked", "_attachment", "_closing", "_connection", "_initiator", "_lead", "_ready", "_report",
-        "_resumes", "_resuming", "_state", "_timeouts", "channel", "opening",
-    )  # fmt: skip
+    __slots__ = ("_channel", "_controls", "_incoming", "_outgoing", "_state", "channel")
 
-    def __init__(
-        self, connection: Connection, channel: int, state: SessionState, *, initiator: bool
-    ) -> None:
-        self._connection = connection
-        self._state = state
-        self._initiator = initiator
-        self._attachment = Attachment.DETACHED
-        self._ready = self._asked = self._closing = self._resumes = self._resuming = False
-        self._timeouts: deque[Handle[int | None]] = deque()
-        self._arriving: Arriving | None = None
-        self._report: CloseReport | None = None
-        self._lead: Lead | None = None
-        self.channel = channel
-        self.opening: Handle[Any] | None = None
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+        self._channel = controls.channel
+        self._state = controls.state
+        self._incoming = controls.incoming
+        self._outgoing = controls.outgoing
+        self.channel = controls.channel.number
 
     # State.
+
+    @property
+    def opening(self) -> Handle[Any] | None:
+        """The handle that `Opened` or `Resumed` ends; None once it's done."""
+        return self._controls.opening
 
     @property
     def name(self) -> bytes:
@@ -108,7 +94,7 @@ class Session:
     @property
     def is_attached(self) -> bool:
         """Whether commands can be sent, and go out at once."""
-        return self._ready and self._report is None
+        return self._channel.ready and self._channel.report is None
 
     @property
     def timeout(self) -> int | None:
@@ -118,7 +104,7 @@ class Session:
     @property
     def report(self) -> CloseReport | None:
         """Why it ended, once it has."""
-        return self._report
+        return self._channel.report
 
     @property
     def pending(self) -> tuple[Handle[Any], ...]:
@@ -146,7 +132,7 @@ class Session:
         """
         balances = self._state.balances
         balance = balances.get(destination)
-        if self._connection.role is Side.SERVER:
+        if self._state.side is Side.SERVER:
             return (0, 0) if balance is None else (balance.messages, balance.octets)
         balance = balance or balances.get("")
         if balance is None:
@@ -176,7 +162,7 @@ class Session:
         """
         if isinstance(command, MessageTransfer):
             raise LocalProtocolError("send messages with Session.transfer")
-        return outgoing.call(self, command, message, sync)
+        return self._outgoing.call(command, message, sync)
 
     def transfer(
         self,
@@ -193,33 +179,34 @@ class Session:
         """
         if not isinstance(message, Message):
             message = Message(message)
-        return outgoing.transfer(
-            self, destination, message, accept_mode, acquire_mode, sync
-        )
+        return self._outgoing.transfer(destination, message, accept_mode, acquire_mode, sync)
 
     def sync(self) -> Handle[None]:
         """Ask for all that was sent before to be executed; the handle ends when it is (execution.sync)."""
-        return outgoing.call(self, ExecutionSync(), None, True)
+        return self._outgoing.call(ExecutionSync(), None, True)
 
     def accept(self, *command_ids: int, sync: bool = False) -> Handle[None]:
         """Accept messages that came with these ids, which are completed too (message.accept)."""
-        return outgoing.settle(self, MessageAccept(SequenceSet.of(*command_ids)), sync)
+        return self._settle(MessageAccept(SequenceSet.of(*command_ids)), sync)
 
     def reject(
         self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False
     ) -> Handle[None]:
         """Refuse messages for good: their queue's alternate exchange gets them, if it has one (message.reject)."""
-        return outgoing.settle(
-            self, MessageReject(SequenceSet.of(*command_ids), code, text), sync
-        )
+        return self._settle(MessageReject(SequenceSet.of(*command_ids), code, text), sync)
 
     def release(
         self, *command_ids: int, set_redelivered: bool = False, sync: bool = False
     ) -> Handle[None]:
         """Give messages back, to be delivered again (message.release)."""
-        return outgoing.settle(
-            self, MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync
-        )
+        return self._settle(MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync)
+
+    def _settle(self, command: Any, sync: bool) -> Handle[None]:
+        """Settle messages; those that aren't completed yet are now."""
+        self._incoming.check_whole(command.transfers)
+        handle: Handle[None] = self._outgoing.call(command, None, sync)
+        self._incoming.complete_transfers(command.transfers)
+        return handle
 
     def acquire(self, *command_ids: int) -> Handle[Acquired]:
         """Acquire messages that came with acquire-mode not-acquired; the result names those that were there."""
@@ -241,8 +228,8 @@ class Session:
         if balance.octets is not None and (octets is None or octets > balance.octets):
             grants += _grants(destination, BYTE, None if octets is None else octets - balance.octets)
         if len(grants) > 1:
-            self._check()
-            self._check_room(_GRANT * len(grants), len(grants))
+            self._channel.check()
+            self._outgoing.check_room(_GRANT * len(grants), len(grants))
         for each in grants:
             self.call(each, sync=False)
 
@@ -253,7 +240,7 @@ class Session:
 
         Raises LocalProtocolError for an id that doesn't wait for it, and for a result that the command doesn't have.
         """
-        incoming.complete(self, command_id, result)
+        self._incoming.complete(command_id, result)
 
     def fail(
         self,
@@ -266,11 +253,11 @@ class Session:
 
         `field` names the argument at fault. A second call, and one behind the session's end, does nothing.
         """
-        session_end.fail_here(self, error, command_id, field)
+        self._controls.refuse(error, command_id, field)
 
     def decide(self, xid: Xid, *, committed: bool) -> None:
         """A distributed transaction has ended elsewhere: what it accepted here is settled, or as it was before."""
-        incoming.decide(self, xid, committed=committed)
+        self._incoming.decide(xid, committed=committed)
 
     # The session itself.
 
@@ -278,101 +265,48 @@ class Session:
         self, *, expected: bool = False, confirmed: bool = False, completed: bool = True
     ) -> None:
         """Ask the peer at once for the ids that it expects, has confirmed, has completed (session.flush)."""
-        self._check()
-        session_controls.send(self, SessionFlush(expected, confirmed, completed))
+        self._channel.check()
+        self._channel.send(SessionFlush(expected, confirmed, completed))
 
     def gap(self, *command_ids: int) -> None:
         """Give up commands that the peer may not have got: they'll never be sent again (session.gap).
 
         Their handles fail. Raises LocalProtocolError for ids that wait for no confirmation.
         """
-        self._check()
-        control = SessionGap(SequenceSet.of(*command_ids))
-        self._check_backlog(len(control.encode()))
-        outgoing.give_up(self, command_ids)
-        session_controls.send(self, control)
+        self._controls.gap(command_ids)
 
     def request_timeout(self, seconds: int | None) -> Handle[int | None]:
         """Ask for the session to be kept so long when it's detached, None: for ever; the result is what is granted."""
-        self._check()
-        return session_controls.request_timeout(self, seconds)
+        self._channel.check()
+        return self._controls.request_timeout(seconds)
 
     def detach(self) -> None:
         """Leave the channel; `SessionClosed` follows. With a `timeout`, `detached_state()` can be attached again."""
-        if self._report is not None or self._attachment not in (
-            Attachment.ATTACHING,
-            Attachment.ATTACHED,
-        ):
-            return
-        self._check()
-        session_controls.send(self, SessionDetach(self.name))
-        session_controls.step_own(self, "detach")
+        self._controls.detach()
 
     def let_go(self, code: DetachCode = DetachCode.SESSION_BUSY) -> None:
         """Leave the channel at once, without the peer's answer: the session goes on elsewhere (session.attach, force).
 
         `SessionClosed` follows; `detached_state()` has what is known already.
         """
-        session_end.let_go(self, code)
+        self._controls.let_go(code)
 
     def close(self) -> None:
         """Leave the session for good, and the peer too: nothing of it is kept (part 1 section 3.6.4).
 
         Calls that aren't answered are abandoned: take `sync()`'s answer before.
         """
-        if self._closing or self._report is not None:
-            return
-        self._check()
-        if self._attachment is Attachment.ATTACHED:
-            session_controls.send(self, SessionRequestTimeout(0))
-        else:
-            self.detach()
-        self._closing = True
+        self._controls.close()
 
     def detached_state(self) -> SessionState:
         """What this end knows of the session, to be kept and given to `resume_session` or `accept_session`.
 
         Raises LocalProtocolError while it's attached, EndpointClosed when it ended for good.
         """
-        return session_end.detached_state(self)
-
-    # Inside.
-
-    def _check(self) -> None:
-        """Raises EndpointClosed when the session or its connection has ended."""
-        self._connection._check_open()
-        if self._report is not None:
-            raise EndpointClosed(f"session {self.name!r} has ended: {self._report}", self._report)
-        if self._attachment not in (Attachment.ATTACHING, Attachment.ATTACHED):
-            raise EndpointClosed(f"session {self.name!r} is being detached", self._report)
-
-    def _check_room(self, octets: int, commands: int = 1) -> None:
-        """Raises LimitExceeded when a command of so many octets can't be kept or queued."""
-        limits = self._connection.config.limits
-        state = self._state
-        if len(state.calls) + commands > limits.calls:
-            raise LimitExceeded(
-                f"{len(state.calls)} commands aren't answered, Limits.calls allows {limits.calls}; wait for sync()"
-            )
-        if (
-            len(state.sending.replay) + commands > limits.replay
-            or state.octets + octets > limits.replay_octets
-        ):
-            raise LimitExceeded(
-                f"{len(state.sending.replay)} commands of {state.octets} octets wait to be confirmed, "
-                f"Limits.replay allows {limits.replay}, Limits.replay_octets {limits.replay_octets}; "
-                "wait for sync()"
-            )
-        self._check_backlog(octets)
-
-    def _check_backlog(self, octets: int) -> None:
-        """Raises LimitExceeded when so many octets in commands, and the controls that go with them, can't be queued."""
-        frames = octets // (MIN_MAX_FRAME_SIZE - FRAME_HEADER_SIZE) + _MORE_FRAMES
-        ranges = len(self._state.receiving.done.ranges) + 1
-        self._connection._check_backlog(octets + FRAME_HEADER_SIZE * frames + _RANGE * ranges)
+        return self._controls.detached_state()
 
     def __repr__(self) -> str:
-        return f"<AMQP 0-10 session {self.name!r} on channel {self.channel}, {self._attachment.value}>"
+        return f"<AMQP 0-10 session {self.name!r} on channel {self.channel}, {self._channel.state.value}>"
 
 
 def _grants(destination: str, unit: int, value: int | None) -> list[MessageFlow]:
@@ -387,12 +321,323 @@ def _grants(destination: str, unit: int, value: int | None) -> list[MessageFlow]
     return [*found, MessageFlow(destination, unit, INFINITE if value is None else value)]
 
 
-__all__ = [
-    "EXPLICIT",
-    "INTERNAL_ERROR",
-    "NONE",
-    "NOT_ACQUIRED",
-    "PRE_ACQUIRED",
-    "Session",
-    "Transferred",
-]
+class Sessions:
+    """The sessions of one connection, by their channels."""
+
+    __slots__ = ("_attached", "_requested", "_transport")
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._attached: dict[int, tuple[Session, Controls]] = {}
+        self._requested: SessionRequested | None = None
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """The channels that have sessions."""
+        return tuple(self._attached)
+
+    def get(self, channel: int) -> Session | None:
+        """The session on a channel."""
+        found = self._attached.get(channel)
+        return None if found is None else found[0]
+
+    def end(self, report: CloseReport) -> None:
+        """The connection is over: so are the attachments of its sessions, and what isn't kept longer."""
+        for session, controls in list(self._attached.values()):
+            controls.end(session.report or report)
+        self._attached.clear()
+        self._requested = None
+
+    # This end's sessions.
+
+    def open(self, name: bytes | str | None, timeout: int | None, *, force: bool) -> Session:
+        """Attach a new session on the lowest free channel; None takes `Config.session_prefix` and a number."""
+        transport = self._transport
+        config = transport.config
+        if name is None:
+            if not config.session_prefix:
+                raise LocalProtocolError("a session needs a name, or Config.session_prefix")
+            transport.check_open()
+            name = f"{config.session_prefix}{transport.next_serial}"
+        octets = name.encode() if isinstance(name, str) else bytes(name)
+        state = SessionState(octets, transport.role, config.limits)
+        state.timeout = timeout
+        return self._attach(state, force=force)
+
+    def resume(self, state: SessionState, *, force: bool) -> Session:
+        """Attach a session that was attached before."""
+        role = self._transport.role
+        if state.side is not role:
+            raise LocalProtocolError(
+                f"session {state.name!r} is that of a {state.side.value}, this is a {role.value}"
+            )
+        state.receiving.detached()
+        return self._attach(state, force=force)
+
+    def _attach(self, state: SessionState, *, force: bool) -> Session:
+        self._transport.check_open()
+        if self._knows(state.name):
+            raise misuse(
+                f"session {state.name!r} is attached on this connection",
+                "session.attach/one-transport",
+            )
+        session, controls = self._new(self._free_channel(), state, initiator=True)
+        controls.attach(force=force)
+        self._attached[session.channel] = session, controls
+        return session
+
+    def _new(
+        self, channel: int, state: SessionState, *, initiator: bool
+    ) -> tuple[Session, Controls]:
+        place = Channel(self._transport, channel, state.name, initiator=initiator)
+        controls = Controls(place, state, self._forget)
+        session = controls.session = Session(controls)
+        return session, controls
+
+    def _free_channel(self) -> int:
+        most, asked = self._transport.owner.channel_max, self._requested
+        for number in range(most):
+            if number not in self._attached and (asked is None or asked.channel != number):
+                return number
+        raise LimitExceeded(
+            f"all {most} channels that were agreed are in use",
+            rule="0-10/connection.tune-ok/available-channels",
+        )
+
+    def _knows(self, name: bytes) -> bool:
+        """Whether a session of that name is attached here."""
+        return any(
+            [each.name == name and each.report is None for each, _ in self._attached.values()]
+        )
+
+    def _forget(self, controls: Controls) -> None:
+        """A session has left its channel."""
+        channel = controls.channel.number
+        found = self._attached.get(channel)
+        if found is not None and found[1] is controls:
+            del self._attached[channel]
+
+    # The peer's.
+
+    def accept(self, channel: int, state: SessionState | None) -> Session:
+        """Answer `SessionRequested` with attached: a new session, or one that was attached before."""
+        transport = self._transport
+        role = transport.role
+        name = self._wanted(channel).name
+        if self._knows(name):
+            raise misuse(
+                f"session {name!r} is attached on another channel: detach it there, or refuse",
+                "session.attach/one-transport",
+            )
+        if state is None:
+            state = SessionState(name, role, transport.limits)
+        elif state.name != name:
+            raise LocalProtocolError(
+                f"the state is that of session {state.name!r}, asked is {name!r}"
+            )
+        elif state.side is not role:
+            raise LocalProtocolError(f"the state is that of a {state.side.value}")
+        session, controls = self._new(channel, state, initiator=False)
+        controls.check_accept()
+        state.receiving.detached()
+        state.adopt(transport.limits)
+        controls.accept()
+        self._attached[channel] = session, controls
+        self._answered()
+        controls.begin()
+        return session
+
+    def refuse(self, channel: int, code: DetachCode) -> None:
+        """Answer `SessionRequested` with detached."""
+        name = self._wanted(channel).name
+        self._transport.send(channel, SessionDetached(name, code.value))
+        self._answered()
+
+    def _wanted(self, channel: int) -> SessionRequested:
+        self._transport.check_open()
+        request = self._requested
+        if request is None or request.channel != channel:
+            raise LocalProtocolError(f"no session waits on channel {channel} to be attached")
+        return request
+
+    def _answered(self) -> None:
+        self._requested = None
+        self._transport.wait(None)
+
+    # What comes.
+
+    def receive(
+        self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int
+    ) -> None:
+        """Take a frame of a command, whose payload is `data[start:end]`. Raises Violation."""
+        found = self._attached.get(channel)
+        if found is not None:
+            controls = found[1]
+            if controls.channel.report is None:
+                # Else the session has ended here; what was under way to it goes by.
+                controls.incoming.receive(flags, kind, data, start, end)
+            return
+        most = self._transport.owner.channel_max
+        if channel >= most:
+            raise framing_error(
+                f"a command on channel {channel}, {most} channels were agreed",
+                "connection.tune-ok/available-channels",
+            )
+        if begins(flags):
+            self._transport.send(channel, _NOT_ATTACHED)
+
+    def receive_control(self, channel: int, control: Control) -> None:
+        """Take a control of the session class. Raises Violation."""
+        transport = self._transport
+        most = transport.owner.channel_max
+        if channel >= most:
+            raise framing_error(
+                f"{control.NAME} on channel {channel}, {most} channels were agreed",
+                "connection.tune-ok/available-channels",
+            )
+        name = missing(control, transport.config.dialect)
+        if name:
+            raise framing_error(
+                f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required"
+            )
+        found = self._attached.get(channel)
+        controls = None if found is None else found[1]
+        if isinstance(control, SessionAttach):
+            self._attach_wanted(channel, controls, control)
+        elif isinstance(control, SessionDetached):
+            if controls is not None:
+                controls.detached(control)
+        elif isinstance(control, SessionDetach):
+            left = control.name or b""
+            if controls is None or (left and left != controls.state.name):
+                code = DetachCode.NOT_ATTACHED.value
+                transport.send(channel, SessionDetached(left, code))
+            else:
+                controls.left()
+        elif controls is None:
+            transport.send(channel, _NOT_ATTACHED)
+        elif isinstance(control, SessionAttached):
+            controls.attached(control)
+        else:
+            controls.receive(control)
+
+    def _attach_wanted(
+        self, channel: int, controls: Controls | None, control: SessionAttach
+    ) -> None:
+        transport, name = self._transport, control.name or b""
+        code: DetachCode | None = None
+        if controls is not None:
+            if controls.state.name == name and controls.attach_again():
+                return
+            code = DetachCode.TRANSPORT_BUSY
+        elif transport.role is Side.CLIENT:
+            # Attaching to a client is for peers that have agreed on it (class 2, attach: a client may handle it).
+            code = DetachCode.SESSION_BUSY
+        elif not control.force and self._knows(name):
+            code = DetachCode.SESSION_BUSY
+        if code is not None:
+            transport.send(channel, SessionDetached(name, code.value))
+            return
+        self._requested = SessionRequested(channel, name, control.force)
+        transport.wait("session")
+        transport.events.append(self._requested)
+
+
+# Frames.
+
+
+class Partial:
+    """A control whose frames haven't all come."""
+
+    __slots__ = ("assembly", "parts", "size")
+
+    def __init__(self) -> None:
+        self.assembly = Assembly()
+        self.parts: list[bytes | bytearray] = []
+        self.size = 0
+
+
+class FrameReader:
+    """Reads frames, and puts controls together that come in pieces."""
+
+    __slots__ = ("_buffer", "_limits", "_most", "_partials")
+
+    def __init__(self, buffer: ReceiveBuffer, limits: Limits, most: int) -> None:
+        self._buffer = buffer
+        self._limits = limits
+        self._most = most
+        self._partials: dict[int, Partial] = {}
+
+    def agree(self, most: int) -> None:
+        """Take frames of so many octets from now on (connection.tune-ok)."""
+        self._most = most
+
+    def forget_controls(self) -> None:
+        """The controls whose frames haven't all come won't be put together."""
+        self._partials.clear()
+
+    def next(self) -> tuple[int, int, int, int, int] | None:
+        """The next frame's type, channel and flags, and where its payload begins and ends in the buffer's data.
+
+        None while octets are missing. Raises Violation.
+        """
+        buffer = self._buffer
+        if not buffer.want(FRAME_HEADER_SIZE):
+            return None
+        pos = buffer.pos
+        flags, kind, size, spare, track, channel, tail = _frame(buffer.data, pos)
+        if size < FRAME_HEADER_SIZE:
+            # Where the next frame begins can't be known.
+            buffer.skip(_ALL)
+            raise framing_error(
+                f"frame with a size of {size}, its header alone takes {FRAME_HEADER_SIZE}",
+                "wire/frame-size<12 malformed",
+            )
+        if size > self._most:
+            buffer.skip(size)
+            raise framing_error(
+                f"frame of {size} octets, {self._most} were agreed",
+                "connection.tune-ok/max-frame-size",
+            )
+        wrong = reserved(flags, spare, track, tail)
+        if wrong or kind > BODY:
+            buffer.skip(size)
+            raise framing_error(
+                wrong or f"a segment of type {kind}, which isn't defined", "wire/frame-reserved-zero"
+            )
+        place = misplaced(kind, track)
+        if place is not None:
+            buffer.skip(size)
+            raise framing_error(place[1], place[0])
+        if not buffer.want(size):
+            return None
+        pos = buffer.pos
+        buffer.pos = pos + size
+        return kind, channel, flags, pos + FRAME_HEADER_SIZE, pos + size
+
+    def control(self, channel: int, flags: int, start: int, end: int) -> Control | None:
+        """The control that a frame ends; None while more frames of it are to come. Raises Violation, CodecError."""
+        partials, limits, data = self._partials, self._limits, self._buffer.data
+        partial = partials.get(channel)
+        if partial is None:
+            if flags == WHOLE:
+                return decode_control(data, start, end)
+            partial = Partial()
+        wrong = partial.assembly.step(flags, CONTROL)
+        if wrong:
+            partials.pop(channel, None)
+            raise framing_error(wrong, _FLAGS)
+        partial.size += end - start
+        partials[channel] = partial
+        if sum([each.size for each in partials.values()]) > limits.bodies:
+            raise framing_error("controls in pieces that are too large together")
+        if partial.size > limits.header:
+            raise framing_error(f"a control of more than {limits.header} octets")
+        keep(partial.parts, data[start:end])
+        if not partial.assembly.whole:
+            if len(partials) > limits.channels:
+                raise framing_error("controls on more channels than there are")
+            return None
+        partials.pop(channel, None)
+        octets = joined(partial.parts)
+        return decode_control(octets, 0, len(octets))

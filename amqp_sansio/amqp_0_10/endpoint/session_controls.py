@@ -1,18 +1,26 @@
-"""The controls of sessions: attach, find out what the peer knows, replay, tell what is completed (class 2)."""
+"""Controls: how a session attaches, finds out what the peer knows, replays, tells what is completed, and ends.
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
+Class 2, part 1 sections 3.4.1.3 and 3.6.
+"""
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections import deque
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.serial import add, distance
-from ...endpoint import Side
-from ...errors import LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import By, CloseReport, Handle, Opened, Replied
-from ..codec.dialect import missing
-from ..codec.frames import CONTROL, encode_assembly
+from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
+from ...events import (
+    Abandoned,
+    By,
+    CloseReport,
+    Failed,
+    Handle,
+    Opened,
+    Replied,
+)
 from ..codec.records import (
+    ExecutionException,
     SessionAttach,
     SessionAttached,
     SessionCommandPoint,
@@ -28,532 +36,43 @@ from ..codec.records import (
     SessionTimeout,
 )
 from ..codec.sequence_set import SequenceSet
-from ..codec.violation import DetachCode, Violation, exception, framing_error, misuse
-from ..model.events import BodyAborted, Resumed, SessionRequested
-from ..model.execution import ILLEGAL_STATE, NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED
-from ..model.session_state import SessionState
-from ..model.states import ATTACHMENT, Attachment, AttachmentInput
-from . import incoming, outgoing, session_end
-from .session import Session
+from ..codec.violation import DetachCode, Violation, exception
+from ..model.command_ids import never_sent
+from ..model.events import Resumed, SessionClosed
+from ..model.execution import (
+    ERROR_CODES,
+    ILLEGAL_STATE,
+    NOT_IMPLEMENTED,
+    RESOURCE_LIMIT_EXCEEDED,
+    ExecutionError,
+)
+from ..model.states import Attachment
+from .incoming import Incoming, command_of, on_channel
+from .outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..codec.record import Control
-    from .connection import Connection
+    from ..codec.record import Command, Control
+    from ..model.session_state import SessionState
+    from .channel import Channel
 
 _NOTHING: Final = SequenceSet()
 _FIRST: Final = SequenceSet.of(0)
 _ALL: Final = SessionFlush(expected=True, confirmed=True, completed=True)
 _MANY: Final = 65_536
-"""So many ids may be completed and not known to be before the peer is asked to say that it knows, or told so."""
+"""So many ids may be completed before the peer is told that this is known, asked or not."""
 _MOST_RANGES: Final = 0xFFFF // 8
-"""More ranges don't fit into a sequence-set: eight octets each, and a size of two."""
-
-_INPUTS: Final = {
-    (True, "attach"): AttachmentInput.I_ATTACH,
-    (False, "attached"): AttachmentInput.A_ATTACHED,
-    (True, "detach"): AttachmentInput.I_DETACH,
-    (False, "detach"): AttachmentInput.A_DETACH,
-    (True, "detached"): AttachmentInput.I_DETACHED,
-    (False, "detached"): AttachmentInput.A_DETACHED,
-    (True, "other"): AttachmentInput.I_OTHER,
-    (False, "other"): AttachmentInput.A_OTHER,
-}
-
-
-# What this end does.
-
-
-def send(session: Session, control: Control) -> None:
-    """Queue a control of a session. Raises CodecError, LimitExceeded."""
-    send_on(session._connection, session.channel, control)
-
-
-def send_on(connection: Connection, channel: int, control: Control) -> None:
-    """Queue a control on a channel."""
-    octets = encode_assembly(
-        channel, [(CONTROL, control.encode_assembly())], connection._max_frame
-    )
-    connection._check_backlog(len(octets))
-    connection._queue_octets(octets)
-
-
-def step_own(session: Session, name: str) -> None:
-    """Step the attachment's table for what this end has sent."""
-    _step(session, session._initiator, name)
-
-
-def _step(session: Session, by_initiator: bool, name: str) -> bool:
-    given = _INPUTS.get((by_initiator, name))
-    after = None if given is None else ATTACHMENT[session._attachment].get(given)
-    if after is None:
-        return False
-    session._attachment = after
-    return True
-
-
-def open_session(
-    connection: Connection, name: bytes, timeout: int | None, *, force: bool
-) -> Session:
-    """Attach a new session on the lowest free channel."""
-    state = SessionState(name, connection.role, connection.config.limits)
-    state.timeout = timeout
-    return _attach(connection, state, force=force)
-
-
-def resume_session(connection: Connection, state: SessionState, *, force: bool) -> Session:
-    """Attach a session that was attached before."""
-    if state.side is not connection.role:
-        raise LocalProtocolError(
-            f"session {state.name!r} is that of a {state.side.value}, this is a {connection.role.value}"
-        )
-    state.receiving.detached()
-    return _attach(connection, state, force=force)
-
-
-def _attach(connection: Connection, state: SessionState, *, force: bool) -> Session:
-    connection._check_open()
-    if connection._knows(state.name):
-        raise misuse(
-            f"session {state.name!r} is attached on this connection", "session.attach/one-transport"
-        )
-    number = _free_channel(connection)
-    session = Session(connection, number, state, initiator=True)
-    session._resuming = session._resumes = state.lasts
-    state.adopt(connection.config.limits)
-    send_on(connection, number, SessionAttach(state.name, force))
-    session.opening = Handle((state.name, connection.role.value, "open", connection._new_serial()))
-    step_own(session, "attach")
-    connection._sessions[number] = session
-    return session
-
-
-def _free_channel(connection: Connection) -> int:
-    for number in range(connection.channel_max):
-        asked = connection._requested
-        if number not in connection._sessions and (asked is None or asked.channel != number):
-            return number
-    raise LimitExceeded(
-        f"all {connection.channel_max} channels that were agreed are in use",
-        rule="0-10/connection.tune-ok/available-channels",
-    )
-
-
-def request_timeout(session: Session, seconds: int | None) -> Handle[int | None]:
-    """Ask the peer to keep the session."""
-    send(session, SessionRequestTimeout(seconds))
-    handle: Handle[int | None] = Handle(
-        (session.name, session._connection.role.value, "timeout", session._connection._new_serial())
-    )
-    session._timeouts.append(handle)
-    return handle
-
-
-def accept(connection: Connection, channel: int, state: SessionState | None) -> Session:
-    """Answer `SessionRequested` with attached: a new session, or one that was attached before."""
-    request = _requested(connection, channel)
-    if connection._knows(request.name):
-        raise misuse(
-            f"session {request.name!r} is attached on another channel: detach it there, or refuse",
-            "session.attach/one-transport",
-        )
-    if state is None:
-        state = SessionState(request.name, connection.role, connection.config.limits)
-    elif state.name != request.name:
-        raise LocalProtocolError(f"the state is that of session {state.name!r}, asked is {request.name!r}")
-    elif state.side is not connection.role:
-        raise LocalProtocolError(f"the state is that of a {state.side.value}")
-    session = Session(connection, channel, state, initiator=False)
-    session._attachment = Attachment.ATTACHING
-    session._check_backlog(len(request.name))
-    state.receiving.detached()
-    state.adopt(connection.config.limits)
-    send_on(connection, channel, SessionAttached(request.name))
-    step_own(session, "attached")
-    connection._sessions[channel] = session
-    connection._requested = connection._waiting_for = None
-    if state.lasts:
-        session._resuming = session._resumes = session._asked = True
-        send(session, _ALL)
-    else:
-        _set_out(session)
-    return session
-
-
-def refuse(connection: Connection, channel: int, code: DetachCode) -> None:
-    """Answer `SessionRequested` with detached."""
-    request = _requested(connection, channel)
-    send_on(connection, channel, SessionDetached(request.name, code.value))
-    connection._requested = connection._waiting_for = None
-
-
-def _requested(connection: Connection, channel: int) -> SessionRequested:
-    connection._check_open()
-    request = connection._requested
-    if request is None or request.channel != channel:
-        raise LocalProtocolError(f"no session waits on channel {channel} to be attached")
-    return request
-
-
-def _set_out(session: Session, first: int | None = None) -> None:
-    """Commands go out from now on, those that were kept first (part 1 section 3.6)."""
-    state = session._state
-    replay = state.sending.to_replay(_NOTHING if first is None else SequenceSet.of(first))
-    doubtful = bool(state.sending.replay)
-    number = replay[0][0] if replay else state.sending.next_id
-    send(session, SessionCommandPoint(number, 0))
-    session._ready = True
-    for each, segments in replay:
-        if each != number:
-            # What was given up leaves a hole.
-            send(session, SessionCommandPoint(each, 0))
-        outgoing.write(session, segments)
-        number = add(each, 1)
-    if number != state.sending.next_id:
-        send(session, SessionCommandPoint(state.sending.next_id, 0))
-    state.opened = state.lasts = True
-    events = session._connection._events
-    opening, session.opening = session.opening, None
-    if opening is not None:
-        opening._complete(session)
-    if session._resuming:
-        session._resuming = False
-        found = tuple([incoming.on_channel(each, session.channel) for each in state.incomplete])
-        state.executing = dict(zip(state.executing, found, strict=True))
-        events.append(Resumed(Scope.SESSION, session.channel, opening, found))
-        if doubtful:
-            tell_completed(session, timely=True)
-    else:
-        events.append(Opened(Scope.SESSION, session.channel, opening))
-
-
-def tell_completed(session: Session, *, timely: bool = False) -> None:
-    """Send the full set of what this end has executed and the peer may not know.
-
-    On a session that is resumed not before what was in doubt is sent again: the result of a command, and the outcome
-    of a message, come before the completion.
-    """
-    doubtful = session._resuming and session._state.sending.replay
-    if doubtful or session._attachment is not Attachment.ATTACHED:
-        return
-    session._state.untold = 0
-    completed = session._state.receiving.completed
-    timely = timely or len(completed) > _MANY
-    for part in _parts(completed):
-        send(session, SessionCompleted(part, timely or part is not completed))
-
-
-def _parts(ids: SequenceSet) -> list[SequenceSet]:
-    """The same ids in as many sets as it takes to write them."""
-    ranges = ids.ranges
-    if len(ranges) <= _MOST_RANGES:
-        return [ids]
-    return [
-        SequenceSet(ranges[begin : begin + _MOST_RANGES])
-        for begin in range(0, len(ranges), _MOST_RANGES)
-    ]
-
-
-# What the peer sends.
-
-
-def receive(connection: Connection, channel: int, control: Any) -> None:
-    """Take a control of the session class. Raises Violation."""
-    if channel >= connection.channel_max:
-        raise framing_error(
-            f"{control.NAME} on channel {channel}, {connection.channel_max} channels were agreed",
-            "connection.tune-ok/available-channels",
-        )
-    name = missing(control, connection.config.dialect)
-    if name:
-        raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
-    session = connection._sessions.get(channel)
-    kind = control.__class__
-    if kind is SessionAttach:
-        _attach_wanted(connection, channel, session, control)
-    elif kind is SessionDetached:
-        _detached(session, control)
-    elif kind is SessionDetach:
-        _detach(connection, channel, session, control)
-    elif session is None:
-        send_on(connection, channel, SessionDetached(b"", DetachCode.NOT_ATTACHED.value))
-    elif kind is SessionAttached:
-        _attached(session, control)
-    elif _step(session, not session._initiator, "other") and (
-        session._report is None or kind is SessionRequestTimeout
-    ):
-        try:
-            _RECEIVE[kind](session, control)
-        except Violation as violation:
-            if violation.scope is not Scope.SESSION:
-                raise
-            session_end.fail(session, violation, None, None)
-
-
-def _attach_wanted(
-    connection: Connection, channel: int, session: Session | None, control: SessionAttach
-) -> None:
-    name = control.name or b""
-    code: DetachCode | None = None
-    if session is not None:
-        same = session._report is None and session.name == name
-        if same and _step(session, not session._initiator, "attach"):
-            send(session, SessionAttached(name))
-            return
-        code = DetachCode.TRANSPORT_BUSY
-    elif connection.role is Side.CLIENT:
-        # Attaching to a client is for peers that have agreed on it (class 2, attach: a client may handle it).
-        code = DetachCode.SESSION_BUSY
-    elif not control.force and connection._knows(name):
-        code = DetachCode.SESSION_BUSY
-    if code is not None:
-        send_on(connection, channel, SessionDetached(name, code.value))
-        return
-    connection._requested = SessionRequested(channel, name, control.force)
-    connection._waiting_for = "session"
-    connection._events.append(connection._requested)
-
-
-def _attached(session: Session, control: SessionAttached) -> None:
-    if control.name != session.name or not _step(session, not session._initiator, "attached"):
-        return
-    if session._attachment is not Attachment.ATTACHED or session._asked:
-        return
-    session._asked = True
-    send(session, _ALL)
-    state = session._state
-    if state.timeout != 0 and not state.opened:
-        request_timeout(session, state.timeout)
-    if session._closing:
-        send(session, SessionRequestTimeout(0))
-
-
-def _detached(session: Session | None, control: SessionDetached) -> None:
-    """The session is detached; what belongs to an earlier attachment is none of this one's business."""
-    if session is None or (control.name and control.name != session.name):
-        return
-    unanswered = session._attachment in (Attachment.ATTACHING, Attachment.LEAVING)
-    if unanswered and not control.name and control.code == DetachCode.NOT_ATTACHED.value:
-        # The answer to attach has its name: this one answers what came before it on the channel.
-        return
-    if session._attachment is Attachment.ATTACHING and not control.code:
-        # A refusal says why: this answers an earlier attachment's detach, which met the peer's own.
-        return
-    own_wish = session._attachment in (
-        Attachment.INITIATOR_DETACHING,
-        Attachment.ACCEPTOR_DETACHING,
-        Attachment.LEAVING,
-    )
-    if not _step(session, not session._initiator, "detached"):
-        session._attachment = Attachment.DETACHED
-    if own_wish or session._report is not None or not control.code:
-        by = By.LOCAL if own_wish else By.REMOTE
-        session_end.end(session, session._report or CloseReport(by))
-        return
-    name = _detach_name(control.code)
-    text = f"the peer detached session {session.name!r}: {name}"
-    hint = _HINTS.get(control.code, "")
-    error = RemoteProtocolError(
-        text, scope=Scope.SESSION, code=control.code, channel=session.channel, condition=name
-    )
-    report = CloseReport(By.REMOTE, control.code, text, hint=hint, condition=name)
-    session_end.end(session, report, error, lasting=session._state.lasts)
-
-
-def _detach(
-    connection: Connection, channel: int, session: Session | None, control: SessionDetach
-) -> None:
-    name = control.name or b""
-    if session is None or (name and name != session.name):
-        send_on(connection, channel, SessionDetached(name, DetachCode.NOT_ATTACHED.value))
-        return
-    crossed = not _step(session, not session._initiator, "detach")
-    if not crossed or session._attachment is not Attachment.DETACHED:
-        send(session, SessionDetached(session.name, DetachCode.NORMAL.value))
-    session._attachment = Attachment.DETACHED
-    session_end.end(session, session._report or CloseReport(By.REMOTE))
-
-
-def _request_timeout(session: Session, control: SessionRequestTimeout) -> None:
-    """Grant what is asked, as far as this end keeps sessions at all (rule maximum-granted-timeout)."""
-    most, wanted = session._connection.config.session_timeout_max, control.timeout
-    granted = most if wanted is None else wanted if most is None else min(wanted, most)
-    session._state.timeout = granted
-    _answer(session, SessionTimeout(granted))
-
-
-def _timeout(session: Session, control: SessionTimeout) -> None:
-    """What is granted. A peer that wasn't asked can't have this end keep the session for longer."""
-    state, granted = session._state, control.timeout
-    if session._timeouts or (granted is not None and (state.timeout is None or granted < state.timeout)):
-        state.timeout = granted
-    if session._timeouts:
-        state.lasts = True
-        handle = session._timeouts.popleft()
-        handle._complete(granted)
-        session._connection._events.append(Replied(handle))
-    elif session._closing and session._attachment is Attachment.ATTACHED:
-        send(session, SessionDetach(session.name))
-        step_own(session, "detach")
-
-
-def _command_point(session: Session, control: SessionCommandPoint) -> None:
-    number, offset = control.command_id or 0, control.command_offset or 0
-    receiving = session._state.receiving
-    arriving = session._arriving
-    if arriving is not None:
-        if offset and arriving.number == number and offset == arriving.octets:
-            return
-        abort_arriving(session)
-    if offset:
-        raise exception(
-            NOT_IMPLEMENTED,
-            f"session.command-point in the middle of command {number}, at octet {offset}; "
-            "commands are expected as a whole",
-        )
-    if not receiving.command_point(number):
-        raise exception(
-            ILLEGAL_STATE,
-            f"session.command-point {number} leaves out commands from {receiving.next_id} on, without session.gap",
-        )
-
-
-def abort_arriving(session: Session) -> None:
-    """What has come of a command so far is dropped: it will come again, or never."""
-    arriving, session._arriving = session._arriving, None
-    if arriving is None:
-        return
-    if arriving.new:
-        session._state.receiving.forget(arriving.number)
-    if arriving.told:
-        begun = session._state.executing[arriving.number]
-        incoming.retire(session._state, arriving.number, completed=False)
-        incoming.unspend(session._state, begun, arriving.number)
-        session._state.incoming.unsettled.pop(arriving.number, None)
-        session._connection._events.append(BodyAborted(session.channel, arriving.number))
-    session._connection._bodies -= arriving.held
-
-
-def _answer(session: Session, control: Control) -> None:
-    """Reply on a channel that this end hasn't left yet."""
-    if session._attachment is Attachment.ATTACHED:
-        send(session, control)
-
-
-def _flush(session: Session, control: SessionFlush) -> None:
-    receiving = session._state.receiving
-    if control.expected:
-        expected = receiving.expected
-        if not expected and session._resumes:
-            # Nothing expected means a new session (rule session.expected/empty-iff-new), and this one is kept.
-            expected = _FIRST
-        _answer(session, SessionExpected(expected))
-    if control.confirmed:
-        for part in _parts(receiving.completed):
-            _answer(session, SessionConfirmed(part))
-    if control.completed:
-        tell_completed(session, timely=control.expected)
-
-
-def _expected(session: Session, control: SessionExpected) -> None:
-    expected = control.commands or _NOTHING
-    if session._ready or not session._asked or session._attachment is not Attachment.ATTACHED:
-        return
-    state = session._state
-    if session._resuming and not expected and state.opened:
-        text = f"the peer has forgotten session {session.name!r}: what is in doubt stays so"
-        session_end.leave(session, text, forgotten=True)
-    elif expected and not session._resuming:
-        text = f"the peer already knows a session {session.name!r}; resume it with its state, or take another name"
-        session_end.leave(session, text, forgotten=False)
-    elif expected and distance(expected.ranges[-1][1], state.sending.next_id) < 0:
-        text = f"the peer expects command {expected.ranges[-1][1]} of session {session.name!r}, "
-        text += f"the next one to be sent is {state.sending.next_id}"
-        session_end.leave(session, text, forgotten=True)
-    else:
-        _set_out(session, expected.ranges[-1][1] if expected else None)
-
-
-def _confirmed(session: Session, control: SessionConfirmed) -> None:
-    session._state.sending.confirmed(_sent(session, control.commands))
-
-
-def _completed(session: Session, control: SessionCompleted) -> None:
-    commands = control.commands or _NOTHING
-    news = session._state.sending.told_completed(_sent(session, commands))
-    session._state.asked = False
-    if news:
-        outgoing.completed(session, news)
-    if control.timely_reply or len(commands) > _MANY:
-        # An exact echo will do (rule stateless). Who doesn't ask for it isn't told of every completion (rule
-        # delayed-reply): a later reply covers all that went before.
-        _answer(session, SessionKnownCompleted(commands))
-
-
-def _sent(session: Session, ids: SequenceSet | None) -> SequenceSet:
-    """The ids, when all were sent. Raises Violation."""
-    if not ids:
-        return _NOTHING
-    next_id = session._state.sending.next_id
-    for lower, upper in ids.ranges:
-        if distance(upper, next_id) <= 0 or distance(lower, next_id) <= 0:
-            raise exception(
-                ILLEGAL_STATE, f"the peer tells of command {upper}, the next one to be sent is {next_id}"
-            )
-    return ids
-
-
-def _known_completed(session: Session, control: SessionKnownCompleted) -> None:
-    session._state.receiving.known_completed(control.commands or _NOTHING)
-    _check_holes(session)
-
-
-def _check_holes(session: Session) -> None:
-    """An honest sender leaves holes only around what isn't completed. Raises Violation."""
-    state = session._state
-    receiving = state.receiving
-    holes = len(receiving.known.ranges) + len(receiving.ahead.ranges)
-    if holes > _MOST_RANGES + 2 * state.waiting:
-        raise exception(
-            RESOURCE_LIMIT_EXCEEDED,
-            f"the commands that aren't known to be completed are {holes} ranges of ids",
-        )
-
-
-def _gap(session: Session, control: SessionGap) -> None:
-    """The sender gives up commands: they count as completed, also the one that is arriving (rules of session.gap)."""
-    ids = control.commands or _NOTHING
-    arriving = session._arriving
-    if arriving is not None and arriving.number in ids:
-        abort_arriving(session)
-    session._state.receiving.gap(ids)
-    _check_holes(session)
-
-
-def unattached_command(connection: Connection, channel: int) -> None:
-    """Command data on a channel without a session: it's dropped, and its sender is told so."""
-    send_on(connection, channel, SessionDetached(b"", DetachCode.NOT_ATTACHED.value))
-
-
-def unknown_ids(session: Session) -> Violation:
-    """Command data came before the first command-point (rule newly-attached-transports)."""
-    return Violation(
-        0,
-        f"command data on session {session.name!r} before session.command-point",
-        rule="session.command-point/newly-attached",
-        scope=Scope.SESSION,
-        detach=DetachCode.UNKNOWN_IDS,
-    )
-
-
-def _detach_name(code: int) -> str:
-    try:
-        return DetachCode(code).name.lower().replace("_", "-")
-    except ValueError:
-        return str(code)
-
-
+"""An honest sender leaves at most so many holes beside those of the commands that wait."""
+_LONGEST_TEXT: Final = 2048
+"""Characters of a description that an exception carries."""
+_ATTACHED: Final = Attachment.ATTACHED
+_UNANSWERED: Final = (Attachment.ATTACHING, Attachment.LEAVING)
+_LEAVING: Final = (
+    Attachment.INITIATOR_DETACHING,
+    Attachment.ACCEPTOR_DETACHING,
+    Attachment.LEAVING,
+)
 _HINTS: Final = {
     1: "another connection has it; resume it with force, or take another name",
     2: "the channel has another session",
@@ -561,14 +80,537 @@ _HINTS: Final = {
     4: "the peer has lost count of the commands: session.command-point came too late",
 }
 
-_RECEIVE: Final[Mapping[type[Control], Callable[[Session, Any], None]]] = {
-    SessionRequestTimeout: _request_timeout,
-    SessionTimeout: _timeout,
-    SessionCommandPoint: _command_point,
-    SessionExpected: _expected,
-    SessionConfirmed: _confirmed,
-    SessionCompleted: _completed,
-    SessionKnownCompleted: _known_completed,
-    SessionFlush: _flush,
-    SessionGap: _gap,
-}
+
+class Controls:
+    """One end of a session's attachment to a channel.
+
+    `opening` is the handle that the attachment ends with `session` once both ends are in step. `ended` is called when
+    the session has left the channel.
+    """
+
+    __slots__ = (
+        "_asked", "_closing", "_ended", "_resumes", "_timeouts", "_transport", "channel", "incoming", "opening",
+        "outgoing", "session", "state",
+    )  # fmt: skip
+
+    def __init__(
+        self, channel: Channel, state: SessionState, ended: Callable[[Controls], None]
+    ) -> None:
+        self.channel = channel
+        self.state = state
+        self.outgoing = Outgoing(channel, state)
+        self.incoming = Incoming(
+            channel, state, self.outgoing, self.fail, self.failed_by_peer
+        )
+        self.opening: Handle[Any] | None = None
+        self.session: object = None
+        self._transport = channel.transport
+        self._ended = ended
+        self._asked = self._closing = self._resumes = False
+        self._timeouts: deque[Handle[int | None]] = deque()
+
+    # Attaching.
+
+    def attach(self, *, force: bool) -> None:
+        """Ask the peer to attach the session. Raises LimitExceeded."""
+        channel, state, transport = self.channel, self.state, self._transport
+        channel.resuming = self._resumes = state.lasts
+        state.adopt(transport.limits)
+        channel.send(SessionAttach(state.name, force))
+        key = (state.name, state.side_name, "open", transport.new_serial())
+        self.opening = Handle(key)
+        channel.sent("attach")
+
+    def check_accept(self) -> None:
+        """Raise LimitExceeded when the answer to the peer's attach can't be queued."""
+        self.outgoing.check_backlog(len(self.state.name))
+
+    def accept(self) -> None:
+        """Answer the peer's attach. Raises LimitExceeded."""
+        channel, state = self.channel, self.state
+        channel.send(SessionAttached(state.name))
+        channel.sent("attached")
+
+    def begin(self) -> None:
+        """Go on behind the answer: a session that lasts asks what the peer knows, another one begins."""
+        if self.state.lasts:
+            self.channel.resuming = self._resumes = self._asked = True
+            self.channel.send(_ALL)
+        else:
+            self._set_out()
+
+    def attach_again(self) -> bool:
+        """The peer attaches the session where it's attached, which succeeds; False when that isn't legal now."""
+        if self.channel.report is not None or not self.channel.came("attach"):
+            return False
+        self.channel.send(SessionAttached(self.state.name))
+        return True
+
+    def attached(self, control: SessionAttached) -> None:
+        """The peer has attached the session."""
+        channel, state = self.channel, self.state
+        if control.name != state.name or not channel.came("attached"):
+            return
+        if channel.state is not _ATTACHED or self._asked:
+            return
+        self._asked = True
+        channel.send(_ALL)
+        if state.timeout != 0 and not state.opened:
+            self.request_timeout(state.timeout)
+        if self._closing:
+            channel.send(SessionRequestTimeout(0))
+
+    def _set_out(self, first: int | None = None) -> None:
+        """Commands go out from now on, those that were kept first (part 1 section 3.6)."""
+        channel, state = self.channel, self.state
+        replay = state.sending.to_replay(_NOTHING if first is None else SequenceSet.of(first))
+        doubtful = bool(state.sending.replay)
+        number = replay[0][0] if replay else state.sending.next_id
+        channel.send(SessionCommandPoint(number, 0))
+        channel.ready = True
+        for each, segments in replay:
+            if each != number:
+                # What was given up leaves a hole.
+                channel.send(SessionCommandPoint(each, 0))
+            channel.write(segments)
+            number = add(each, 1)
+        if number != state.sending.next_id:
+            channel.send(SessionCommandPoint(state.sending.next_id, 0))
+        state.opened = state.lasts = True
+        events = self._transport.events
+        opening, self.opening = self.opening, None
+        if opening is not None:
+            opening.complete(self.session)
+        if channel.resuming:
+            channel.resuming = False
+            found = tuple([on_channel(each, channel.number) for each in state.incomplete])
+            state.executing = dict(zip(state.executing, found, strict=True))
+            events.append(Resumed(Scope.SESSION, channel.number, opening, found))
+            if doubtful:
+                self.incoming.tell_completed(timely=True)
+        else:
+            events.append(Opened(Scope.SESSION, channel.number, opening))
+
+    # This end's controls.
+
+    def request_timeout(self, seconds: int | None) -> Handle[int | None]:
+        """Ask the peer to keep the session for so long."""
+        state = self.state
+        self.channel.send(SessionRequestTimeout(seconds))
+        handle: Handle[int | None] = Handle(
+            (state.name, state.side_name, "timeout", self._transport.new_serial())
+        )
+        self._timeouts.append(handle)
+        return handle
+
+    def gap(self, command_ids: tuple[int, ...]) -> None:
+        """Give up commands that the peer may not have got. Raises LocalProtocolError, LimitExceeded."""
+        self.channel.check()
+        control = SessionGap(SequenceSet.of(*command_ids))
+        self.outgoing.check_backlog(len(control.encode()))
+        self.outgoing.give_up(command_ids)
+        self.channel.send(control)
+
+    def detach(self) -> None:
+        """Leave the channel; a second call does nothing."""
+        channel = self.channel
+        if channel.report is None and channel.state in (Attachment.ATTACHING, _ATTACHED):
+            channel.check()
+            self._detach()
+
+    def _detach(self) -> None:
+        self.channel.send(SessionDetach(self.state.name))
+        self.channel.sent("detach")
+
+    def close(self) -> None:
+        """Leave the session for good: the detach follows when the peer has said that it keeps nothing."""
+        channel = self.channel
+        if self._closing or channel.report is not None:
+            return
+        channel.check()
+        if channel.state is _ATTACHED:
+            channel.send(SessionRequestTimeout(0))
+        else:
+            self.detach()
+        self._closing = True
+
+    def let_go(self, code: DetachCode) -> None:
+        """Give up the attachment: the session is attached elsewhere (rule session.attach/one-transport)."""
+        channel = self.channel
+        if channel.report is not None:
+            return
+        text = f"session {self.state.name!r} was taken to another transport"
+        if channel.state is _ATTACHED and self._transport.is_open:
+            channel.send(SessionDetached(self.state.name, code.value))
+            channel.sent("detached")
+        self.end(CloseReport(By.LOCAL, code.value, text))
+
+    def detached_state(self) -> SessionState:
+        """What is known of a session that isn't attached."""
+        channel, name = self.channel, self.state.name
+        if channel.report is None:
+            raise LocalProtocolError(
+                f"session {name!r} is attached; detach it, or wait for SessionClosed"
+            )
+        if self._closing or channel.state is not Attachment.DETACHED:
+            raise EndpointClosed(f"session {name!r} is over: {channel.report}", channel.report)
+        return self.state
+
+    # The peer's controls.
+
+    def receive(self, control: Control) -> None:
+        """Take a control that isn't about the attachment itself. Raises Violation for the connection."""
+        kind = control.__class__
+        channel = self.channel
+        if channel.came("other") and (channel.report is None or kind is SessionRequestTimeout):
+            try:
+                self._RECEIVE[kind](self, control)
+            except Violation as violation:
+                if violation.scope is not Scope.SESSION:
+                    raise
+                self.fail(violation, None, None)
+
+    def detached(self, control: SessionDetached) -> None:
+        """The session is detached; what belongs to an earlier attachment is none of this one's business."""
+        channel, state = self.channel, self.state
+        if control.name and control.name != state.name:
+            return
+        if (
+            channel.state in _UNANSWERED
+            and not control.name
+            and control.code == DetachCode.NOT_ATTACHED.value
+        ):
+            # The answer to attach has its name: this one answers what came before it on the channel.
+            return
+        if channel.state is Attachment.ATTACHING and not control.code:
+            # A refusal says why: this answers an earlier attachment's detach, which met the peer's own.
+            return
+        own_wish = channel.state in _LEAVING
+        if not channel.came("detached"):
+            channel.state = Attachment.DETACHED
+        if own_wish or channel.report is not None or not control.code:
+            self.end(channel.report or CloseReport(By.LOCAL if own_wish else By.REMOTE))
+            return
+        name = _detach_name(control.code)
+        text = f"the peer detached session {state.name!r}: {name}"
+        hint = _HINTS.get(control.code, "")
+        error = RemoteProtocolError(
+            text, scope=Scope.SESSION, code=control.code, channel=channel.number, condition=name
+        )
+        report = CloseReport(By.REMOTE, control.code, text, hint=hint, condition=name)
+        self.end(report, error, lasting=state.lasts)
+
+    def left(self) -> None:
+        """The peer detaches the session."""
+        channel = self.channel
+        crossed = not channel.came("detach")
+        if not crossed or channel.state is not Attachment.DETACHED:
+            channel.send(SessionDetached(self.state.name, DetachCode.NORMAL.value))
+        channel.state = Attachment.DETACHED
+        self.end(channel.report or CloseReport(By.REMOTE))
+
+    def _request_timeout(self, control: SessionRequestTimeout) -> None:
+        """Grant what is asked, as far as this end keeps sessions at all (rule maximum-granted-timeout)."""
+        most, wanted = self._transport.config.session_timeout_max, control.timeout
+        granted = most if wanted is None else wanted if most is None else min(wanted, most)
+        self.state.timeout = granted
+        self.channel.answer(SessionTimeout(granted))
+
+    def _timeout(self, control: SessionTimeout) -> None:
+        """A peer that wasn't asked can't have this end keep the session for longer."""
+        state, granted, waiting = self.state, control.timeout, self._timeouts
+        if waiting or (
+            granted is not None and (state.timeout is None or granted < state.timeout)
+        ):
+            state.timeout = granted
+        if waiting:
+            state.lasts = True
+            handle = waiting.popleft()
+            handle.complete(granted)
+            self._transport.events.append(Replied(handle))
+        elif self._closing and self.channel.state is _ATTACHED:
+            self._detach()
+
+    def _command_point(self, control: SessionCommandPoint) -> None:
+        number, offset = control.command_id or 0, control.command_offset or 0
+        receiving, incoming = self.state.receiving, self.incoming
+        if incoming.goes_on(number, offset):
+            return
+        incoming.abort()
+        if offset:
+            raise exception(
+                NOT_IMPLEMENTED,
+                f"session.command-point in the middle of command {number}, at octet {offset}; "
+                "commands are expected as a whole",
+            )
+        if not receiving.command_point(number):
+            raise exception(
+                ILLEGAL_STATE,
+                f"session.command-point {number} leaves out commands from {receiving.next_id} on, without session.gap",
+            )
+
+    def _flush(self, control: SessionFlush) -> None:
+        receiving, channel = self.state.receiving, self.channel
+        if control.expected:
+            expected = receiving.expected
+            if not expected and self._resumes:
+                # Nothing expected means a new session (rule session.expected/empty-iff-new), and this one is kept.
+                expected = _FIRST
+            channel.answer(SessionExpected(expected))
+        if control.confirmed:
+            for part in receiving.completed.parts():
+                channel.answer(SessionConfirmed(part))
+        if control.completed:
+            self.incoming.tell_completed(timely=control.expected)
+
+    def _expected(self, control: SessionExpected) -> None:
+        expected = control.commands or _NOTHING
+        channel, state = self.channel, self.state
+        if channel.ready or not self._asked or channel.state is not _ATTACHED:
+            return
+        name = state.name
+        if channel.resuming and not expected and state.opened:
+            self._leave(f"the peer has forgotten session {name!r}: what is in doubt stays so", By.REMOTE)
+        elif expected and not channel.resuming:
+            self._leave(
+                f"the peer already knows a session {name!r}; resume it with its state, or take another name",
+                By.LOCAL,
+            )
+        elif expected and distance(expected.ranges[-1][1], state.sending.next_id) < 0:
+            text = f"the peer expects command {expected.ranges[-1][1]} of session {name!r}, "
+            text += f"the next one to be sent is {state.sending.next_id}"
+            self._leave(text, By.REMOTE)
+        else:
+            self._set_out(expected.ranges[-1][1] if expected else None)
+
+    def _confirmed(self, control: SessionConfirmed) -> None:
+        self.state.sending.confirmed(self._sent(control.commands))
+
+    def _completed(self, control: SessionCompleted) -> None:
+        commands = control.commands or _NOTHING
+        news = self.state.sending.told_completed(self._sent(commands))
+        self.state.asked = False
+        if news:
+            self.outgoing.completed(news)
+        if control.timely_reply or len(commands) > _MANY:
+            # An exact echo will do (rule stateless). Who doesn't ask for it isn't told of every completion (rule
+            # delayed-reply): a later reply covers all that went before.
+            self.channel.answer(SessionKnownCompleted(commands))
+
+    def _sent(self, ids: SequenceSet | None) -> SequenceSet:
+        """The ids, when all were sent. Raises Violation."""
+        if not ids:
+            return _NOTHING
+        broken = never_sent(ids, self.state.sending.next_id)
+        if broken is not None:
+            raise broken
+        return ids
+
+    def _known_completed(self, control: SessionKnownCompleted) -> None:
+        self.state.receiving.known_completed(control.commands or _NOTHING)
+        self._check_holes()
+
+    def _check_holes(self) -> None:
+        """An honest sender leaves holes only around what isn't completed. Raises Violation."""
+        state = self.state
+        receiving = state.receiving
+        holes = len(receiving.known.ranges) + len(receiving.ahead.ranges)
+        if holes > _MOST_RANGES + 2 * state.waiting:
+            raise exception(
+                RESOURCE_LIMIT_EXCEEDED,
+                f"the commands that aren't known to be completed are {holes} ranges of ids",
+            )
+
+    def _gap(self, control: SessionGap) -> None:
+        """The sender gives up commands: they count as completed, also the one that is arriving (rules of gap)."""
+        ids = control.commands or _NOTHING
+        if self.incoming.arriving in ids:
+            self.incoming.abort()
+        self.state.receiving.gap(ids)
+        self._check_holes()
+
+    _RECEIVE: ClassVar[Mapping[type[Control], Callable[..., None]]] = {
+        SessionRequestTimeout: _request_timeout,
+        SessionTimeout: _timeout,
+        SessionCommandPoint: _command_point,
+        SessionExpected: _expected,
+        SessionConfirmed: _confirmed,
+        SessionCompleted: _completed,
+        SessionKnownCompleted: _known_completed,
+        SessionFlush: _flush,
+        SessionGap: _gap,
+    }
+
+    # Exceptions.
+
+    def refuse(self, error: ExecutionError, command_id: int | None, field: str | None) -> None:
+        """The application refuses a command of the peer, or the whole session."""
+        channel = self.channel
+        if channel.report is not None or channel.state is not _ATTACHED:
+            return
+        self._transport.check_open()
+        event = None if command_id is None else self.state.executing.get(command_id)
+        if command_id is not None and event is None:
+            raise LocalProtocolError(f"command {command_id} doesn't wait for its completion")
+        command = None if event is None else command_of(event)
+        report = CloseReport(
+            By.LOCAL, error.code, str(error), rule=error.rule, condition=error.condition
+        )
+        self._send_exception(error.code, str(error), command_id, command, field)
+        channel.report = report
+        self._give_up(self._open_handles(), report)
+
+    def fail(
+        self, violation: Violation, command_id: int | None, command: Command[Any] | None
+    ) -> None:
+        """The peer broke a rule of the session: tell it with an exception, or detach it."""
+        channel = self.channel
+        if channel.report is not None:
+            return
+        text = str(violation)
+        error = RemoteProtocolError(
+            text,
+            scope=Scope.SESSION,
+            code=violation.code,
+            channel=channel.number,
+            class_id=0 if command is None else command.CODE >> 8,
+            method_id=0 if command is None else command.CODE & 0xFF,
+            offset=self._transport.unit_offset(),
+            rule=f"0-10/{violation.rule}" if violation.rule else None,
+            condition=ERROR_CODES.get(violation.code, ""),
+        )
+        report = CloseReport(
+            By.LOCAL, violation.code, text, error.class_id, error.method_id,
+            rule=error.rule, condition=error.condition,
+        )  # fmt: skip
+        if violation.detach is not None:
+            channel.send(SessionDetached(self.state.name, violation.detach.value))
+            channel.sent("detached")
+            self.end(report, error, by=By.LOCAL)
+            return
+        self._send_exception(violation.code, text, command_id, command, None)
+        channel.report = report
+        self._tell_failed(error, By.LOCAL)
+
+    def _send_exception(
+        self,
+        code: int,
+        text: str,
+        command_id: int | None,
+        command: Command[Any] | None,
+        field: str | None,
+    ) -> None:
+        """Send execution.exception, then give the session up, and detach it."""
+        names = () if command is None else command.__match_args__
+        self.outgoing.issue_last(
+            ExecutionException(
+                code,
+                command_id,
+                None if command is None else command.CODE >> 8,
+                None if command is None else command.CODE & 0xFF,
+                names.index(field) if field in names else None,
+                text[:_LONGEST_TEXT],
+            )
+        )
+        self.channel.send(SessionRequestTimeout(0))
+        self._detach()
+
+    def failed_by_peer(self, exception: ExecutionException) -> None:
+        """The peer sent an exception: the session is over, its detach follows."""
+        code = exception.error_code or 0
+        name = ERROR_CODES.get(code, str(code))
+        text = exception.description or name
+        error = RemoteProtocolError(
+            text,
+            scope=Scope.SESSION,
+            code=code,
+            channel=self.channel.number,
+            class_id=exception.class_code or 0,
+            method_id=exception.command_code or 0,
+            condition=name,
+        )
+        self.channel.report = CloseReport(
+            By.REMOTE, code, text, error.class_id, error.method_id, condition=name
+        )
+        self._tell_failed(error, By.REMOTE)
+
+    def _tell_failed(self, error: RemoteProtocolError, by: By) -> None:
+        self._fail_handles(self._open_handles(), error, by)
+
+    def _fail_handles(
+        self, handles: list[Handle[Any]], error: RemoteProtocolError, by: By
+    ) -> None:
+        for handle in handles:
+            handle.fail(error)
+        self._transport.events.append(
+            Failed(Scope.SESSION, self.channel.number, error, by, tuple(handles))
+        )
+
+    def _give_up(self, handles: list[Handle[Any]], report: CloseReport) -> None:
+        closed = EndpointClosed(f"no answer will come: {report}", report)
+        for handle in handles:
+            handle.fail(closed)
+        if handles:
+            self._transport.events.append(Abandoned(tuple(handles), report))
+
+    def _open_handles(self) -> list[Handle[Any]]:
+        """Every handle of the session that nothing has ended."""
+        found: list[Handle[Any]] = [] if self.opening is None else [self.opening]
+        self.opening = None
+        found += self._timeouts
+        self._timeouts.clear()
+        return [*found, *self.state.pending]
+
+    # Ends.
+
+    def _leave(self, text: str, by: By) -> None:
+        """The peer doesn't know what this end thought: leave the session, which isn't what was asked for."""
+        error = RemoteProtocolError(text, scope=Scope.SESSION, channel=self.channel.number)
+        self.channel.report = CloseReport(By.LOCAL, 0, text)
+        self._tell_failed(error, by)
+        self._detach()
+
+    def end(
+        self,
+        report: CloseReport,
+        error: RemoteProtocolError | None = None,
+        *,
+        by: By = By.REMOTE,
+        lasting: bool = False,
+    ) -> None:
+        """The session isn't attached any more: queue its last events.
+
+        `lasting`: the error is that of the attachment, what is known of the session stays.
+        """
+        channel, state = self.channel, self.state
+        over = channel.report is not None
+        self.incoming.abort()
+        state.receiving.detached()
+        channel.ready = False
+        channel.state = Attachment.DETACHED
+        keep = not over and not self._closing and state.lasts and state.timeout != 0
+        resumable = keep and (error is None or lasting)
+        channel.report = report
+        if error is not None and not resumable:
+            self._tell_failed(error, by)
+        elif not over or self.opening is not None or self._timeouts:
+            # Of a session that may go on only what belongs to its attachment can't be answered any more.
+            kept: frozenset[Handle[Any]] = frozenset(state.pending if resumable else ())
+            handles = [handle for handle in self._open_handles() if handle not in kept]
+            if error is not None:
+                self._fail_handles(handles, error, by)
+            else:
+                self._give_up(handles, report)
+        self._transport.events.append(
+            SessionClosed(Scope.SESSION, channel.number, report, state.name, resumable)
+        )
+        if not resumable:
+            self._closing = True
+        self._ended(self)
+
+
+def _detach_name(code: int) -> str:
+    try:
+        return DetachCode(code).name.lower().replace("_", "-")
+    except ValueError:
+        return str(code)

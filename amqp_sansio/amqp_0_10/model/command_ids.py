@@ -13,12 +13,26 @@ from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from ..._core.serial import MASK, add, distance
-from ...errors import LimitExceeded
+from ...errors import LimitExceeded, Scope
 from ..codec.sequence_set import SequenceSet
+from ..codec.violation import DetachCode, Violation, exception
+from .execution import ILLEGAL_STATE
 
 _C = TypeVar("_C")
 
 _NOTHING = SequenceSet()
+
+
+def never_sent(ids: SequenceSet, next_id: int) -> Violation | None:
+    """The rule that is broken when a peer tells of ids that weren't sent: each command is executed exactly once."""
+    for lower, upper in ids.ranges:
+        if distance(upper, next_id) <= 0 or distance(lower, next_id) <= 0:
+            return exception(
+                ILLEGAL_STATE,
+                f"the peer tells of command {upper}, the next one to be sent is {next_id}",
+                "session/exactly-once",
+            )
+    return None
 
 
 class SendState(Generic[_C]):
@@ -214,6 +228,17 @@ class ReceiveState:
         self.point = number
         self._skip()
         return True
+
+    @staticmethod
+    def unknown_ids(name: bytes) -> Violation:
+        """A command of the session `name` came before the first command-point (rule newly-attached-transports)."""
+        return Violation(
+            0,
+            f"command data on session {name!r} before session.command-point",
+            rule="session.command-point/newly-attached",
+            scope=Scope.SESSION,
+            detach=DetachCode.UNKNOWN_IDS,
+        )
 
     def arrive(self) -> tuple[int, bool]:
         """A command has begun to arrive: its id, and whether it's a new one that is to be executed.

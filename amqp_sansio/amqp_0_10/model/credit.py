@@ -1,21 +1,28 @@
 """Balance: how many messages and octets may be sent to one destination (class 4, message.set-flow-mode and flow).
 
 Both ends keep it: the sender of the messages so as not to send more, their recipient so as to see who does.
+`AgedCredit` is the most that the sender may have, for whoever sees both sides and can't know what has arrived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..codec.violation import exception
-from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE
+from ..codec.violation import Violation, exception
+from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE, NOT_FOUND, RESOURCE_LIMIT_EXCEEDED
+from .open_ids import covered
+
+if TYPE_CHECKING:
+    from ..codec.sequence_set import SequenceSet
 
 CREDIT: Final = 0
 WINDOW: Final = 1
 MESSAGE: Final = 0
 BYTE: Final = 1
 INFINITE: Final = 0xFFFFFFFF
+NO_CREDIT: Final = "message.subscribe/zero-credit"
+_MOST_CREDITS: Final = 16
 
 
 class Balance:
@@ -135,15 +142,235 @@ class Balance:
         self.granted = behind.granted
         self.counts = behind.counts
 
+    def overrun(self, destination: str, size: int) -> Violation:
+        """A message of so many octets was sent that the credit didn't allow."""
+        takes = f"{self.messages} messages and {self.octets} octets"
+        return overrun(destination, size, takes, messages=self.messages != 0)
+
     def check_mode(self, mode: int, destination: str) -> None:
         """Raise Violation when there's credit, with which the mode can't be changed (rule mode-switching)."""
         if mode != self.flow_mode and not self.is_zero:
-            raise exception(
-                ILLEGAL_STATE,
-                f"message.set-flow-mode for {destination!r}, which still has credit; "
-                "wait for the completion of message.stop",
-                "message.set-flow-mode/mode-switching",
-            )
+            raise mode_switched(destination)
+
+
+class _Age:
+    """The credit of one age: `messages` and `octets`, None without limit.
+
+    It begins with the command `number`, which zeroes the credit before it; `name` is that command's. `window` says that
+    completions give credit back, `granted` that message.flow gave any.
+    """
+
+    __slots__ = ("granted", "messages", "name", "number", "octets", "window")
+
+    def __init__(self, name: str, number: int | None, window: bool) -> None:
+        self.name = name
+        self.number = number
+        self.window = window
+        self.granted = False
+        self.messages: int | None = 0
+        self.octets: int | None = 0
+
+    def add(self, messages: int | None, octets: int | None) -> None:
+        """More credit, None without limit."""
+        self.messages = _sum(self.messages, messages)
+        self.octets = _sum(self.octets, octets)
+
+    def holds(self, octets: int) -> bool:
+        """Whether a message of so many octets may be sent."""
+        return self.messages != 0 and (self.octets is None or self.octets >= octets)
+
+    def spend(self, octets: int) -> None:
+        """Such a message was sent."""
+        if self.messages is not None:
+            self.messages -= 1
+        if self.octets is not None:
+            self.octets -= octets
+
+
+class _Destination:
+    """A subscription, or what is left of one. `live` says that it isn't cancelled.
+
+    `credits` are those that the server may still have, oldest first: of all but the last it isn't known to have
+    executed what zeroes them.
+    """
+
+    __slots__ = ("credits", "live")
+
+    def __init__(self) -> None:
+        self.live = False
+        self.credits: list[_Age] = []
+
+    def zero(self, name: str, number: int | None) -> None:
+        """A command is sent that zeroes the credit when the server executes it."""
+        self.credits.append(_Age(name, number, not self.credits or self.credits[-1].window))
+        if len(self.credits) > _MOST_CREDITS:
+            oldest, second = self.credits[:2]
+            second.add(oldest.messages, oldest.octets)
+            second.granted = second.granted or oldest.granted
+            second.window = second.window or oldest.window
+            del self.credits[0]
+
+    def zeroed(self, number: int) -> None:
+        """The server has executed such a command: what it had before is gone."""
+        for place, credit in enumerate(self.credits):
+            if credit.number == number:
+                del self.credits[:place]
+                break
+
+    def spend(self, octets: int) -> _Age | None:
+        """The server sends a message; None where no credit of any age allows it."""
+        for credit in self.credits:
+            if credit.holds(octets):
+                credit.spend(octets)
+                return credit
+        return None
+
+    def restore(self, octets: int) -> None:
+        """The client has completed a message."""
+        if any([credit.window for credit in self.credits]):
+            self.credits[-1].add(1, octets)
+
+
+class AgedCredit:
+    """The most that the server may send to each destination of a client, as whoever sees both sides knows it.
+
+    What the client has granted counts as soon as it's sent, and what it has taken back until the server says that it's
+    done. `destinations` are the client's (None: not all are known), `zeroing` the commands that zero the credit of one,
+    at most `most`.
+    """
+
+    __slots__ = ("destinations", "most", "zeroing")
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.destinations: dict[str, _Destination] | None = {}
+        self.zeroing: dict[int, str] = {}
+
+    def forget(self) -> None:
+        """Not all destinations are known any more."""
+        self.destinations = None
+        self.zeroing = {}
+
+    def subscribe(self, name: str, number: int, limit: int) -> None:
+        """The client subscribes with the command `number`."""
+        if self.destinations is None:
+            return
+        destination = self.destinations.get(name)
+        if destination is None:
+            destination = self.destinations[name] = _Destination()
+        elif not destination.live:
+            # What the subscription before it has is for its messages, which may still be on their way.
+            self.zeroing[number] = name
+        destination.live = True
+        destination.zero("message.subscribe", number)
+        destination.credits[-1].window = True
+        if len(self.destinations) > limit:
+            self.forget()
+
+    def _live(self, name: str) -> _Destination | None:
+        destination = None if self.destinations is None else self.destinations.get(name)
+        return destination if destination is not None and destination.live else None
+
+    def zero(self, name: str, by: str, number: int) -> None:
+        """The client sends message.stop, flush or cancel: credit is gone once the server has executed it."""
+        destination = self._live(name)
+        if destination is None:
+            return
+        destination.zero(by, number)
+        if by == "message.cancel":
+            destination.live = False
+        self.zeroing[number] = name
+        if len(self.zeroing) > self.most:
+            # Its completion won't be noticed: the credit counts as long as a later one isn't completed.
+            del self.zeroing[next(iter(self.zeroing))]
+
+    def grant(self, name: str, unit: int | None, value: int | None) -> None:
+        """The client sends message.flow."""
+        destination = self._live(name)
+        if destination is None:
+            return
+        value = None if value == INFINITE else value
+        credit = destination.credits[-1]
+        credit.granted = credit.granted or value != 0
+        credit.add(0 if unit == BYTE else value, 0 if unit == MESSAGE else value)
+
+    def set_mode(self, name: str, mode: int | None) -> Violation | None:
+        """The client sends message.set-flow-mode; the rule that it breaks."""
+        destination = self._live(name)
+        if destination is None:
+            return None
+        credit = destination.credits[-1]
+        left = credit.messages != 0 or credit.octets != 0
+        broken = None
+        if len(destination.credits) == 1 and credit.granted and left:
+            broken = mode_switched(name)
+        # With credit of the window mode left, completions may still give some back.
+        credit.window = mode == WINDOW or (credit.window and credit.granted)
+        return broken
+
+    def spend(self, name: str, octets: int) -> Violation | None:
+        """The server sends a message with so many octets in header and body; the rule that it breaks."""
+        if self.destinations is None:
+            return None
+        destination = self.destinations.get(name)
+        if destination is None:
+            return no_subscription(name)
+        if destination.spend(octets) is not None:
+            return None
+        text = f"message.transfer to {name!r}"
+        last = destination.credits[-1].name
+        if not any([credit.granted for credit in destination.credits]):
+            if last in ("message.stop", "message.flush"):
+                text += f" behind the completion of {last}"
+                return exception(RESOURCE_LIMIT_EXCEEDED, text, f"{last}/zero")
+            return exception(RESOURCE_LIMIT_EXCEEDED, f"{text}, which has no credit yet", NO_CREDIT)
+        messages = any([credit.messages != 0 for credit in destination.credits])
+        return overrun(name, octets, "no credit of that size", messages=messages)
+
+    def restore(self, name: str, octets: int) -> None:
+        """The client has completed such a message."""
+        destination = None if self.destinations is None else self.destinations.get(name)
+        if destination is not None:
+            destination.restore(octets)
+
+    def completed(self, commands: SequenceSet) -> None:
+        """The server has executed commands of the client."""
+        for number in covered(self.zeroing, commands):
+            name = self.zeroing.pop(number)
+            destination = None if self.destinations is None else self.destinations.get(name)
+            if destination is None or self.destinations is None:
+                continue
+            destination.zeroed(number)
+            if not destination.live and len(destination.credits) == 1:
+                del self.destinations[name]
+
+
+def no_subscription(name: str) -> Violation:
+    """A message for a destination that the client hasn't subscribed, so that it has no credit (rule initial-credit)."""
+    return exception(
+        NOT_FOUND,
+        f"message.transfer to {name!r}, which is no subscription of this session",
+        NO_CREDIT,
+    )
+
+
+def overrun(name: str, octets: int, takes: str, *, messages: bool) -> Violation:
+    """A message of so many octets for a destination without credit for it; `messages`: for messages it has some."""
+    return exception(
+        RESOURCE_LIMIT_EXCEEDED,
+        f"message.transfer of {octets} octets to {name!r}, which takes {takes}",
+        "message.set-flow-mode/byte-accounting" if messages else NO_CREDIT,
+    )
+
+
+def mode_switched(name: str) -> Violation:
+    """message.set-flow-mode for a destination that still has credit (rule mode-switching)."""
+    return exception(
+        ILLEGAL_STATE,
+        f"message.set-flow-mode for {name!r}, which still has credit; "
+        "wait for the completion of message.stop",
+        "message.set-flow-mode/mode-switching",
+    )
 
 
 def check_unit(unit: int | None) -> int:

@@ -3,13 +3,11 @@
 The end that sends a command checks it before, the end that receives it when it comes: both by this one.
 """
 
-# The table at the end names the rules, which are nobody else's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ..codec.records import (
     FileAck,
@@ -26,7 +24,7 @@ from ..codec.records import (
     StreamConsume,
     StreamDeliver,
 )
-from ..codec.violation import exception
+from ..codec.violation import Violation, exception
 from .execution import (
     ILLEGAL_ARGUMENT,
     ILLEGAL_STATE,
@@ -36,6 +34,7 @@ from .execution import (
 )
 
 _SIDES: Final = ("client", "server")
+_STAGING: Final = (FileOpen, FileOpenOk, FileStage)
 
 
 class FileRules:
@@ -64,7 +63,7 @@ class FileRules:
 
     def step(self, by: str, command: Any, body_size: int) -> None:
         """Take a command that the end `by` sends. Raises Violation for one that isn't legal, nothing changed."""
-        rule = _RULES.get(command.__class__)
+        rule = self._RULES.get(command.__class__)
         if rule is not None:
             rule(self, by, command, body_size)
 
@@ -76,7 +75,7 @@ class FileRules:
         wrong = ""
         if not command.queue:
             wrong, rule = "without a queue", "queue-empty"
-        elif not tag:
+        elif not tag.strip():
             wrong, rule = "without a consumer tag", "tag-empty"
         elif (kind, tag) in self.consumers:
             wrong, rule = f"with the consumer tag {tag!r}, which is in use on this session", "tag-in-use"
@@ -112,8 +111,7 @@ class FileRules:
     def _deliver(self, by: str, command: Any, body_size: int) -> None:
         tag = command.delivery_tag or 0
         if not tag:
-            rule = "file.deliver/non-zero" if isinstance(command, FileDeliver) else None
-            raise exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)
+            raise zero_tag(command)
         if not isinstance(command, FileDeliver):
             return
         key = "file", command.consumer_tag or ""
@@ -197,23 +195,106 @@ class FileRules:
                 RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more"
             )
 
+    _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+        FileQos: _qos,
+        FileQosOk: _qos_ok,
+        FileConsume: _consume,
+        StreamConsume: _consume,
+        FileCancel: _cancel,
+        StreamCancel: _cancel,
+        FileDeliver: _deliver,
+        StreamDeliver: _deliver,
+        FileAck: _ack,
+        FileReject: _reject,
+        FileOpen: _open,
+        FileOpenOk: _open_ok,
+        FileStage: _stage,
+    }
+
+
+class Tags:
+    """The delivery tags that were used: a run of consecutive ones, and at most `most` others, else it isn't `sure`."""
+
+    __slots__ = ("first", "last", "most", "others", "sure")
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.first = 0
+        self.last = -1
+        self.others: set[int] = set()
+        self.sure = True
+
+    def add(self, tag: int) -> None:
+        """A tag is used."""
+        if self.last < self.first:
+            self.first = self.last = tag
+        elif tag == self.last + 1:
+            self.last = tag
+        elif not self.first <= tag <= self.last:
+            self.others.add(tag)
+            if len(self.others) > self.most:
+                self.others = set()
+                self.sure = False
+
+    def has(self, tag: int) -> bool:
+        """Whether a tag may have been used."""
+        return not self.sure or self.first <= tag <= self.last or tag in self.others
+
+
+class SeenFiles(FileRules):
+    """The same as seen from both sides: what isn't known is held against nobody.
+
+    `assumed`: not all of what is staged was seen. `tags` are the delivery tags that the server used.
+    """
+
+    __slots__ = ("assumed", "tags")
+
+    def __init__(self, limit: int, most: int) -> None:
+        super().__init__(limit)
+        self.assumed = False
+        self.tags = Tags(most)
+
+    def step(self, by: str, command: Any, body_size: int) -> None:
+        """Take a command that a side sends. Raises Violation for one that breaks a rule."""
+        kind = command.__class__
+        if kind in _STAGING:
+            if not self.assumed:
+                self._stages(by, command, body_size)
+        elif kind is FileDeliver or kind is FileAck or kind is FileReject:
+            self._tagged(command)
+        elif kind is not FileQos and kind is not FileQosOk:
+            super().step(by, command, body_size)
+
+    def _stages(self, by: str, command: Any, body_size: int) -> None:
+        try:
+            super().step(by, command, body_size)
+        except Violation as violation:
+            # Which file the next command is about isn't sure any more.
+            self.assumed = True
+            if violation.rule is not None:
+                raise
+
+    def _tagged(self, command: Any) -> None:
+        """Of what came on this session; 0 is all of it."""
+        tag = command.delivery_tag
+        if isinstance(command, FileDeliver):
+            if tag == 0:
+                raise zero_tag(command)
+            if tag is not None:
+                self.tags.add(tag)
+        elif tag and not self.tags.has(tag):
+            raise exception(
+                INVALID_ARGUMENT,
+                f"{command.NAME} of the delivery tag {tag}, which no file of this session had",
+                f"{command.NAME}/session-local",
+            )
+
+
+def zero_tag(command: Any) -> Violation:
+    """A delivery with the tag 0, which stands for all."""
+    rule = "file.deliver/non-zero" if isinstance(command, FileDeliver) else None
+    return exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)
+
 
 def _other(side: str) -> str:
     return "server" if side == "client" else "client"
-
-
-_RULES: Final[Mapping[type[Any], Callable[[FileRules, str, Any, int], None]]] = {
-    FileQos: FileRules._qos,
-    FileQosOk: FileRules._qos_ok,
-    FileConsume: FileRules._consume,
-    StreamConsume: FileRules._consume,
-    FileCancel: FileRules._cancel,
-    StreamCancel: FileRules._cancel,
-    FileDeliver: FileRules._deliver,
-    StreamDeliver: FileRules._deliver,
-    FileAck: FileRules._ack,
-    FileReject: FileRules._reject,
-    FileOpen: FileRules._open,
-    FileOpenOk: FileRules._open_ok,
-    FileStage: FileRules._stage,
-}

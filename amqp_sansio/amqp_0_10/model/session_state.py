@@ -3,8 +3,6 @@
 It survives the connection: detached, it's a value that pickles, and `connection.resume_session` goes on from it.
 """
 
-# Handles are ended by the engine, here when nothing else can end them any more.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
@@ -13,10 +11,9 @@ from ..._core.serial import distance
 from ...endpoint import Side
 from ...errors import EndpointClosed
 from .command_ids import ReceiveState, SendState
-from .command_rules import CommandRules, Mode
 from .credit import Balance
-from .events import MessageBegun, MessageReceived
-from .file_rules import FileRules
+from .events import CommandReceived, MessageBegun, MessageReceived
+from .session_model import Mode, SessionHalf, SessionModel
 from .transfers import Transfers
 
 if TYPE_CHECKING:
@@ -54,7 +51,7 @@ class Call:
         self.size = size
 
 
-class SessionState:
+class SessionState(SessionModel):
     """`name`, and what is known of the commands of both ends.
 
     `timeout` is for how many seconds both ends keep this while the session is detached; None: for ever. `opened`: this
@@ -63,15 +60,16 @@ class SessionState:
     application hasn't completed yet.
     """
 
-    SCHEMA = 1
+    SCHEMA = 2
 
     __slots__ = (
-        "asked", "balances", "calls", "executing", "files", "granted", "incoming", "lasts", "name", "octets",
-        "opened", "outgoing", "own_rules", "peer_rules", "receiving", "sending", "side", "side_name", "streamed",
+        "asked", "balances", "calls", "executing", "granted", "incoming", "lasts", "name", "octets",
+        "opened", "outgoing", "receiving", "sending", "side", "side_name", "streamed",
         "syncs", "tell_at", "timeout", "untold", "weight",
     )  # fmt: skip
 
     def __init__(self, name: bytes, side: Side, limits: Limits) -> None:
+        super().__init__(limits.consumers)
         self.name = name
         self.side = side
         self.side_name: str = side.value
@@ -88,13 +86,20 @@ class SessionState:
         self.untold = 0
         self.tell_at = TELL_EVERY
         self.asked = False
-        self.own_rules = CommandRules(side, limits.consumers)
-        self.peer_rules = CommandRules(side.other, limits.consumers)
-        self.files = FileRules(limits.consumers)
         self.outgoing = Transfers(limits.unsettled)
         self.incoming = Transfers(limits.unsettled)
         self.balances: dict[str, Balance] = {}
         self.granted: dict[str, Balance] = {}
+
+    @property
+    def own(self) -> SessionHalf:
+        """This end's half."""
+        return self.half(self.side)
+
+    @property
+    def peer(self) -> SessionHalf:
+        """The peer's half."""
+        return self.half(self.side.other)
 
     @property
     def pending(self) -> tuple[Handle[Any], ...]:
@@ -110,12 +115,12 @@ class SessionState:
     @property
     def subscriptions(self) -> tuple[str, ...]:
         """The destinations of this end's subscriptions."""
-        return tuple(self.own_rules.subscriptions)
+        return tuple(self.own.subscriptions)
 
     @property
     def selected(self) -> str:
         """What this end has selected the session for: "tx", "dtx", or "" (tx.select, dtx.select)."""
-        mode = self.own_rules.mode
+        mode = self.own.mode
         return "" if mode is Mode.NORMAL else "tx" if mode is Mode.TX else "dtx"
 
     @property
@@ -126,7 +131,7 @@ class SessionState:
     def adopt(self, limits: Limits) -> None:
         """Use the limits of the connection that the session goes on with."""
         self.sending.limit = limits.replay
-        self.own_rules.limit = self.peer_rules.limit = limits.consumers
+        self.own.limit = self.peer.limit = limits.consumers
         self.outgoing.limit = self.incoming.limit = limits.unsettled
 
     def abandon(self, report: CloseReport) -> tuple[Handle[Any], ...]:
@@ -134,7 +139,7 @@ class SessionState:
         handles = self.pending
         error = EndpointClosed(f"no answer will come: {report}", report)
         for handle in handles:
-            handle._fail(error)
+            handle.fail(error)
         return handles
 
     def arrived(self, destination: str) -> list[int]:
@@ -150,13 +155,41 @@ class SessionState:
         """The own transfers to one destination that the peer hasn't completed."""
         return [number for number, call in self.calls.items() if call.destination == destination]
 
+    def retire(self, number: int, *, completed: bool) -> None:
+        """A command of the peer isn't executed any more; a window opens again by a completed message."""
+        event = self.executing.pop(number)
+        size = self.streamed.pop(number, 0)
+        if isinstance(event, (MessageReceived, CommandReceived)):
+            self.weight -= len(event.body)
+        if isinstance(event, MessageReceived):
+            size = event.size
+        if completed and isinstance(event, (MessageReceived, MessageBegun)):
+            balance = self.granted.get(event.transfer.destination or "")
+            if balance is not None:
+                balance.restore(number, size, size - len(event.headers.raw))
+
+    def pace(self) -> None:
+        """Tell fewer completions together than half of the smallest window that they keep open."""
+        least = TELL_EVERY
+        for balance in self.granted.values():
+            granted = balance.granted
+            if granted == 0:
+                continue
+            if balance.octets is not None:
+                least = 1
+                break
+            if granted is not None and granted < 2 * least:
+                least = max(1, granted // 2)
+        self.tell_at = least
+
     def is_behind_all(self, number: int) -> bool:
         """Whether every command before `number` is executed."""
         first = next(iter(self.executing), None)
         return first is None or distance(number, first) > 0
 
     def __getstate__(self) -> tuple[int, dict[str, object]]:
-        return self.SCHEMA, {name: getattr(self, name) for name in self.__slots__}
+        slots = (*SessionModel.__slots__, *self.__slots__)
+        return self.SCHEMA, {name: getattr(self, name) for name in slots}
 
     def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
         schema, values = state

@@ -6,7 +6,7 @@ same row of the same table. What is absent is illegal. Sources: the grammar of c
 with part 1 section 3.6, the transfer states of class 4 (message).
 
 Guards that don't fit a table: numbers of channels, sizes of frames and heartbeats must be those agreed (`opening`); a
-session's first command needs a command-point, ids count from there (`session_states`, `receiving`); credit (`credit`).
+session's first command needs a command-point, ids count from there (`command_ids`, `incoming`); credit (`credit`).
 """
 
 from __future__ import annotations

@@ -6,16 +6,26 @@ table. What a transaction has accepted is put aside until it ends: a rollback br
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.serial import MASK, add, distance, later
+from ..codec.records import MessageAccept, MessageReject, MessageRelease
 from ..codec.sequence_set import SequenceSet
-from ..codec.violation import exception
+from ..codec.violation import Violation, exception
 from .execution import INVALID_ARGUMENT, RESOURCE_LIMIT_EXCEEDED
 from .states import TRANSFER, Transfer, TransferInput
 
 if TYPE_CHECKING:
     from ...events import Handle
+
+SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
+    MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
+    MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
+    MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
+}
+"""What the recipient says of messages, and the rule that this breaks where it isn't legal."""
+_WORK: Final = "tx"
 
 
 class Entry:
@@ -69,12 +79,12 @@ class Transfers:
         numbers = self.named(ids)
         for number in numbers:
             if move not in TRANSFER[self.unsettled[number].state]:
-                raise exception(
-                    INVALID_ARGUMENT,
-                    f"{name} of transfer {number}, which is {self.unsettled[number].state.value}",
-                    rule,
-                )
+                raise self._illegal(name, number, rule)
         return numbers
+
+    def _illegal(self, name: str, number: int, rule: str) -> Violation:
+        text = f"{name} of transfer {number}, which is {self.unsettled[number].state.value}"
+        return exception(INVALID_ARGUMENT, text, rule)
 
     def move(self, numbers: Iterable[int], move: TransferInput) -> list[Entry]:
         """Step transfers; those that are at their end are returned, and gone."""
@@ -135,3 +145,87 @@ class Transfers:
         for aside in self.aside.values():
             entries += aside.values()
         return [entry.handle for entry in entries if entry.handle is not None]
+
+
+class SeenTransfers(Transfers):
+    """The same as seen from both sides: beyond `limit` the oldest are forgotten, and held against nobody.
+
+    Of those below `floor` nothing is known. `lost`: a transaction has accepted more than is kept.
+    """
+
+    __slots__ = ("floor", "lost")
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.floor = 0
+        self.lost = False
+
+    def transfer(
+        self, number: int, accept_mode: int | None, acquire_mode: int | None, handle: Handle[Any] | None
+    ) -> None:
+        """A message is transferred; some recipients accept what wants no word."""
+        state = Transfer.NOT_ACQUIRED if acquire_mode else Transfer.ACQUIRED
+        self.unsettled[number] = Entry(state, handle)
+        if len(self.unsettled) > self.limit:
+            oldest = next(iter(self.unsettled))
+            del self.unsettled[oldest]
+            self.floor = later(self.floor, add(oldest, 1))
+
+    def settle(
+        self, name: str, ids: SequenceSet, move: TransferInput, next_id: int, *, aside: bool
+    ) -> Violation | None:
+        """The recipient settles messages, each of them once; the rule that this breaks.
+
+        `aside`: it accepts them in a standard transaction. `next_id` is that of the next transfer.
+        """
+        rule = "message.accept/acquisition"
+        if move is TransferInput.R_REJECT:
+            rule = "message.reject/acquisition"
+        broken: Violation | None = None
+        ended: list[int] = []
+        for number in self.named(ids):
+            after = TRANSFER[self.unsettled[number].state].get(move)
+            if after is None or after is Transfer.END:
+                # Whoever settles what it can't takes it for settled.
+                ended.append(number)
+            if after is None:
+                broken = broken or self._illegal(name, number, rule)
+            elif after is not Transfer.END and broken is None:
+                text = f"{name} of the message {number}, which isn't acquired"
+                broken = exception(INVALID_ARGUMENT, text, rule, harmless=True)
+        wrong = self._not_open(ids)
+        if wrong is not None:
+            sent = distance(wrong, next_id) > 0
+            why = "is settled, or no message" if sent else "hasn't come"
+            broken = exception(INVALID_ARGUMENT, f"{name} of the command {wrong}, which {why}", rule)
+        if not aside:
+            for number in ended:
+                del self.unsettled[number]
+            return broken
+        self.put_aside(ended, _WORK)
+        if self.put > self.limit:
+            self.commit(_WORK)
+            self.lost = True
+        return broken
+
+    def _not_open(self, ids: SequenceSet) -> int | None:
+        """The first of some ids that is known to be no open message; None when there's none."""
+        for lower, upper in ids.ranges:
+            number = later(lower, self.floor)
+            while distance(number, upper) >= 0:
+                if number not in self.unsettled:
+                    return number
+                number = (number + 1) & MASK
+        return None
+
+    def end_work(self, next_id: int, *, committed: bool) -> None:
+        """The standard transaction ends; of more than is kept nothing is known after a rollback."""
+        if committed:
+            self.commit(_WORK)
+        elif self.lost or len(self.unsettled) + self.put > self.limit:
+            self.commit(_WORK)
+            self.unsettled = {}
+            self.floor = next_id
+        else:
+            self.roll_back(_WORK)
+        self.lost = False

@@ -1,4 +1,4 @@
-"""ZeroTenObserver: observes 0-10, both directions of one connection, stepping the joint of both ends.
+"""ZeroTenObserver: observes 0-10, both directions of one connection, stepping the model of both ends.
 
 Each control and each command with its message becomes a unit; a broken rule becomes a violation and the observation
 goes on. Damage within a direction ends what was under way in it, and the next proven frame begins anew (0-10 part 1
@@ -7,13 +7,13 @@ sections 3, 4.3 and 4.4).
 
 from __future__ import annotations
 
-from collections import deque
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ...endpoint import Side
-from ...observer import Identified, Observed, Skipped
-from ...observer import Violation as Reported
+from ...errors import CodecError
 from ...versions import AMQP_0_10
 from ..codec.assembly import begins
 from ..codec.frames import (
@@ -24,6 +24,7 @@ from ..codec.frames import (
     ENDS,
     FRAME,
     FRAME_HEADER_SIZE,
+    HEADER,
     HEADER_BEGIN,
     MIN_MAX_FRAME_SIZE,
     PROTOCOL_HEADER_SIZE,
@@ -31,92 +32,54 @@ from ..codec.frames import (
     misplaced,
     reserved,
 )
-from ..codec.message_fields import ObservedCommand
-from .content import Content, add_frame, drop_content, end_content
-from .damage import Direction, cut_body, damage, doubt, end_octets, look
+from ..codec.message_fields import Headers, ObservedCommand
+from .content import Content, Direction, announced, blame, decode_first, name_of
 from .observed_model import ObservedModel
+from .resync import Reader
 
 if TYPE_CHECKING:
-    from ...observer import ObserverEvent, Setting
-    from ..codec.message_fields import Headers
+    from ..._core.observation import Setting
 
-Fault = tuple[str, str, int, str]
-"""Rule without its version, text, offset, severity."""
 
 _FLAGS: Final = "wire/frame-flags"
 _RESERVED: Final = "wire/frame-reserved-zero"
 _HEARTBEAT: Final = "connection.heartbeat"
 
 
-class ZeroTenObserver:
-    """The machine for 0-10. `faults` are the broken rules of the unit at hand, `bodies` the octets of assemblies."""
+class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
+    """Observes 0-10."""
 
-    __slots__ = (
-        "bodies", "body", "current", "directions", "events", "faults", "joint", "limits", "seq", "setting",
-    )  # fmt: skip
+    __slots__ = ()
+
+    smallest = FRAME_HEADER_SIZE
 
     def __init__(self, setting: Setting) -> None:
-        self.setting = setting
-        self.limits = setting.limits
-        self.body = setting.body
-        self.joint = ObservedModel(setting.limits, setting.from_start)
+        model = ObservedModel(setting.limits, setting.from_start)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
-        self.directions = (Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
-        self.current: Direction | None = None
-        self.events: deque[ObserverEvent] = deque()
-        self.faults: list[Fault] = []
-        self.seq = 0
-        self.bodies = 0
+        super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         self.events.append(
             Identified(AMQP_0_10, "", setting.client, setting.server, setting.by, setting.at_ns)
         )
 
-    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
-        """Queue octets; `next` parses them."""
-        direction = self.current = self.directions[client]
-        direction.receive(octets, at_ns)
+    def rule(self, name: str) -> str:
+        """The full id of a rule."""
+        return f"0-10/{name}"
 
-    def gap(self, client: bool, octets: int, at_ns: int) -> None:
-        """Octets are missing: end what was under way, and look for a frame behind the hole."""
-        direction = self.directions[client]
-        frame_end = direction.frame_end()
-        whole = cut_body(self, direction, octets)
-        if not whole:
-            end_octets(self, direction)
-        self.events.append(Skipped(direction.side, direction.end, octets, at_ns, "gap"))
-        direction.buffer.consumed += octets
-        direction.end += octets
-        direction.skip_from = direction.end
-        if whole:
-            return
-        doubt(self, direction)
-        # Behind the hole the frame it began in goes on, whose octets may look like frames themselves.
-        prefer = frame_end if frame_end > direction.end else 0
-        direction.search(direction.end, direction.end, prefer)
+    def missed(self, direction: Direction) -> None:
+        """Tell the model that something of a direction wasn't seen."""
+        self.model.missed(direction.number)
+        direction.doubted = True
+        direction.begun.clear()
 
-    def finish(self, at_ns: int) -> None:
-        """End both directions."""
-        for direction in reversed(self.directions):
-            end_octets(self, direction)
+    def damage(self, direction: Direction, rule: str, text: str, size: int = 0) -> None:
+        """A frame can't be read: end what is under way, say so, and look for the next."""
+        direction.when(min(direction.buffer.offset + max(size, self.smallest), direction.end))
+        self.abandon(direction)
+        super().damage(direction, rule, text, size)
 
-    @property
-    def held(self) -> int:
-        """Octets held: unparsed ones, and those of assemblies under way."""
-        return sum([len(direction.buffer) for direction in self.directions]) + self.bodies
-
-    def next(self) -> ObserverEvent | None:
-        """The next event of what has come so far."""
-        events = self.events
-        if events:
-            return events.popleft()
-        direction = self.current
-        if direction is None:
-            return None
-        while self.unit(direction, False):
-            if events:
-                return events.popleft()
-        self.current = None
-        return events.popleft() if events else None
+    def recognizer(self, direction: Direction) -> Reader:
+        """Tells the frames of a direction from other octets."""
+        return Reader(direction.side)
 
     # Octets.
 
@@ -126,7 +89,7 @@ class ZeroTenObserver:
         if mode == IN_FRAMES:
             return self._frame(direction)
         if mode == IN_DAMAGE:
-            return look(self, direction, last)
+            return self.look(direction, last)
         buffer = direction.buffer
         if not buffer.want(PROTOCOL_HEADER_SIZE):
             return False
@@ -135,7 +98,7 @@ class ZeroTenObserver:
         else:
             head = buffer.data[buffer.pos : buffer.pos + PROTOCOL_HEADER_SIZE]
             text = f"no protocol header comes first, but {head!r}"
-            damage(self, direction, "wire/header-each-peer", text)
+            self.damage(direction, "wire/header-each-peer", text)
         return True
 
     def _header(self, direction: Direction) -> None:
@@ -167,13 +130,13 @@ class ZeroTenObserver:
         flags, kind, size, spare, track, channel, tail = FRAME.unpack_from(buffer.data, buffer.pos)
         if size < FRAME_HEADER_SIZE:
             text = f"frame with a size of {size}, its header alone takes {FRAME_HEADER_SIZE}"
-            damage(self, direction, "wire/frame-size<12 malformed", text)
+            self.damage(direction, "wire/frame-size<12 malformed", text)
             return True
         wrong = reserved(flags, spare, track, tail)
         if not wrong and kind > BODY:
             wrong = f"a segment of type {kind}, which isn't defined"
         if wrong:
-            damage(self, direction, _RESERVED, wrong, size)
+            self.damage(direction, _RESERVED, wrong, size)
             return True
         if not buffer.want(size):
             return False
@@ -181,7 +144,7 @@ class ZeroTenObserver:
         payload = buffer.data[buffer.pos + FRAME_HEADER_SIZE : buffer.pos + size]
         buffer.pos += size
         at_ns = direction.when(offset + size)
-        most = self.joint.frame_max
+        most = self.model.frame_max
         if most is not None and size > most and size > MIN_MAX_FRAME_SIZE:
             text = f"frame of {size} octets, {most} were agreed"
             self.blame("connection.tune-ok/max-frame-size", text, offset)
@@ -213,17 +176,17 @@ class ZeroTenObserver:
         content = direction.contents.get(key)
         if content is not None:
             wrong_flags = ""
-            if track == COMMAND_TRACK and self.joint.is_pointed(direction.number, channel):
-                drop_content(self, direction, key)
+            if track == COMMAND_TRACK and self.model.is_pointed(direction.number, channel):
+                self._drop_content(direction, key)
                 content = None
             else:
                 wrong_flags = content.assembly.step(flags, kind)
             if wrong_flags:
-                drop_content(self, direction, key)
+                self._drop_content(direction, key)
                 self.blame(_FLAGS, wrong_flags, offset)
                 content = None
                 if track == COMMAND_TRACK:
-                    self.joint.lost_command(direction.number, channel)
+                    self.model.lost_command(direction.number, channel)
         if content is None:
             content = self._begin(direction, flags, kind, key, payload, offset, size, at_ns)
             if content is None:
@@ -232,7 +195,7 @@ class ZeroTenObserver:
         if self.faults:
             content.faults += self.faults
             self.faults = []
-        add_frame(self, content, kind, payload, lost)
+        self._add_frame(content, kind, payload, lost)
         if content.assembly.whole:
             del direction.contents[key]
             self._whole(direction, channel, content, at_ns)
@@ -252,7 +215,7 @@ class ZeroTenObserver:
         channel, track = key
         first = begins(flags)
         explained = bool(self.faults) or (direction.doubted and key not in direction.begun)
-        if track == COMMAND_TRACK and self.joint.take_first(direction.number, channel, first):
+        if track == COMMAND_TRACK and self.model.take_first(direction.number, channel, first):
             explained = True
         if first and kind <= COMMAND:
             if direction.doubted:
@@ -261,7 +224,7 @@ class ZeroTenObserver:
             content.assembly.step(flags, kind)
             if len(direction.contents) > 2 * self.limits.channels:
                 faults, self.faults = self.faults, []
-                drop_content(self, direction, next(iter(direction.contents)))
+                self._drop_content(direction, next(iter(direction.contents)))
                 self.faults = faults
             return content
         if first:
@@ -270,7 +233,7 @@ class ZeroTenObserver:
             text = f"a frame of a {SEGMENTS[kind]} segment, where no assembly has begun"
             self.blame(_FLAGS, text, offset)
         if track == COMMAND_TRACK and flags & ENDS == ENDS:
-            self.joint.skip_command(direction.number, channel)
+            self.model.skip_command(direction.number, channel)
         self._stray(direction, channel, kind, payload, offset, size, at_ns)
         return None
 
@@ -293,7 +256,7 @@ class ZeroTenObserver:
 
     def _whole(self, direction: Direction, channel: int, content: Content, at_ns: int) -> None:
         """An assembly is all there."""
-        properties, body, body_size, digest = end_content(self, content)
+        properties, body, body_size, digest = self._end_content(content)
         side = direction.number
         command = content.command
         answers = number = None
@@ -303,13 +266,13 @@ class ZeroTenObserver:
             if isinstance(command, bytes):
                 unit = unit if content.name else "unknown"
             elif command is not None:
-                answers = self.joint.take_control(side, channel, command, self.seq)
+                answers = self.model.take_control(side, channel, command, self.seq)
                 if command.NAME == _HEARTBEAT:
                     unit = "heartbeat"
         else:
             header = 0 if properties is None else len(properties.raw)
             sizes = (header, content.octets)
-            number, answers = self.joint.take_command(side, channel, command, self.seq, sizes)
+            number, answers = self.model.take_command(side, channel, command, self.seq, sizes)
             if not content.name:
                 unit = "unknown"
         self.observe_assembly(
@@ -317,11 +280,141 @@ class ZeroTenObserver:
             answers, number,
         )  # fmt: skip
 
-    # Events.
+    # Assemblies: the frames of a control, or of a command with its message.
 
-    def blame(self, rule: str, text: str, offset: int, severity: str = "error") -> None:
-        """A rule that the unit at hand breaks."""
-        self.faults.append((rule, text, offset, severity))
+    def _add_frame(self, content: Content, kind: int, payload: bytes, lost: int) -> None:
+        """Take a frame whose flags the assembly has taken. `lost` octets of its payload were not captured."""
+        if kind == BODY:
+            content.begun = True
+            self._add_body(content, payload, lost)
+        elif kind == HEADER:
+            content.begun = True
+            headers = content.headers
+            if headers is None:
+                headers = content.headers = bytearray()
+            if len(headers) + len(payload) <= self.limits.header:
+                headers += payload
+                self._hold(content, len(payload))
+        else:
+            self._add_first(content, payload)
+
+    def _add_first(self, content: Content, payload: bytes) -> None:
+        first = content.first
+        if first is not None:
+            if len(first) + len(payload) > self.limits.header:
+                content.first = None
+                content.name = content.name or name_of(content.track, bytes(first) + payload)
+            else:
+                first += payload
+                self._hold(content, len(payload))
+        if content.assembly.ended:
+            decode_first(content)
+
+    def _hold(self, content: Content, octets: int) -> None:
+        content.held += octets
+        self.bodies += octets
+
+    def _add_body(self, content: Content, payload: bytes, lost: int) -> None:
+        """More of the body; it's kept as long as all of it is there and within the limits."""
+        octets = len(payload)
+        limits = self.limits
+        content.octets += octets + lost
+        content.cut += lost
+        parts = content.parts
+        if parts is None:
+            return
+        above = content.octets > limits.message or self.bodies + octets > limits.bodies
+        if self.body == "size" or lost or above:
+            kept = sum([len(part) for part in parts])
+            content.parts = None
+            self._hold(content, -kept)
+        elif octets:
+            parts.append(payload)
+            self._hold(content, octets)
+
+    def _end_content(
+        self, content: Content
+    ) -> tuple[Headers | None, bytes | None, int, str | None]:
+        """The assembly has ended: the properties of its message, the body, its size and its digest."""
+        self.bodies -= content.held
+        content.held = 0
+        properties = None
+        if content.headers is not None:
+            properties = Headers(bytes(content.headers))
+            try:
+                properties.check()
+            except CodecError as error:
+                blame(content, error, f"the header segment of {content.name} can't be read", known=True)
+        body = digest = None
+        if content.parts is not None and content.begun:
+            body = content.parts[0] if len(content.parts) == 1 else b"".join(content.parts)
+            if self.body in ("hash", "all"):
+                digest = sha256(body).hexdigest()
+            if self.body not in ("keep", "all"):
+                body = None
+        return properties, body, content.octets, digest
+
+    def _drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
+        """Nothing more of an assembly comes, or what comes can't be trusted to belong to it: it's a partial unit."""
+        content = direction.contents.pop(key)
+        if content.command is None:
+            first = bytes(content.first or b"")
+            content.name = content.name or name_of(content.track, first)
+            content.command = first
+        properties, body, body_size, _ = self._end_content(content)
+        self.faults += content.faults
+        whole = announced(content, properties)
+        missing = None
+        if whole is not None:
+            missing = whole - body_size + content.cut
+            body_size = whole
+        self.observe_assembly(
+            direction, key[0], "partial", content, properties, body, body_size, None, missing, direction.at_ns
+        )  # fmt: skip
+
+    # Gaps and damage.
+
+    def cut(self, direction: Direction, octets: int) -> bool:
+        """Go on with a message whose body frame is cut, when the hole has its rest."""
+        buffer = direction.buffer
+        held = len(buffer)
+        if not direction.frame_end():
+            return False
+        size: int
+        flags, kind, size, _, track, channel, _ = FRAME.unpack_from(buffer.data, buffer.pos)
+        content = direction.contents.get((channel, track))
+        if (
+            kind != BODY
+            or track != COMMAND_TRACK
+            or content is None
+            or not held < size <= held + octets
+        ):
+            return False
+        buffer.want(held)
+        offset = buffer.offset
+        payload = buffer.data[buffer.pos + FRAME_HEADER_SIZE : buffer.pos + held]
+        buffer.clear()
+        lost = size - held
+        self.frame(
+            direction,
+            flags,
+            kind,
+            track,
+            channel,
+            payload,
+            offset,
+            held,
+            direction.when(direction.end),
+            lost,
+        )
+        return lost == octets
+
+    def abandon(self, direction: Direction) -> None:
+        """No assembly that is under way can be trusted to go on."""
+        for key in list(direction.contents):
+            self._drop_content(direction, key)
+
+    # Events.
 
     def observe_assembly(
         self,
@@ -342,7 +435,7 @@ class ZeroTenObserver:
         event = "heartbeat" if unit == "heartbeat" else content.name or "unknown"
         values = (
             self.seq, direction.side, channel, unit, event, content.command, properties, body, body_size, digest,
-            content.offset, content.size, at_ns, answers, missing,
+            content.offset, content.size, at_ns, answers, missing, (), None,
         )  # fmt: skip
         if content.track == CONTROL_TRACK:
             self._tell(direction, Observed(*values), content.offset)
@@ -369,22 +462,8 @@ class ZeroTenObserver:
 
     def _tell(self, direction: Direction, event: Observed, offset: int) -> None:
         """A unit, and behind it the rules that it broke."""
-        self.seq = event.seq + 1
-        self.events.append(event)
-        joint = self.joint
-        if joint.faults:
-            self.faults += [(rule, text, offset, severity) for rule, text, severity in joint.faults]
-            joint.faults = []
-        if self.faults:
-            for fault in self.faults:
-                self.report(direction, fault, event.at_ns, event.seq, event.channel)
-            self.faults = []
-
-    def report(
-        self, direction: Direction, fault: Fault, at_ns: int, seq: int | None, channel: int
-    ) -> None:
-        """A broken rule."""
-        rule, text, offset, severity = fault
-        self.events.append(
-            Reported(direction.side, f"0-10/{rule}", severity, text, offset, at_ns, seq, channel)
-        )
+        model = self.model
+        if model.faults:
+            self.faults += [(rule, text, offset, severity) for rule, text, severity in model.faults]
+            model.faults = []
+        self.tell(direction, event)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.stream import IN_DAMAGE, IN_FRAMES
+from ..._core.stream import Direction as SharedDirection
+from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.assembly import Assembly
-from ..codec.frames import BODY, CONTROL_TRACK, HEADER
-from ..codec.message_fields import Headers, check_maps
+from ..codec.frames import BODY, CONTROL_TRACK, FRAME, FRAME_HEADER_SIZE, reserved
+from ..codec.message_fields import check_maps
 from ..codec.record import decode_command, decode_control
 from ..codec.records import COMMANDS, CONTROLS
+from ..codec.violation import unreadable
 
 if TYPE_CHECKING:
+    from ..._core.observation import Fault
+    from ..codec.message_fields import Headers
     from ..codec.record import Struct
-    from .connection import Fault, ZeroTenObserver
-    from .damage import Direction
 
-_FIELDS: Final = "wire/struct-size-includes"
-_CODES: Final = "wire/struct-code"
 _REQUIRED: Final = "wire/struct-required"
 _CODE_SIZE: Final = 2
 
@@ -55,45 +56,13 @@ class Content:
         self.faults: list[Fault] = []
 
 
-def add_frame(
-    machine: ZeroTenObserver, content: Content, kind: int, payload: bytes, lost: int
-) -> None:
-    """Take a frame whose flags the assembly has taken. `lost` octets of its payload were not captured."""
-    if kind == BODY:
-        content.begun = True
-        _add_body(machine, content, payload, lost)
-    elif kind == HEADER:
-        content.begun = True
-        headers = content.headers
-        if headers is None:
-            headers = content.headers = bytearray()
-        if len(headers) + len(payload) <= machine.limits.header:
-            headers += payload
-            _hold(machine, content, len(payload))
-    else:
-        _add_first(machine, content, payload)
-
-
-def _add_first(machine: ZeroTenObserver, content: Content, payload: bytes) -> None:
-    first = content.first
-    if first is not None:
-        if len(first) + len(payload) > machine.limits.header:
-            content.first = None
-            content.name = content.name or _name(content.track, bytes(first) + payload)
-        else:
-            first += payload
-            _hold(machine, content, len(payload))
-    if content.assembly.ended:
-        decode_first(content)
-
-
 def decode_first(content: Content) -> None:
     """The first segment is all there: read it."""
     if content.first is None:
         content.command = b""
         return
     first = bytes(content.first)
-    content.name = _name(content.track, first)
+    content.name = name_of(content.track, first)
     try:
         if content.track == CONTROL_TRACK:
             content.command = decode_control(first, 0, len(first))
@@ -105,14 +74,13 @@ def decode_first(content: Content) -> None:
             text = f"{content.name} without {name.replace('_', '-')}"
             content.faults.append((_REQUIRED, text, content.offset, "warning"))
     except CodecError as error:
-        rule = _FIELDS if content.name else _CODES
-        _blame(content, error, rule, f"{content.name or 'a segment'} can't be read")
+        blame(content, error, f"{content.name or 'a segment'} can't be read", known=bool(content.name))
         if content.command is None:
             content.command = first
     content.first = bytearray()
 
 
-def _name(track: int, first: bytes | bytearray) -> str:
+def name_of(track: int, first: bytes | bytearray) -> str:
     """What a segment that begins so is called; "" when the specification has nothing of its code."""
     code = int.from_bytes(first[:_CODE_SIZE], "big")
     if len(first) < _CODE_SIZE:
@@ -122,59 +90,12 @@ def _name(track: int, first: bytes | bytearray) -> str:
     return "" if kind is None else str(kind.NAME)
 
 
-def _blame(content: Content, error: CodecError, rule: str, text: str) -> None:
-    broken = (error.rule or rule).removeprefix("0-10/")
+def blame(content: Content, error: CodecError, text: str, *, known: bool) -> None:
+    broken = unreadable(error, known=known)
     content.faults.append((broken, f"{text}: {error}", content.offset, "error"))
 
 
-def _hold(machine: ZeroTenObserver, content: Content, octets: int) -> None:
-    content.held += octets
-    machine.bodies += octets
-
-
-def _add_body(machine: ZeroTenObserver, content: Content, payload: bytes, lost: int) -> None:
-    """More of the body; it's kept as long as all of it is there and within the limits."""
-    octets = len(payload)
-    limits = machine.limits
-    content.octets += octets + lost
-    content.cut += lost
-    parts = content.parts
-    if parts is None:
-        return
-    above = content.octets > limits.message or machine.bodies + octets > limits.bodies
-    if machine.body == "size" or lost or above:
-        kept = sum([len(part) for part in parts])
-        content.parts = None
-        _hold(machine, content, -kept)
-    elif octets:
-        parts.append(payload)
-        _hold(machine, content, octets)
-
-
-def end_content(
-    machine: ZeroTenObserver, content: Content
-) -> tuple[Headers | None, bytes | None, int, str | None]:
-    """The assembly has ended: the properties of its message, the body, its size and its digest."""
-    machine.bodies -= content.held
-    content.held = 0
-    properties = None
-    if content.headers is not None:
-        properties = Headers(bytes(content.headers))
-        try:
-            properties.check()
-        except CodecError as error:
-            _blame(content, error, _FIELDS, f"the header segment of {content.name} can't be read")
-    body = digest = None
-    if content.parts is not None and content.begun:
-        body = content.parts[0] if len(content.parts) == 1 else b"".join(content.parts)
-        if machine.body in ("hash", "all"):
-            digest = sha256(body).hexdigest()
-        if machine.body not in ("keep", "all"):
-            body = None
-    return properties, body, content.octets, digest
-
-
-def _announced(content: Content, properties: Headers | None) -> int | None:
+def announced(content: Content, properties: Headers | None) -> int | None:
     """How long the body of a message is by its properties, where they say so."""
     try:
         told = None if properties is None else properties.message_properties
@@ -184,26 +105,29 @@ def _announced(content: Content, properties: Headers | None) -> int | None:
     return None if length is None or length < content.octets else length
 
 
-def drop_content(machine: ZeroTenObserver, direction: Direction, key: tuple[int, int]) -> None:
-    """Nothing more of an assembly comes, or what comes can't be trusted to belong to it: it's a partial unit."""
-    content = direction.contents.pop(key)
-    if content.command is None:
-        first = bytes(content.first or b"")
-        content.name = content.name or _name(content.track, first)
-        content.command = first
-    properties, body, body_size, _ = end_content(machine, content)
-    machine.faults += content.faults
-    announced = _announced(content, properties)
-    missing = None
-    if announced is not None:
-        missing = announced - body_size + content.cut
-        body_size = announced
-    machine.observe_assembly(
-        direction, key[0], "partial", content, properties, body, body_size, None, missing, direction.at_ns
-    )  # fmt: skip
+class Direction(SharedDirection):
+    """What one side sends, and the assemblies that are under way.
 
+    `contents` are these by channel and track. Where octets are missing, `doubted` is True, and `begun` are the channels
+    and tracks where an assembly has begun since: elsewhere a frame may belong to one whose begin wasn't seen.
+    """
 
-def abandon(machine: ZeroTenObserver, direction: Direction) -> None:
-    """No assembly that is under way can be trusted to go on."""
-    for key in list(direction.contents):
-        drop_content(machine, direction, key)
+    __slots__ = ("begun", "contents", "doubted", "headers", "number")
+
+    def __init__(self, side: Side, mode: int) -> None:
+        super().__init__(side, mode)
+        self.number = int(self.client)
+        self.headers = 0
+        self.contents: dict[tuple[int, int], Content] = {}
+        self.doubted = mode == IN_DAMAGE
+        self.begun: set[tuple[int, int]] = set()
+
+    def frame_end(self) -> int:
+        """The offset where the frame ends that has begun to arrive; 0 when there's none, or its size isn't known."""
+        buffer = self.buffer
+        if self.mode != IN_FRAMES or not buffer.want(FRAME_HEADER_SIZE):
+            return 0
+        size: int
+        flags, kind, size, spare, track, _, tail = FRAME.unpack_from(buffer.data, buffer.pos)
+        wrong = kind > BODY or size < FRAME_HEADER_SIZE or reserved(flags, spare, track, tail)
+        return 0 if wrong else buffer.offset + size

@@ -19,9 +19,9 @@ from .history_state import NONE, SessionHistory, Xid
 from .history_transactions import TRANSACTION_HANDLERS, drop_branch
 
 if TYPE_CHECKING:
-    from ...lifecycle import MessageRecord
+    from ..._core.observation import Observed
+    from ..._core.outcomes import MessageRecord
     from ...limits import Limits
-    from ...observer import Observed
     from ...versions import Version
 
     Messages = Sequence[MessageRecord]

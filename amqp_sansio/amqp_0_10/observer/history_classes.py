@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.outcomes import MessageRecord
 from ...endpoint import Side
-from ...lifecycle import MessageRecord
 from .history_messages import hold_publish
 from .history_state import NONE, SessionHistory, put
 from .history_transactions import bound_branches
@@ -19,8 +19,8 @@ from .history_transactions import bound_branches
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...observer import Observed
-    from .history import ZeroTenHistory
+    from ..._core.observation import Observed
+    ZeroTenHistory = Any
 
     Messages = Sequence[MessageRecord]
 
@@ -99,7 +99,7 @@ def _file_publish(history: ZeroTenHistory, event: Observed, command: Any) -> Mes
     books = history.session(event.channel)
     message = _published(history, event, command, books)
     staged = _take_staged(history, books, message, command, message.tag)
-    done = hold_publish(history, books, message)
+    done = hold_publish(history, books, message, message.tag)
     _may_return(history, books, message, staged)
     return done
 
@@ -107,7 +107,7 @@ def _file_publish(history: ZeroTenHistory, event: Observed, command: Any) -> Mes
 def _stream_publish(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     books = history.session(event.channel)
     message = _published(history, event, command, books)
-    done = hold_publish(history, books, message, always=True)
+    done = hold_publish(history, books, message, message.tag, always=True)
     _may_return(history, books, message, True)
     return done
 
@@ -115,7 +115,7 @@ def _stream_publish(history: ZeroTenHistory, event: Observed, command: Any) -> M
 def _published(
     history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory
 ) -> MessageRecord:
-    return MessageRecord(
+    return MessageRecord.known(
         event,
         history.version,
         "publish",
@@ -163,7 +163,7 @@ def _take_returned(books: SessionHistory, key: tuple[object, ...]) -> MessageRec
 def _return(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     """A message comes back: it belongs to the oldest open publish like it."""
     books = history.session(event.channel)
-    returned = MessageRecord(
+    returned = MessageRecord.known(
         event,
         history.version,
         "return",
@@ -180,7 +180,7 @@ def _return(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     if message is None:
         return (returned,)
     message.settle("returned", event)
-    message.code, message.text = command.reply_code, command.reply_text
+    message.explain(command.reply_code, command.reply_text)
     return message, returned
 
 
@@ -227,7 +227,7 @@ def _stream_deliver(history: ZeroTenHistory, event: Observed, command: Any) -> M
 def _delivered(
     history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory, queue: str | None
 ) -> MessageRecord:
-    return MessageRecord(
+    return MessageRecord.known(
         event,
         history.version,
         "deliver",

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.outcomes import MessageRecord
 from ...endpoint import Side
 from ...errors import CodecError
-from ...lifecycle import MessageRecord
 from ..model.open_ids import covered
 from .history_state import NONE, SessionHistory, put
 from .history_transactions import bound_branches, end_transaction
@@ -18,8 +18,8 @@ from .history_transactions import bound_branches, end_transaction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...observer import Observed
-    from .history import ZeroTenHistory
+    from ..._core.observation import Observed
+    ZeroTenHistory = Any
 
     Messages = Sequence[MessageRecord]
 
@@ -36,25 +36,27 @@ def _transfer(history: ZeroTenHistory, event: Observed, command: Any) -> Message
 def _publish(
     history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory
 ) -> Messages:
-    delivery = _delivery_properties(event)
     number: int | None = getattr(event, "command_id", None)
-    message = MessageRecord(
-        event,
-        history.version,
-        "publish",
-        exchange=command.destination,
-        routing_key=getattr(delivery, "routing_key", None),
-        tag=number,
-        link=books.label,
-    )
-    return hold_publish(history, books, message)
+    label = books.label
+
+    def fill(message: MessageRecord, event: Observed, command: Any) -> None:
+        key = getattr(_delivery_properties(event), "routing_key", None)
+        message.fill(
+            "publish", exchange=command.destination, routing_key=key, tag=number, link=label
+        )
+
+    return hold_publish(history, books, MessageRecord(event, history.version, fill), number)
 
 
 def hold_publish(
-    history: ZeroTenHistory, books: SessionHistory, message: MessageRecord, *, always: bool = False
+    history: ZeroTenHistory,
+    books: SessionHistory,
+    message: MessageRecord,
+    number: int | None,
+    *,
+    always: bool = False,
 ) -> Messages:
     """A message of the client waits for its completion, or, unless `always`, for the end of its transaction."""
-    number = message.tag
     current = None if always else books.current
     if number is None or (books.unsure and not always):
         return (message,)
@@ -69,25 +71,28 @@ def hold_publish(
 def _deliver(
     history: ZeroTenHistory, event: Observed, command: Any, books: SessionHistory
 ) -> Messages:
-    delivery = _delivery_properties(event)
     number: int | None = getattr(event, "command_id", None)
     destination = command.destination
     queue, mode = books.subscriptions.get(destination or "", (None, 0))
     if command.accept_mode is not None:
         mode = command.accept_mode
-    message = MessageRecord(
-        event,
-        history.version,
-        "deliver",
-        exchange=getattr(delivery, "exchange", None),
-        routing_key=getattr(delivery, "routing_key", None),
-        address=queue,
-        tag=number,
-        redelivered=bool(getattr(delivery, "redelivered", False)),
-        queue=queue,
-        consumer_tag=destination,
-        link=books.label,
-    )
+    label = books.label
+
+    def fill(message: MessageRecord, event: Observed, command: Any) -> None:
+        delivery = _delivery_properties(event)
+        message.fill(
+            "deliver",
+            exchange=getattr(delivery, "exchange", None),
+            routing_key=getattr(delivery, "routing_key", None),
+            address=queue,
+            tag=number,
+            redelivered=bool(getattr(delivery, "redelivered", False)),
+            queue=queue,
+            consumer_tag=destination,
+            link=label,
+        )
+
+    message = MessageRecord(event, history.version, fill)
     if number is None:
         if mode == _ACCEPT_NONE:
             message.settle("settled")
@@ -163,7 +168,7 @@ def _release(history: ZeroTenHistory, event: Observed, command: Any) -> Messages
 def _reject(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     taken = _take(history, event, command)
     for _, message in taken:
-        message.code, message.text = command.code, command.text
+        message.explain(command.code, command.text)
     return _settled(taken, "rejected", event)
 
 
@@ -181,7 +186,7 @@ def _exception(history: ZeroTenHistory, event: Observed, command: Any) -> Messag
     for waiting in books.published():
         message = waiting.pop(command.command_id, None)
         if message is not None:
-            message.code, message.text = command.error_code, command.description
+            message.explain(command.error_code, command.description)
             message.settle("rejected", event)
             return (message,)
     return NONE

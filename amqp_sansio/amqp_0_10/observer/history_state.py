@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..._core.serial import MASK
 
 if TYPE_CHECKING:
-    from ...lifecycle import MessageRecord
+    from ..._core.outcomes import MessageRecord
 
     Messages = Sequence[MessageRecord]
 

@@ -15,9 +15,9 @@ from .history_state import NONE, SessionHistory, Transaction, Xid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...lifecycle import MessageRecord
-    from ...observer import Observed
-    from .history import ZeroTenHistory
+    from ..._core.observation import Observed
+    from ..._core.outcomes import MessageRecord
+    ZeroTenHistory = Any
 
     Messages = Sequence[MessageRecord]
 
@@ -94,7 +94,7 @@ def _select(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
 
 def _tx_end(history: ZeroTenHistory, event: Observed, command: Any) -> Messages:
     """Commit or rollback is asked for; what follows belongs to the next transaction."""
-    books = history.session(event.channel)
+    books: SessionHistory = history.session(event.channel)
     books.transacted = True
     number: int | None = getattr(event, "command_id", None)
     if number is None:

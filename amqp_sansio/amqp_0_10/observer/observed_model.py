@@ -10,22 +10,28 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import MASK, add
-from ..codec.frames import LARGEST_FRAME, MIN_MAX_FRAME_SIZE
-from ..codec.records import COMMANDS, CONTROLS
+from ...endpoint import Side
+from ..codec.records import COMMANDS, CONTROLS, ConnectionTune, MessageCancel, MessageSubscribe
+from ..codec.violation import Violation
 from ..model.open_ids import covered
-from .classes import CLASS_JUDGES
-from .session_state import ObservedSide
-from .transactions import TRANSACTION_JUDGES
-from .transfers import MESSAGE_JUDGES, Sizes, completes, never_sent
+from ..model.opening_rules import (
+    check_heartbeats,
+    check_locale,
+    check_mechanism,
+    check_redirect,
+    check_tune,
+    check_tune_ok,
+)
+from ..model.session_model import Asked, SessionHalf, WholeHalf
 
 if TYPE_CHECKING:
+    from ..._core.outcomes import Settlements
     from ...limits import Limits
     from ..codec.sequence_set import SequenceSet
 
 SERVER: Final = 0
 CLIENT: Final = 1
 
-_UNKNOWN: Final = -1
 _ATTACHING: Final = ("session.attach", "session.attached", "session.detach", "session.detached")
 _CONNECTION: Final = "connection."
 _OPENING: Final = -1
@@ -40,8 +46,8 @@ _REQUESTS: Final = {
     for answer in answers
 }
 """What a control or command may answer."""
-_JUDGES: Final = {**MESSAGE_JUDGES, **TRANSACTION_JUDGES, **CLASS_JUDGES}
-"""Who judges a command, by its name."""
+_SIDES: Final = (Side.SERVER, Side.CLIENT)
+_IN_USE: Final = "message.subscribe/unique-destination"
 _NO_MESSAGE: Final = (0, 0)
 
 
@@ -59,22 +65,24 @@ class Half:
     """What one side did on a channel. `attached` is None where that isn't known, as is `next_id`.
 
     `pointed` says that its session.command-point came, `offset` what the next frame of a command must fit (None:
-    nothing); `told` that the other side has ended the attachment. `flushed` says that it has asked what is expected,
-    `wanted` the timeout it asked for. `sent` are its commands by their ids, `asked` those that wait for another one by
-    name, `subscribed` the destinations in use. `books` are what it has begun on a session that is new, None elsewhere.
+    nothing); `told` that the other side has ended the attachment. `sent` are its commands by their ids, `asked` those
+    that wait for another one by name, `wants` is what its controls ask for. `begun` is what it has begun with its
+    commands, `whole` the same on a session that is new; elsewhere it's only what has been subscribed since it's seen.
     """
 
     __slots__ = (
-        "asked", "attached", "books", "flushed", "name", "next_id", "offset", "pointed", "sent", "subscribed", "told",
-        "wanted",
+        "asked", "attached", "begun", "limit", "name", "next_id", "offset", "pointed", "sent", "side", "told", "wants",
+        "whole",
     )  # fmt: skip
 
-    def __init__(self, known: bool) -> None:
+    def __init__(self, side: Side, limit: int, known: bool) -> None:
+        self.side = side
+        self.limit = limit
         self.sent: dict[int, Sent] = {}
         self.asked: dict[str, deque[int]] = {}
-        self.subscribed: set[str] = set()
         self.told = False
-        self.books: ObservedSide | None = None
+        self.begun = SessionHalf(side, limit)
+        self.whole: WholeHalf | None = None
         self.reset(known)
 
     def reset(self, known: bool) -> None:
@@ -84,18 +92,23 @@ class Half:
         self.next_id: int | None = None
         self.pointed = not known
         self.offset: int | None = None
-        self.flushed = not known
-        self.wanted: int | None = _UNKNOWN
+        self.wants = Asked(known)
         self.sent = {}
         self.asked = {}
-        self.subscribed = set()
         self.forget()
+        self.begun.subscriptions = {}
+
+    def begin(self, whole: WholeHalf) -> None:
+        """A new session begins, all of which is known."""
+        self.begun = self.whole = whole
 
     def forget(self) -> None:
-        """What it has begun isn't known any more."""
-        books, self.books = self.books, None
-        if books is not None and books.peer is not None:
-            books.peer.peer = None
+        """Not all that it has begun is known any more."""
+        whole, self.whole = self.whole, None
+        if whole is not None:
+            whole.missed()
+            self.begun = SessionHalf(self.side, self.limit)
+            self.begun.subscriptions = whole.subscriptions
 
     def attach(self, name: bytes | None) -> None:
         """A new attachment begins."""
@@ -138,7 +151,9 @@ class ObservedModel:
         halves = self.channels.get(channel)
         if halves is None:
             server, client = self.known
-            halves = self.channels[channel] = (Half(server), Half(client))
+            most = self.limits.consumers
+            halves = Half(Side.SERVER, most, server), Half(Side.CLIENT, most, client)
+            self.channels[channel] = halves
             if len(self.channels) > self.limits.channels:
                 self._forget()
         return halves[side]
@@ -151,6 +166,10 @@ class ObservedModel:
         for asked in self.asked:
             for key in [key for key in asked if key[0] == oldest]:
                 del asked[key]
+
+    def lost(self, client: bool) -> Settlements:
+        """Octets of a side became no unit."""
+        return ()
 
     def missed(self, side: int) -> None:
         """Something that a side sent wasn't seen."""
@@ -167,6 +186,12 @@ class ObservedModel:
     def blame(self, rule: str, text: str, severity: str = "error") -> None:
         """A broken rule."""
         self.faults.append((rule, text, severity))
+
+    def _report(self, *broken: Violation | None) -> None:
+        """Rules that the model finds broken."""
+        for each in broken:
+            if each is not None and each.rule is not None:
+                self.blame(each.rule, str(each), "warning" if each.harmless else "error")
 
     # Frames.
 
@@ -225,63 +250,27 @@ class ObservedModel:
         self.locales = start.locales
 
     def _start_ok(self, start_ok: Any) -> None:
-        offered = self.mechanisms
-        if offered and start_ok.mechanism is not None and start_ok.mechanism not in offered:
-            text = f"connection.start-ok chooses {start_ok.mechanism}, which wasn't offered"
-            self.blame("connection.start-ok/validity", text)
-        locale = start_ok.locale
-        if self.locales and locale and locale not in self.locales:
-            text = f"connection.start-ok chooses the locale {locale}, which wasn't offered"
-            self.blame("connection.start-ok/locale-offered", text, "warning")
+        if self.mechanisms and start_ok.mechanism is not None:
+            self._report(check_mechanism(start_ok, self.mechanisms))
+        if self.locales:
+            self._report(check_locale(start_ok, self.locales))
 
     def _tune(self, tune: Any) -> None:
         self.tune = tune
-        most = tune.max_frame_size
-        if most is not None and most < MIN_MAX_FRAME_SIZE:
-            text = f"connection.tune with max-frame-size {most}, at least {MIN_MAX_FRAME_SIZE} are taken"
-            self.blame("connection.tune/minimum", text)
-        least, longest = tune.heartbeat_min, tune.heartbeat_max
-        if longest is not None and least is None:
-            text = "connection.tune with heartbeat-max and without heartbeat-min"
-            self.blame("connection.tune/no-heartbeat-min", text)
-        elif longest is not None and longest < least:
-            text = f"connection.tune with heartbeats between {least} and {longest} seconds"
-            self.blame("connection.tune/permitted-range", text)
+        self._report(check_tune(tune), check_heartbeats(tune))
 
     def _tune_ok(self, tune_ok: Any) -> None:
         self.channel_max = tune_ok.channel_max
-        size = self.frame_max = tune_ok.max_frame_size
-        if size is not None and size < MIN_MAX_FRAME_SIZE:
-            text = f"connection.tune-ok with max-frame-size {size}, below {MIN_MAX_FRAME_SIZE}"
-            self.blame("connection.tune-ok/minimum", text)
-        tune = self.tune
-        if tune is None:
-            return
-        for name, mine, theirs in (
-            ("channel", tune_ok.channel_max, tune.channel_max),
-            ("frame", size, tune.max_frame_size),
-        ):
-            if mine is not None and theirs and mine > theirs:
-                text = f"connection.tune-ok asks for {mine}, {theirs} were offered"
-                self.blame(f"connection.tune-ok/{name}-upper-limit", text)
-        beat = tune_ok.heartbeat
-        if not beat:
-            return
-        if tune.heartbeat_min is None:
-            text = f"connection.tune-ok with heartbeats of {beat} seconds, none were offered"
-            self.blame("connection.tune-ok/no-heartbeat-min", text)
-        elif not tune.heartbeat_min <= beat <= (tune.heartbeat_max or LARGEST_FRAME):
-            text = f"connection.tune-ok with heartbeats of {beat} seconds, offered were "
-            text += f"{tune.heartbeat_min} to {tune.heartbeat_max}"
-            self.blame("connection.tune-ok/heartbeat-range", text)
+        self.frame_max = tune_ok.max_frame_size
+        # What wasn't seen may have been any offer that allows it.
+        offered = self.tune or ConnectionTune(None, None, tune_ok.heartbeat)
+        self._report(*check_tune_ok(tune_ok, offered))
 
     def _open(self, control: Any) -> None:
         self.insist = control.insist
 
     def _redirect(self, redirect: Any) -> None:
-        if self.insist:
-            text = "connection.redirect to a client that insists on this server"
-            self.blame("connection.open/insist", text)
+        self._report(check_redirect(self.insist))
 
     # Sessions.
 
@@ -298,14 +287,15 @@ class ObservedModel:
             if not half.attached or half.name != control.name:
                 half.attach(control.name)
                 if self._is_new(control):
-                    half.books = ObservedSide(side == CLIENT, self.limits.calls)
+                    half.begin(self._new_half(side))
         elif name == "session.attached":
             if not half.attached or half.name != control.name:
                 half.attach(control.name)
-                asked = other.books if other.name == control.name else None
+                asked = other.whole if other.name == control.name else None
                 if asked is not None:
-                    half.books = ObservedSide(side == CLIENT, self.limits.calls)
-                    half.books.peer, asked.peer = asked, half.books
+                    whole = self._new_half(side)
+                    whole.join(asked)
+                    half.begin(whole)
         elif name in _ATTACHING:
             half.attached = False
             half.sent.clear()
@@ -316,6 +306,9 @@ class ObservedModel:
             step = getattr(self, "_" + name.partition(".")[2].replace("-", "_"), None)
             if step is not None:
                 step(half, other, control)
+
+    def _new_half(self, side: int) -> WholeHalf:
+        return WholeHalf(_SIDES[side], self.limits.consumers, self.limits.calls)
 
     def _is_new(self, attach: Any) -> bool:
         """Whether nothing speaks against it that the session begins now."""
@@ -340,7 +333,7 @@ class ObservedModel:
         half.offset = control.command_offset or 0
 
     def _flush(self, half: Half, other: Half, control: Any) -> None:
-        half.flushed = half.flushed or control.expected
+        half.wants.flush(control.expected)
 
     def _gap(self, half: Half, other: Half, control: Any) -> None:
         half.forget()
@@ -351,37 +344,21 @@ class ObservedModel:
 
     def _expected(self, half: Half, other: Half, control: Any) -> None:
         self._confirmed(half, other, control)
-        if not other.flushed:
-            text = "session.expected, which nobody has asked for"
-            self.blame("session.expected/only-on-flush", text, "warning")
+        self._report(other.wants.check_expected())
 
     def _request_timeout(self, half: Half, other: Half, control: Any) -> None:
-        wanted = control.timeout
-        if half.wanted != _UNKNOWN and wanted is not None:
-            # The answers to both come in order.
-            wanted = None if half.wanted is None else max(wanted, half.wanted)
-        half.wanted = wanted
+        half.wants.request_timeout(control.timeout)
 
     def _timeout(self, half: Half, other: Half, control: Any) -> None:
-        wanted, granted = other.wanted, control.timeout
-        other.wanted = _UNKNOWN
-        if wanted is None or wanted == _UNKNOWN:
-            return
-        if granted is None or granted > wanted:
-            text = f"session.timeout of {granted} seconds, {wanted} were asked for"
-            self.blame("session.request-timeout/granted", text)
+        self._report(other.wants.check_timeout(control.timeout))
 
     def _completed(self, half: Half, other: Half, control: Any) -> None:
         commands: SequenceSet | None = control.commands
         if not commands:
             return
         self._confirmed(half, other, control)
-        if half.books is not None:
-            never = never_sent(half.books, commands)
-            if never is not None:
-                text = f"session.completed of the command {never}, which wasn't sent"
-                self.blame("session/exactly-once", text)
-            completes(half.books, commands)
+        if half.whole is not None:
+            self._report(half.whole.completes(commands))
         for number in covered(other.sent, commands):
             if other.sent.pop(number).due:
                 text = f"session.completed says that command {number} is done, whose result wasn't sent"
@@ -390,7 +367,7 @@ class ObservedModel:
     # Commands.
 
     def take_command(
-        self, side: int, channel: int, command: Any, seq: int, sizes: Sizes = _NO_MESSAGE
+        self, side: int, channel: int, command: Any, seq: int, sizes: tuple[int, int] = _NO_MESSAGE
     ) -> tuple[int | None, int | None]:
         """A command with its message, or its octets when it can't be read: its id, and the unit that it answers."""
         half, other = self.half(side, channel), self.half(1 - side, channel)
@@ -405,14 +382,9 @@ class ObservedModel:
             asked = other.sent.get(command.command_id)
             if asked is not None:
                 answers, asked.due = asked.seq, False
-        elif name == "message.subscribe":
-            self._subscribe(half, command.destination)
-        elif name == "message.cancel":
-            half.subscribed.discard(command.destination)
         elif name in _REQUESTS or _RESPONSES.get(name):
             answers = self._correlate(half, other, name, command, seq)
-        if half.books is not None:
-            self._judge(half, half.books, name, command, sizes)
+        self._judge(half, command, sizes)
         if number is not None:
             half.next_id = add(number, 1)
             half.sent[number & MASK] = Sent(seq, bool(getattr(command, "RESULT", "")))
@@ -433,16 +405,22 @@ class ObservedModel:
             asked.append(seq)
         return answers
 
-    def _judge(self, half: Half, books: ObservedSide, name: str, command: Any, sizes: Sizes) -> None:
-        """What a command does on a session that is known from its begin."""
-        number = half.next_id
-        if number is None or command.__class__ is bytes:
+    def _judge(self, half: Half, command: Any, sizes: tuple[int, int]) -> None:
+        """What a command does on its session."""
+        whole, number = half.whole, half.next_id
+        if whole is not None and (number is None or command.__class__ is bytes):
             half.forget()
-            return
-        judge = _JUDGES.get(name)
-        if judge is not None:
-            judge(self, books, command, number, sizes)
-        books.next_id = add(number, 1)
+        elif whole is not None and number is not None:
+            broken = whole.take(number, command, sizes)
+            if broken:
+                self._report(*[each for each in broken if not half.told or each.rule != _IN_USE])
+        elif isinstance(command, (MessageSubscribe, MessageCancel)):
+            try:
+                half.begun.step(command)
+            except Violation as broken:
+                # What it has subscribed before isn't known.
+                if broken.rule == _IN_USE and not half.told:
+                    self._report(broken)
 
     def lost_command(self, side: int, channel: int) -> None:
         """A command came that nothing is known of: from now on ids can't be counted."""
@@ -457,12 +435,3 @@ class ObservedModel:
         half.forget()
         if half.next_id is not None:
             half.next_id = add(half.next_id, 1)
-
-    def _subscribe(self, half: Half, destination: str | None) -> None:
-        if destination is None:
-            return
-        if destination in half.subscribed and not half.told:
-            text = f"message.subscribe with the destination {destination!r}, which is in use"
-            self.blame("message.subscribe/unique-destination", text)
-        if len(half.subscribed) < self.limits.consumers:
-            half.subscribed.add(destination)

@@ -33,14 +33,12 @@ from .types import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .composite import Composite
-
 NESTING: Final = 32
 """How deep values may be nested, unless `Limits.nesting` says so."""
 ENTRIES: Final = 65_536
 """How many entries a list, map or array may have, unless `Limits.entries` says so."""
 
-COMPOSITES: Final[dict[int | str, type[Composite]]] = {}
+COMPOSITES: Final[dict[int | str, type[Any]]] = {}
 """The composite types by numeric and by symbolic descriptor; the generated module fills it in once."""
 
 _new: Final = object.__new__
@@ -190,7 +188,8 @@ def _read_described(
     descriptor, pos = read_value(buf, pos, end, depth - 1, entries)
     kind = COMPOSITES.get(descriptor) if descriptor.__class__ in _DESCRIPTORS else None
     if kind is not None:
-        return kind.read(buf, pos, end, depth - 1, entries, start)
+        found: tuple[Any, int] = kind.read(buf, pos, end, depth - 1, entries, start)
+        return found
     value, pos = read_value(buf, pos, end, depth - 1, entries)
     return Described(descriptor, value), pos
 
@@ -387,14 +386,15 @@ def _element_type(code: int) -> type[Any]:
 
 
 def _element(
-    buf: bytes, pos: int, stop: int, code: int, kind: type[Composite] | None, depth: int, entries: int
+    buf: bytes, pos: int, stop: int, code: int, kind: type[Any] | None, depth: int, entries: int
 ) -> tuple[Any, int]:
     if kind is not None:
-        return kind.read_data(buf, pos, stop, code, depth, entries, -1)
+        found: tuple[Any, int] = kind.read_data(buf, pos, stop, code, depth, entries, -1)
+        return found
     return read_data(buf, pos, stop, code, depth, entries, -1)
 
 
-def _wrap(value: Any, descriptors: list[Any], kind: type[Composite] | None) -> Any:
+def _wrap(value: Any, descriptors: list[Any], kind: type[Any] | None) -> Any:
     for descriptor in reversed(descriptors if kind is None else descriptors[:-1]):
         value = Described(descriptor, value)
     return value

@@ -1,14 +1,6 @@
 """The composite types of AMQP 1.0: frame bodies, delivery states, termini, header and properties."""
 
 # Generated; edit the generator (tools/codegen).
-# Source: amqp1-0-transport.xml, sha256
-# b3fe9eb977cc11620659834face0bdc1cdb37366f1be7a5cbdc3bf2193f4c832
-# Source: amqp1-0-messaging.xml, sha256
-# 950829ac4c47e7b46bfc411a8972efb525b8e29a601ae602010d4e1bb506d8bd
-# Source: amqp1-0-transactions.xml, sha256
-# 6d6048b1fced9015c6115a31c880248d6cc71429e358b7a90c8154b541f9673d
-# Source: amqp1-0-security.xml, sha256
-# 45060065fa9e53f3f29b89f9902e251aef488063d65f39956e9057fb24881b55
 
 from __future__ import annotations
 
@@ -28,11 +20,11 @@ from .composite import (
     to_symbol,
     to_symbols,
     to_timestamp,
+    write_field,
     write_slowly,
 )
 from .decode import COMPOSITES
 from .faults import WRITE_FAULTS
-from .fields import write_field
 from .octets import (
     ACCEPTED_OCTETS,
     BINARY,

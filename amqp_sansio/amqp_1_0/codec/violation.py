@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...errors import LocalProtocolError, RemoteProtocolError, Scope
 from ...printing import printable
-
-if TYPE_CHECKING:
-    from ..model.link_state import LinkModel, SessionModel
 
 
 class Violation(Exception):
     """Raised while a frame is looked at; never leaves the core.
 
     `condition` is the error symbol, `rule` the rule's identifier without the version, `scope` what ends by it.
-    `session` and `link` are those it is about, where there are any.
     """
 
     def __init__(
@@ -26,16 +20,12 @@ class Violation(Exception):
         rule: str,
         scope: Scope = Scope.CONNECTION,
         channel: int = 0,
-        session: SessionModel | None = None,
-        link: LinkModel | None = None,
     ) -> None:
         super().__init__(printable(text))
         self.condition = condition
         self.rule = rule
         self.scope = scope
         self.channel = channel
-        self.session = session
-        self.link = link
 
     def error(self, offset: int | None = None) -> RemoteProtocolError:
         """The error as events carry it; `offset` is where the faulty frame begins in the peer's stream."""
@@ -52,25 +42,3 @@ class Violation(Exception):
 def misuse(violation: Violation) -> LocalProtocolError:
     """What a caller gets whose command would break a rule."""
     return LocalProtocolError(str(violation), rule=f"1.0/{violation.rule}")
-
-
-def session_error(
-    condition: str, text: str, rule: str, channel: int, session: SessionModel
-) -> Violation:
-    """What ends a session."""
-    return Violation(
-        condition, text, rule=rule, scope=Scope.SESSION, channel=channel, session=session
-    )
-
-
-def link_error(condition: str, text: str, rule: str, channel: int, link: LinkModel) -> Violation:
-    """What detaches a link."""
-    return Violation(
-        condition,
-        text,
-        rule=rule,
-        scope=Scope.LINK,
-        channel=channel,
-        session=link.session,
-        link=link,
-    )

@@ -96,16 +96,8 @@ def own_channel_max(config: Config) -> int:
     return min(config.channel_max, config.limits.channels - 1)
 
 
-def client_mechanisms(config: Config) -> tuple[ClientMechanism, ...]:
-    """The client's mechanisms as a tuple."""
-    configured = config.sasl
-    if configured is None:
-        return ()
-    return configured if isinstance(configured, tuple) else (configured,)
-
-
 def offered_mechanisms(config: Config) -> tuple[str, ...]:
-    """What a server offers to who asks for SASL (part 5 section 5.3.3.1)."""
+    """The mechanisms that a server offers to a client that asks for SASL (part 5 section 5.3.3.1)."""
     return config.mechanisms or ("ANONYMOUS",)
 
 

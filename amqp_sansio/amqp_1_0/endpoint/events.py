@@ -123,16 +123,16 @@ class Delivery(DeliveryReceived):
         self.state = state
         self.payload = payload
         self.resumed = resumed
-        self._message: Message | None = None
 
     @property
     def message(self) -> Message:
         """The message; its sections are decoded on access, which may raise CodecError."""
-        found = self._message
+        # A shortcut leaves the slot empty.
+        found: Message | None = getattr(self, "_message", None)
         if found is None:
             from ..codec.message import Message
 
-            found = self._message = Message.from_wire(self.payload)
+            self._message = found = Message.from_wire(self.payload)
         return found
 
     @property

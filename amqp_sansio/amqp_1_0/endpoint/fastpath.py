@@ -1,12 +1,10 @@
 """The shortcut for what arrives: a whole message in one frame, and messages settled as accepted, become events at once.
 
-What it does must equal what the general step does with the same octets (`link_rules`, `settling_rules`, `sessions`,
-`receiver`); a test takes both ways. Whatever isn't exactly the common case, an error included, is left to the
+What it does must equal what the general step does with the same octets (`link_state`, `session`, `receiver`); a test
+takes both ways. Whatever isn't exactly the common case, an error included, is left to the
 general step, with nothing changed.
 """
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from struct import Struct
@@ -19,12 +17,15 @@ from ..codec.octets import NEW, READ_U32
 from ..codec.performatives import ACCEPTED
 from ..model import states
 from .events import Delivery
-from .fastpath_commands import assess
 from .receiver import IncomingDelivery
 
 if TYPE_CHECKING:
+    from collections import deque
+
+    from ..._core.receive_buffer import ReceiveBuffer
     from ...events import Event, Handle
-    from .connection import Connection
+    from ..model.connection import ConnectionModel
+    from .config import Config
 
 _FRAME: Final = Struct(">IHH").unpack_from
 _PLAIN: Final = 0x0200
@@ -65,251 +66,258 @@ _OUTCOMES: Final = {
 """What may follow the deliveries of a disposition: settled as accepted; how many fields it has with that."""
 
 
-def fast_event(connection: Connection) -> Event | None:
-    """The event of the frame at the buffer's begin, if it's the common case, else None."""
-    buffer = connection._buffer
-    data = buffer.data
-    pos = buffer.pos
-    left = len(data) - pos
-    if left < _SHORTEST:
-        if left + buffer.held < _SHORTEST:
-            return None
-        buffer.want(_SHORTEST)
+class FastPath:
+    """Takes frames from the buffer of a connection that is open."""
+
+    __slots__ = ("_buffer", "_events", "_limits", "_model", "_peer", "_side", "_validate")
+
+    def __init__(
+        self,
+        model: ConnectionModel,
+        side: int,
+        buffer: ReceiveBuffer,
+        events: deque[Event],
+        config: Config,
+    ) -> None:
+        self._model = model
+        self._side = side
+        self._peer = 1 - side
+        self._buffer = buffer
+        self._events = events
+        self._limits = config.limits
+        self._validate = side == 1 if config.validate_content is None else config.validate_content
+
+    def event(self, most: int) -> Event | None:
+        """The event of the frame at the buffer's begin if it's the common case in at most `most` octets, else None."""
+        buffer = self._buffer
         data = buffer.data
         pos = buffer.pos
-        left = len(data)
-    size, plain, channel = _FRAME(data, pos)
-    if plain != _PLAIN or size > connection._incoming_max:
-        return None
-    if size > left:
-        if size > left + buffer.held:
+        left = len(data) - pos
+        if left < _SHORTEST:
+            if left + buffer.held < _SHORTEST:
+                return None
+            buffer.want(_SHORTEST)
+            data = buffer.data
+            pos = buffer.pos
+            left = len(data)
+        size, plain, channel = _FRAME(data, pos)
+        if plain != _PLAIN or size > most:
             return None
-        # What straddles two arrivals is whole now: put it together.
-        buffer.want(size)
-        data = buffer.data
-        pos = buffer.pos
-    end = pos + size
-    lead = data[pos + 8 : pos + 12]
-    try:
-        if lead == _TRANSFER:
-            return _transfer(connection, channel, data, pos, end)
-        if lead == _DISPOSITION:
-            return _disposition(connection, channel, data, pos, end)
-    except (IndexError, StructError):
-        pass
-    return None
-
-
-def _transfer(
-    connection: Connection, channel: int, data: bytes, pos: int, end: int
-) -> Event | None:
-    """A delivery in one transfer, as `sessions` takes it."""
-    start = pos
-    pos += 14
-    stop = pos + data[pos - 2] - 1
-    if stop > end:
-        return None
-    code = data[pos]
-    if code == 0x43:
-        handle = 0
-        pos += 1
-    elif code == 0x52:
-        handle = data[pos + 1]
-        pos += 2
-    else:
-        return None
-    code = data[pos]
-    if code == 0x70:
-        delivery_id = READ_U32(data, pos + 1)[0]
-        pos += 5
-    elif code == 0x52:
-        delivery_id = data[pos + 1]
-        pos += 2
-    elif code == 0x43:
-        delivery_id = 0
-        pos += 1
-    else:
-        return None
-    at = pos + 2
-    pos = at + data[at - 1]
-    tag = data[at:pos]
-    if data[at - 2] != 0xA0 or len(tag) > 32 or data[pos] != 0x43:
-        return None
-    pos += 1
-    settled = _FLAGS.get(data[pos:stop])
-    if settled is None or pos > stop or data[start + 13] != stop - pos + 4:
-        return None
-    side = connection._side
-    half = connection._joint.halves[1 - side]
-    session: Any = half.channels.get(channel)
-    if session is None or half.state is not _OPEN or session.halves[side].state is not _MAPPED:
-        return None
-    own = session.halves[1 - side]
-    link: Any = own.handles.get(handle)
-    if link is None:
-        return None
-    quick = link.quick
-    if quick is None:
-        quick = assess(link)
-    number = own.next_outgoing_id
-    deliveries = own.deliveries
-    unsettled = link.unsettled
-    count = link.delivery_count
-    credit = link.credit_known
-    if (
-        not quick
-        or link.sender == side
-        or link.current is not None
-        or link.draining
-        or link.unused
-        or own.window_known == number
-        or credit is None
-        or not 0 < (credit - count) & _MASK < _HALF
-        or delivery_id in deliveries
-        or tag in unsettled
-        or quick[0] == (_UNSETTLED if settled else _SETTLED)
-        or end - stop > quick[1]
-    ):
-        return None
-    config = connection.config
-    if len(deliveries) >= config.limits.unsettled:
-        return None
-    event: Any = NEW(Delivery)
-    event.channel = session._number
-    event.link = link.number
-    event.delivery_id = delivery_id
-    event.delivery_tag = tag
-    event.message_format = 0
-    event.settled = settled
-    event.state = None
-    event.payload = data[stop:end]
-    event.resumed = False
-    event._message = None
-    validate = config.validate_content
-    if validate or (validate is None and side == 1):
+        if size > left:
+            if size > left + buffer.held:
+                return None
+            # What straddles two arrivals is whole now: put it together.
+            buffer.want(size)
+            data = buffer.data
+            pos = buffer.pos
+        end = pos + size
+        lead = data[pos + 8 : pos + 12]
         try:
-            event.message.check()
-        except CodecError:
-            return None
-    own.next_outgoing_id = number = (number + 1) & _MASK
-    link.delivery_count = (count + 1) & _MASK
-    if link.available:
-        link.available -= 1
-    if not settled:
-        delivery: Any = NEW(IncomingDelivery)
-        delivery.link = link
-        delivery.delivery_id = delivery_id
-        delivery.delivery_tag = tag
-        delivery.message_format = 0
-        delivery.progress = _SENT
-        delivery.resumed = False
-        delivery.rcv_settle_mode = None
-        delivery.size = end - stop
-        delivery.settled = False
-        delivery.states = [None, None]
-        delivery.parts = []
-        delivery.handle = None
-        delivery.skip = 0
-        delivery.ignored = False
-        deliveries[delivery_id] = delivery
-        unsettled[tag] = delivery
-    buffer = connection._buffer
-    connection._unit_offset = buffer.consumed + start
-    buffer.pos = end
-    limit = own.window_limit
-    if limit is not None:
-        left = (limit - number) & _MASK
-        if left >= _HALF or left * 2 <= session.window:
-            session.refresh_window()
-            events = connection._events
-            if events:
-                events.append(event)
-                event = events.popleft()
-    return event  # type: ignore[no-any-return]
+            if lead == _TRANSFER:
+                return self._transfer(channel, data, pos, end)
+            if lead == _DISPOSITION:
+                return self._disposition(channel, data, pos, end)
+        except (IndexError, StructError):
+            pass
+        return None
 
+    def _transfer(self, channel: int, data: bytes, pos: int, end: int) -> Event | None:
+        """A delivery in one transfer."""
+        start = pos
+        pos += 14
+        stop = pos + data[pos - 2] - 1
+        if stop > end:
+            return None
+        code = data[pos]
+        if code == 0x43:
+            handle = 0
+            pos += 1
+        elif code == 0x52:
+            handle = data[pos + 1]
+            pos += 2
+        else:
+            return None
+        code = data[pos]
+        if code == 0x70:
+            delivery_id = READ_U32(data, pos + 1)[0]
+            pos += 5
+        elif code == 0x52:
+            delivery_id = data[pos + 1]
+            pos += 2
+        elif code == 0x43:
+            delivery_id = 0
+            pos += 1
+        else:
+            return None
+        at = pos + 2
+        pos = at + data[at - 1]
+        tag = data[at:pos]
+        if data[at - 2] != 0xA0 or len(tag) > 32 or data[pos] != 0x43:
+            return None
+        pos += 1
+        settled = _FLAGS.get(data[pos:stop])
+        if settled is None or pos > stop or data[start + 13] != stop - pos + 4:
+            return None
+        side = self._side
+        half = self._model.halves[self._peer]
+        session: Any = half.channels.get(channel)
+        if session is None or half.state is not _OPEN or session.halves[side].state is not _MAPPED:
+            return None
+        own = session.halves[1 - side]
+        link: Any = own.handles.get(handle)
+        if link is None:
+            return None
+        quick = link.quick
+        if quick is None:
+            quick = link.assess()
+        number = own.next_outgoing_id
+        deliveries = own.deliveries
+        unsettled = link.unsettled
+        count = link.delivery_count
+        credit = link.credit_known
+        if (
+            not quick
+            or link.sender == side
+            or link.current is not None
+            or link.draining
+            or link.unused
+            or own.window_known == number
+            or credit is None
+            or not 0 < (credit - count) & _MASK < _HALF
+            or delivery_id in deliveries
+            or tag in unsettled
+            or quick[0] == (_UNSETTLED if settled else _SETTLED)
+            or end - stop > quick[1]
+            or len(deliveries) >= self._limits.unsettled
+        ):
+            return None
+        event: Any = NEW(Delivery)
+        event.channel = session.channel
+        event.link = link.number
+        event.delivery_id = delivery_id
+        event.delivery_tag = tag
+        event.message_format = 0
+        event.settled = settled
+        event.state = None
+        event.payload = data[stop:end]
+        event.resumed = False
+        if self._validate:
+            try:
+                event.message.check()
+            except CodecError:
+                return None
+        own.next_outgoing_id = number = (number + 1) & _MASK
+        link.delivery_count = (count + 1) & _MASK
+        if link.available:
+            link.available -= 1
+        if not settled:
+            delivery: Any = NEW(IncomingDelivery)
+            delivery.link = link
+            delivery.delivery_id = delivery_id
+            delivery.delivery_tag = tag
+            delivery.message_format = 0
+            delivery.progress = _SENT
+            delivery.resumed = False
+            delivery.rcv_settle_mode = None
+            delivery.size = end - stop
+            delivery.settled = False
+            delivery.states = [None, None]
+            delivery.parts = []
+            delivery.handle = None
+            delivery.skip = 0
+            delivery.ignored = False
+            deliveries[delivery_id] = delivery
+            unsettled[tag] = delivery
+        self._buffer.pos = end
+        limit = own.window_limit
+        if limit is not None:
+            left = (limit - number) & _MASK
+            if left >= _HALF or left * 2 <= session.window:
+                session.refresh_window()
+                events = self._events
+                if events:
+                    events.append(event)
+                    event = events.popleft()
+        found: Event = event
+        return found
 
-def _disposition(
-    connection: Connection, channel: int, data: bytes, pos: int, end: int
-) -> Event | None:
-    """A receiver settles deliveries as accepted, as `sessions` takes it."""
-    start = pos
-    pos += 15
-    if data[start + 12] + start + 13 != end or data[start + 14] != 0x41:
-        return None
-    code = data[pos]
-    if code == 0x70:
-        first = READ_U32(data, pos + 1)[0]
-        pos += 5
-    elif code == 0x52:
-        first = data[pos + 1]
-        pos += 2
-    elif code == 0x43:
-        first = 0
-        pos += 1
-    else:
-        return None
-    code = data[pos]
-    if code == 0x40:
-        last = first
-        pos += 1
-    elif code == 0x70:
-        last = READ_U32(data, pos + 1)[0]
-        pos += 5
-    elif code == 0x52:
-        last = data[pos + 1]
-        pos += 2
-    else:
-        return None
-    if _OUTCOMES.get(data[pos:end]) != data[start + 13]:
-        return None
-    side = connection._side
-    half = connection._joint.halves[1 - side]
-    session: Any = half.channels.get(channel)
-    if session is None or half.state is not _OPEN:
-        return None
-    own = session.halves[side]
-    if own.state is not _MAPPED:
-        return None
-    deliveries = own.deliveries
-    peer = 1 - side
-    if first == last:
-        delivery: Any = deliveries.get(first)
-        if delivery is None or not _can_settle(delivery, peer):
+    def _disposition(self, channel: int, data: bytes, pos: int, end: int) -> Event | None:
+        """A receiver settles deliveries as accepted."""
+        start = pos
+        pos += 15
+        if data[start + 12] + start + 13 != end or data[start + 14] != 0x41:
             return None
-        found = [delivery]
-    else:
-        count = (last - first) & _MASK
-        if count >= len(deliveries):
+        code = data[pos]
+        if code == 0x70:
+            first = READ_U32(data, pos + 1)[0]
+            pos += 5
+        elif code == 0x52:
+            first = data[pos + 1]
+            pos += 2
+        elif code == 0x43:
+            first = 0
+            pos += 1
+        else:
             return None
-        found = [deliveries.get((first + index) & _MASK) for index in range(count + 1)]
-        for delivery in found:
+        code = data[pos]
+        if code == 0x40:
+            last = first
+            pos += 1
+        elif code == 0x70:
+            last = READ_U32(data, pos + 1)[0]
+            pos += 5
+        elif code == 0x52:
+            last = data[pos + 1]
+            pos += 2
+        else:
+            return None
+        if _OUTCOMES.get(data[pos:end]) != data[start + 13]:
+            return None
+        side = self._side
+        half = self._model.halves[self._peer]
+        session: Any = half.channels.get(channel)
+        if session is None or half.state is not _OPEN:
+            return None
+        own = session.halves[side]
+        if own.state is not _MAPPED:
+            return None
+        deliveries = own.deliveries
+        peer = 1 - side
+        if first == last:
+            delivery: Any = deliveries.get(first)
             if delivery is None or not _can_settle(delivery, peer):
                 return None
-    handles: list[Handle[Any]] = []
-    for delivery in found:
-        link = delivery.link
-        delivery.states[peer] = ACCEPTED
-        delivery.settled = True
-        del deliveries[delivery.delivery_id]
-        del link.unsettled[delivery.delivery_tag]
-        if delivery.message is not None:
-            link.kept_octets -= len(delivery.message)
-            delivery.message = None
-        handle = delivery.handle
-        handle.done = True
-        handle._result = ACCEPTED
-        handles.append(handle)
-    buffer = connection._buffer
-    connection._unit_offset = buffer.consumed + start
-    buffer.pos = end
-    return Settled(tuple(handles), ACCEPTED)
+            found = [delivery]
+        else:
+            count = (last - first) & _MASK
+            if count >= len(deliveries):
+                return None
+            found = [deliveries.get((first + index) & _MASK) for index in range(count + 1)]
+            for delivery in found:
+                if delivery is None or not _can_settle(delivery, peer):
+                    return None
+        handles: list[Handle[Any]] = []
+        for delivery in found:
+            link = delivery.link
+            delivery.states[peer] = ACCEPTED
+            delivery.settled = True
+            del deliveries[delivery.delivery_id]
+            del link.unsettled[delivery.delivery_tag]
+            if delivery.message is not None:
+                link.kept_octets -= len(delivery.message)
+                delivery.message = None
+            handle = delivery.handle
+            handle.complete(ACCEPTED)
+            handles.append(handle)
+        self._buffer.pos = end
+        return Settled(tuple(handles), ACCEPTED)
 
 
 def _can_settle(delivery: Any, peer: int) -> bool:
     link = delivery.link
     quick = link.quick
     if quick is None:
-        quick = assess(link)
+        quick = link.assess()
     return (
         bool(quick)
         and delivery.progress is _SENT

@@ -1,20 +1,19 @@
 """Link: what both ends of a link share: attaching, answering, detaching, saving (part 2 sections 2.6.3 to 2.6.6)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...errors import EndpointClosed, LocalProtocolError, Scope
-from ...events import Handle
+from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
+from ...events import By, Handle
+from ..codec import conditions
 from ..codec.conditions import SenderSettleMode
-from ..codec.performatives import Attach, Detach, Source, Target
+from ..codec.performatives import Attach, Coordinator, Detach, Source, Target
 from ..model import states
 from ..model.link_state import LinkModel
 from ..model.resume import LinkState, check_rounds
-from .events import LinkOpened
-from .session import make_error, symbols
+from .events import LinkClosed, LinkFailed, LinkOpened, LinkRequested
+from .outgoing import make_error, remote_error, report_of, symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,12 +22,16 @@ if TYPE_CHECKING:
     from ..codec.performatives import Error
     from ..model.link_state import State
     from ..model.resume import SavedDelivery
-    from .session import Session
+    from .outgoing import SessionEnd
 
+_MAPPED: Final = states.Session.MAPPED
+_UNMAPPED: Final = states.Session.UNMAPPED
 _ATTACHED: Final = states.Link.ATTACHED
+_DETACHED: Final = states.Link.DETACHED
 _FRAME_HEADER: Final = 8
 _SMALL: Final = 256
 """Octets that a flow, and what an answering attach has more than the one it answers, surely have room in."""
+_UNLIMITED: Final = 1 << 64
 
 More = tuple["Mapping[Any, Any] | None", "Iterable[str]", "Iterable[str]"]
 """Properties, offered and desired capabilities."""
@@ -55,9 +58,9 @@ class Link(LinkModel):
         "told",
     )
 
-    session: Session
+    session: SessionEnd
 
-    def __init__(self, session: Session, name: str, sender: int) -> None:
+    def __init__(self, session: SessionEnd, name: str, sender: int) -> None:
         LinkModel.__init__(self, session, name, sender)
         self.session = session
         self.number = 0
@@ -165,9 +168,7 @@ class Link(LinkModel):
             self.restored, self.incomplete, self.doubt, tag = before
             self.number_tags(tag)
             raise
-        self.session.connection._events.append(
-            LinkOpened(Scope.LINK, self.session.channel, None, self.number, self.name)
-        )
+        self._tell_open(None)
         self.compare()
 
     def refuse_attach(
@@ -193,7 +194,8 @@ class Link(LinkModel):
 
     def saved_state(self) -> LinkState:
         """What is needed to resume the link, at any time, also after the connection is gone. Picklable."""
-        source, target = self.source, self.target
+        source: Any = self.source
+        target: Any = self.target
         local = self.local
         unsettled = tuple(self.saved_deliveries())
         rounds, began = self.doubt
@@ -203,8 +205,8 @@ class Link(LinkModel):
         return LinkState(
             self.name,
             not self.ROLE,
-            source,  # type: ignore[arg-type]
-            target,  # type: ignore[arg-type]
+            source,
+            target,
             2 if local is None else local.snd_settle_mode,
             0 if local is None else local.rcv_settle_mode,
             self.next_tag(),
@@ -240,7 +242,7 @@ class Link(LinkModel):
     def drop(self) -> None:
         """Let go of what won't be completed."""
 
-    # For the engine.
+    # For the session.
 
     def restore(self, state: LinkState) -> None:
         """Take over what was saved of an earlier attachment."""
@@ -265,14 +267,8 @@ class Link(LinkModel):
         """Send this end's attach; the peer's comes later."""
         self.number = number
         self._send_attach(source, target, modes, more)
-        connection = self.session.connection
-        self.opening = Handle((self.name, "open", self.session.channel, connection._new_serial()))
-
-    def ask(self, number: int, attach: Attach) -> None:
-        """The peer has attached; handle `number` is kept for the answer."""
-        self.number = number
-        self.requested = attach
-        self.session.asked[number] = self
+        session = self.session
+        self.opening = Handle((self.name, "open", session.channel, session.transport.new_serial()))
 
     def answer_refusing(self) -> None:
         """Attach what the peer asked for without a terminus at this end."""
@@ -319,7 +315,7 @@ class Link(LinkModel):
         snd_settle_mode, rcv_settle_mode, max_message_size = modes
         properties, offered, desired = more
         if self.ROLE:
-            limit = self.session.connection.config.limits.message
+            limit = self.session.transport.limits.message
             max_message_size = min(max_message_size, limit) if max_message_size else limit
         unsettled = None if self.restored is None else self.unsettled_states()
         sender = 1 - self.session.side if self.ROLE else self.session.side
@@ -345,10 +341,9 @@ class Link(LinkModel):
         self._check_modes(frame)
         if unsettled:
             frame = self._fitting(frame, unsettled)
-        connection = self.session.connection
         # A flow with the first credit follows, and has to fit too.
-        connection._check_frames(frame, spare=_SMALL)
-        connection._send(self.session.channel, frame)
+        self.session.transport.check_frames(frame, spare=_SMALL)
+        self.session.send(frame)
 
     def _check_modes(self, frame: Attach) -> None:
         if frame.snd_settle_mode not in (0, 1, 2) or frame.rcv_settle_mode not in (0, 1):
@@ -362,7 +357,7 @@ class Link(LinkModel):
 
         What the peer has named comes first: only what both maps name can be settled for sure.
         """
-        room = self.session.connection._max_frame - _FRAME_HEADER
+        room = self.session.transport.max_frame - _FRAME_HEADER
         self.incomplete = len(frame.encode()) > room
         kept: dict[bytes, State | None] = unsettled
         if self.incomplete and self.requested is not None:
@@ -380,33 +375,186 @@ class Link(LinkModel):
     def _leave(self, closed: bool, error: Error | None) -> None:
         session = self.session
         if self.requested is not None:
-            session._check()
+            session.check()
             self._refuse(closed, error)
             return
         if self.halves[session.side].state is not _ATTACHED or self.report is not None:
             return
-        session._check()
+        session.check()
         self._detach(closed, error)
 
     def _refuse(self, closed: bool, error: Error | None) -> None:
         """Attach without a terminus and detach, if both can be sent."""
-        connection = self.session.connection
         spare = _SMALL if self.requested is None else len(self.requested.encode()) + _SMALL
-        connection._check_frames(Detach(self.number, closed, error), spare=spare)
+        self.session.transport.check_frames(Detach(self.number, closed, error), spare=spare)
         self.answer_refusing()
         self._detach(closed, error)
 
     def _detach(self, closed: bool, error: Error | None) -> None:
         session = self.session
-        session.connection._send(session.channel, Detach(self.number, closed, error))
+        session.send(Detach(self.number, closed, error))
         # Nobody takes what still comes of a delivery under way.
         self.drop()
         self.closing = error
         session.leaving[self.number] = self
 
+    # The peer's frames, and the end.
+
+    def peer_attached(self, frame: Attach, answers: bool) -> None:
+        """The model has the peer's attach: the link is open, or asked for."""
+        session = self.session
+        own = self.halves[session.side].state
+        if answers:
+            if own is _ATTACHED and not self.is_refused:
+                assert self.opening is not None
+                self.opening.complete(None)
+                self._tell_open(self.opening)
+                self.compare()
+        elif own is _DETACHED:
+            self._ask(frame)
+        # Else this end has closed the link, and the peer attached it to close it too (section 2.6.6).
+
+    def _tell_open(self, handle: Handle[None] | None) -> None:
+        session = self.session
+        event = LinkOpened(Scope.LINK, session.channel, handle, self.number, self.name)
+        session.transport.events.append(event)
+
+    def _ask(self, attach: Attach) -> None:
+        """The peer has attached; a handle is kept for the answer."""
+        session = self.session
+        try:
+            number = session.free_handle(answering=True)
+        except LimitExceeded as error:
+            # Without a handle there's no way to say no to this link alone.
+            raise session.error(
+                1 - session.side,
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                str(error),
+                "transport/session/handle-max",
+            ) from None
+        self.number = number
+        self.requested = attach
+        session.asked[number] = self
+        session.transport.events.append(LinkRequested(session.channel, number, attach))
+
+    def steal(self) -> None:
+        """Leave the link, whose peer is elsewhere; in a session that has ended there's nothing to say."""
+        session = self.session
+        if session.own.state is _MAPPED and session.report is None:
+            self.close(conditions.STOLEN, "the link was attached elsewhere")
+
+    def peer_detached(self, frame: Detach, answers: bool) -> None:
+        """Answer the peer's detach, which the model has, and tell of the end."""
+        session = self.session
+        state = session.own.state
+        asked = self.requested
+        crossed = frame.closed and self.halves[session.side].state is _DETACHED
+        if asked is not None and (state is _UNMAPPED or (state is _MAPPED and _refuses(asked))):
+            # It is gone before anything could be answered; or it was the end of an earlier link of that name: an answer
+            # would be taken for a new one, and so on for ever.
+            self.requested = None
+            session.names.pop((self.name, self.sender), None)
+            answers = answers and state is _UNMAPPED
+        elif state is _MAPPED:
+            if asked is not None:
+                self.answer_refusing()
+            if asked is not None or not answers:
+                session.send(Detach(self.number, frame.closed))
+            elif crossed and self.local is not None:
+                # This end detached while the peer closed: attach once more, to close too (section 2.6.6).
+                session.send(self.local)
+                session.send(Detach(self.local.handle, True))
+            answers = answers and asked is None
+        for links in (session.asked, session.leaving):
+            if links.get(self.number) is self:
+                del links[self.number]
+        closed = frame.closed or (answers and self.halves[session.side].state is not _DETACHED)
+        if self.report is None:
+            self._end(frame.error, By.LOCAL if answers and frame.error is None else By.REMOTE, not closed)
+        if not self.told:
+            self.tell_end(self.report, not closed)
+
+    def _end(self, error: Error | None, by: By, resumable: bool) -> None:
+        """Both ends are detached, or the session can't answer any more."""
+        session = self.session
+        report = report_of(by, error if by is By.REMOTE else self.closing)
+        refused = by is By.REMOTE and self.opening is not None and not self.opening.done
+        handles = self.finish(report)
+        if error is not None:
+            self._fail(remote_error(Scope.LINK, session.channel, error), by, handles)
+        elif refused:
+            # The peer refused the link without saying why (section 2.6.3).
+            what = "source" if self.ROLE else "target"
+            text = f"the peer refused link {self.name!r}: it has no such {what}, and gave no error"
+            self._fail(RemoteProtocolError(text, scope=Scope.LINK, channel=session.channel), by, handles)
+        else:
+            session.transport.abandon(handles, report, resumable)
+
+    def fail(self, error: RemoteProtocolError, told: Error, report: CloseReport) -> None:
+        """The peer broke a rule of the link: detach it, and tell why."""
+        session = self.session
+        self.drop()
+        attached = self.halves[session.side].state is _ATTACHED
+        if session.own.state is _MAPPED and (attached or self.requested is not None):
+            if self.requested is not None:
+                self.answer_refusing()
+            session.send(Detach(self.number, True, told))
+            session.leaving[self.number] = self
+        if self.report is None:
+            self._fail(error, By.LOCAL, self.finish(report))
+
+    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Handle[Any]]) -> None:
+        for handle in handles:
+            handle.fail(error)
+        session = self.session
+        session.transport.events.append(
+            LinkFailed(Scope.LINK, session.channel, error, by, tuple(handles), self.number, self.name)
+        )
+
+    def finish(self, report: CloseReport) -> list[Handle[Any]]:
+        """Nothing more happens on the link; the handles that nothing has ended."""
+        self.report = report
+        handles = self.ended()
+        if self.opening is not None and not self.opening.done:
+            handles.insert(0, self.opening)
+        return handles
+
+    def tell_end(self, report: CloseReport | None, resumable: bool) -> None:
+        """Tell the application that the link is over."""
+        self.told = True
+        assert report is not None
+        session = self.session
+        session.transport.events.append(
+            LinkClosed(Scope.LINK, session.channel, report, self.number, self.name, resumable)
+        )
+
+    def assess(self) -> tuple[int, ...]:
+        """What the shortcuts have to know of the link: the sender's settle mode, and how many octets a message may
+        have; nothing when the link isn't plain. `quick` keeps it until an attach or detach."""
+        found: tuple[int, ...] = ()
+        one, other = self.halves
+        attached, answer = one.attach, other.attach
+        if self.is_attached and attached is not None and answer is not None:
+            plain = not (
+                self.report is not None
+                or self.restored is not None
+                or self.incomplete
+                or self.is_refused
+                or attached.incomplete_unsettled
+                or answer.incomplete_unsettled
+                or self.rcv_settle_mode
+                or isinstance(attached.target, Coordinator)
+                or isinstance(answer.target, Coordinator)
+            )
+            if plain:
+                most = (answer if self.sender == 0 else attached).max_message_size
+                found = self.snd_settle_mode or 0, most or _UNLIMITED
+        self.quick = found
+        return found
+
     def _check(self) -> None:
         """Raise unless the link is attached by this end."""
-        self.session._check()
+        self.session.check()
         if self.halves[self.session.side].state is _ATTACHED and self.report is None:
             return
         if self.requested is not None:
@@ -418,7 +566,7 @@ class Link(LinkModel):
         )
 
     def _check_requested(self) -> Attach:
-        self.session._check()
+        self.session.check()
         if self.requested is None:
             raise LocalProtocolError(f"link {self.name!r} isn't waiting for an answer")
         return self.requested
@@ -426,3 +574,8 @@ class Link(LinkModel):
     def __repr__(self) -> str:
         state = "open" if self.is_open else f"ended: {self.report}" if self.report else "not open"
         return f"<{type(self).__name__} {self.name!r} to {self.address!r}, {state}>"
+
+
+def _refuses(attach: Attach) -> bool:
+    """Whether an attach has no terminus at its own end, as it's sent by who doesn't want the link (section 2.6.3)."""
+    return (attach.target if attach.role else attach.source) is None

@@ -1,132 +1,439 @@
-"""OutgoingDelivery: a delivery of a sender; Resending: what a resumed link does about one."""
+"""What this end sends: the frames of a connection (`Transport`), and those of one of its sessions (`SessionEnd`)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ...errors import CodecError
-from ...events import Handle, Settled
-from ..codec.message import position_octets
-from ..codec.performatives import Received, Transfer
-from ..model.link_state import DeliveryModel, is_outcome
-from ..model.resume import Resend
+from ..._core.serial import distance
+from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
+from ...events import Abandoned, By, CloseReport, Opened
+from ..codec.frames import AMQP, FRAME, HEADER_SIZE
+from ..codec.performatives import Begin, Disposition, End, Error, Flow
+from ..codec.values import Symbol
+from ..codec.violation import Violation, misuse
+from ..model import states
+from ..model.link_state import LinkModel, SessionHalf, SessionModel
 
 if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ..._core.send_buffer import SendBuffer
+    from ...endpoint import Role
+    from ...events import Event, Handle
+    from ..codec.performatives import Performative
+    from ..model.connection import ConnectionModel
     from ..model.link_state import State
-    from ..model.resume import SavedDelivery
-    from .sender import Sender
+    from .config import Config
+
+_MAPPED: Final = states.Session.MAPPED
+_ENDED: Final = states.Session.ENDED
+_OUTGOING_WINDOW: Final = 0x7FFF_FFFF
+"""Nothing but the peer's window holds transfers back."""
+_HANDLES: Final = 0xFFFF_FFFF
+_SMALL: Final = 256
+"""Octets that a begin or flow without properties surely has room in."""
+_pack: Final = FRAME.pack
 
 
-_UNSETTLED: Final = 0
+class Owner(Protocol):
+    """A connection, as its sessions and links see it."""
+
+    @property
+    def config(self) -> Config: ...
+    @property
+    def role(self) -> Role: ...
+    @property
+    def is_open(self) -> bool: ...
 
 
-class OutgoingDelivery(DeliveryModel):
-    """A delivery of a sender: its handle, and the whole `message` as long as it may have to be sent again.
+class Waiting(Protocol):
+    """A sender that waits for the session's window."""
 
-    `payload` are the octets that are being sent, `rest` where those begin that aren't sent yet (both None when none
-    are); `last` says that they end the delivery, `whole` that it was given as a whole message.
+    def window_came(self) -> bool:
+        """The window has room: send; whether all of it went out."""
+        ...
+
+
+class Transport:
+    """The part of a connection that its sessions and links share: frames out, events, numbers, room for messages.
+
+    `max_frame` is the largest frame that the peer takes. `bodies` are
+    the octets of messages that have come in part. `half` is what this end has sent on the connection, `sessions` are
+    those of this end, by channel.
     """
 
-    __slots__ = ("frame", "handle", "last", "message", "payload", "rest", "whole")
+    __slots__ = (
+        "bodies",
+        "check_open",
+        "config",
+        "connection",
+        "events",
+        "half",
+        "limits",
+        "max_frame",
+        "model",
+        "out",
+        "serial",
+        "sessions",
+        "side",
+    )
 
-    link: Sender
-
-    def __init__(self, link: Sender, delivery_id: int, delivery_tag: bytes) -> None:
-        DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
-        self.handle: Handle[Any] = Handle((link.name, "out", delivery_tag))
-        self.message: bytes | None = None
-        self.payload: bytes | None = None
-        self.rest: int | None = None
-        self.last = True
-        self.whole = True
-        self.frame: Transfer | None = None
-
-
-class Resending:
-    """What a sender does about one delivery of a resumed link (part 3 section 3.4.6)."""
-
-    __slots__ = ("handle", "link", "saved")
-
-    def __init__(self, link: Sender, saved: SavedDelivery, handle: Handle[Any]) -> None:
-        self.link = link
-        self.saved = saved
-        self.handle = handle
-
-    def do(self, resend: Resend, state: State | None) -> None:
-        """Send what `resume_action` says."""
-        payload = self.saved.payload
-        if resend is Resend.NEW:
-            self._go(payload or b"", None, resume=False)
-        elif resend is Resend.CONTINUE and (start := self._start(state)) is not None:
-            self._go((payload or b"")[start:], state, resume=True, keep=payload)
-        elif resend is Resend.ABORT or resend is Resend.CONTINUE:
-            self._whole(Transfer(*self._first(), resume=True, aborted=True), b"")
-            if payload is not None:
-                self.link.send_anew(self.saved, self.handle)
-            else:
-                self._done(None)
-        elif resend is Resend.SETTLE:
-            self._settle(state)
-        else:
-            delivery = self._whole(Transfer(*self._first(), state=state, resume=True), b"")
-            delivery.handle = self.handle
-
-    def _settle(self, state: State | None) -> None:
-        link = self.link
-        mixed = link.snd_settle_mode != _UNSETTLED
-        frame = Transfer(*self._first(), settled=mixed or None, state=state, resume=True)
-        delivery = self._whole(frame, b"")
-        if not mixed:
-            # Such a sender settles no transfer (part 2 section 2.7.5), but afterwards it may.
-            link.session.disposition(False, [delivery.delivery_id], state, True)
-            link.forget(delivery)
-        self._done(self.saved.local if state is None else state)
-
-    def _start(self, state: State | None) -> int | None:
-        """Where to go on in the message; None where it doesn't reach so far, or is gone."""
-        payload = self.saved.payload
-        if payload is None:
-            return None
-        if not isinstance(state, Received):
-            return 0
-        try:
-            return position_octets(payload, state.section_number, state.section_offset)
-        except CodecError:
-            return None
-
-    def _first(self) -> tuple[int, int, bytes, int]:
-        link = self.link
-        number = link.session.next_delivery_id
-        return link.number, number, self.saved.delivery_tag, self.saved.message_format
-
-    def _go(
-        self, octets: bytes, state: State | None, *, resume: bool, keep: bytes | None = None
+    def __init__(
+        self,
+        model: ConnectionModel,
+        connection: Owner,
+        side: int,
+        events: deque[Event],
+        out: SendBuffer,
+        sessions: Mapping[int, SessionModel],
+        check_open: Callable[[], None],
     ) -> None:
-        frame = Transfer(*self._first(), state=state, resume=resume)
-        delivery = self.link.launch(frame, octets, whole=True, keep=keep)
-        delivery.handle = self.handle
+        self.model = model
+        self.half = model.halves[side]
+        self.connection = connection
+        self.config = connection.config
+        self.limits = connection.config.limits
+        self.side = side
+        self.events = events
+        self.out = out
+        self.sessions = sessions
+        self.check_open = check_open
+        self.max_frame = self.config.initial_frame_size
+        self.bodies = self.serial = 0
 
-    def _whole(self, frame: Transfer, octets: bytes) -> OutgoingDelivery:
-        return self.link.launch(frame, octets, whole=True)
+    def send(self, channel: int, performative: Performative) -> None:
+        """Step the model for this end's own frame, and queue it. Raises LocalProtocolError, LimitExceeded, CodecError,
+        with nothing changed."""
+        body = performative.encode()
+        size = HEADER_SIZE + len(body)
+        self._check_size(performative, size)
+        self.check_backlog(size)
+        try:
+            self.model.step(self.side, channel, performative)
+        except Violation as violation:
+            raise misuse(violation) from None
+        self.queue(channel, body)
 
-    def _done(self, state: State | None) -> None:
-        self.handle._complete(state)
-        if self.saved.delivery_tag in self.link.unknown:
-            self.link.unknown.discard(self.saved.delivery_tag)
+    def queue(self, channel: int, body: bytes, payload: bytes = b"") -> None:
+        """Queue a frame that the model has seen and the peer takes."""
+        size = HEADER_SIZE + len(body) + len(payload)
+        out = self.out
+        out.parts.append(_pack(size, 2, AMQP, channel) + body + payload)
+        out.size += size
+        if out.size > out.high:
+            out.pause()
+
+    def check_frames(self, *frames: Performative, spare: int = 0) -> None:
+        """Check what is sent together before any of it: each fits a frame, and all, with `spare` octets, the backlog.
+
+        Raises LocalProtocolError, LimitExceeded, CodecError.
+        """
+        total = spare
+        for each in frames:
+            size = HEADER_SIZE + len(each.encode())
+            total += size
+            self._check_size(each, size)
+        self.check_backlog(total)
+
+    def _check_size(self, performative: Performative, size: int) -> None:
+        if size > self.max_frame:
+            raise LocalProtocolError(
+                f"{performative.NAME} takes a frame of {size} octets, the peer takes {self.max_frame} "
+                "(amqp:frame-size-too-small)",
+                rule="1.0/transport/open/max-frame-size",
+            )
+
+    def check_backlog(self, octets: int) -> None:
+        """Raises LimitExceeded when so many octets more are more than `Limits.backlog_hard`."""
+        self.out.check_room(octets, "1.0/transport/error/resource-limit")
+
+    def new_serial(self) -> int:
+        """A number that this connection hasn't used, for keys and names."""
+        self.serial += 1
+        return self.serial
+
+    def keep(self, part: bytes) -> None:
+        """Count a part of a message that is kept until the rest has come."""
+        self.bodies += len(part)
+
+    def let_go(self, parts: list[bytes]) -> None:
+        """Count the parts of a message off."""
+        self.bodies -= sum(map(len, parts))
+
+    def abandon(self, handles: list[Handle[Any]], report: CloseReport, resumable: bool = True) -> None:
+        """No answer will come to these handles, if there are any."""
+        if handles:
+            error = EndpointClosed(f"no answer will come: {report}", report)
+            for handle in handles:
+                handle.fail(error)
+            self.events.append(Abandoned(tuple(handles), report, resumable))
+
+
+class SessionEnd(SessionModel):
+    """This end of a session: what it has sent, and what it sends in its own name and that of its links.
+
+    `channel` is the one on which it sends. `asked` are the links that the peer wants and nobody has answered, `leaving`
+    those that this end has detached, both by handle. `stalled` are the senders that wait for the peer's window.
+    """
+
+    __slots__ = (
+        "asked",
+        "channel",
+        "leaving",
+        "next_delivery_id",
+        "opening",
+        "report",
+        "requested",
+        "side",
+        "stalled",
+        "transport",
+        "window",
+    )
+
+    def __init__(self, transport: Transport, initiator: int | None) -> None:
+        SessionModel.__init__(self, transport.model, initiator)
+        self.transport = transport
+        self.side = transport.side
+        self.channel = 0
+        self.opening: Handle[None] | None = None
+        self.report: CloseReport | None = None
+        self.requested: Begin | None = None
+        self.asked: dict[int, LinkModel] = {}
+        self.leaving: dict[int, LinkModel] = {}
+        self.next_delivery_id = 0
+        self.window = transport.config.incoming_window
+        self.stalled: list[Waiting] = []
+
+    # State.
+
+    @property
+    def connection(self) -> Owner:
+        """The connection that the session belongs to."""
+        return self.transport.connection
+
+    @property
+    def own(self) -> SessionHalf:
+        """What this end has sent."""
+        return self.halves[self.side]
+
+    @property
+    def peer(self) -> SessionHalf:
+        """What the peer has sent."""
+        return self.halves[1 - self.side]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether both ends have begun it and neither has ended it."""
+        return self.own.state is _MAPPED and self.peer.state is _MAPPED and self.connection.is_open
+
+    @property
+    def outgoing_window(self) -> int:
+        """Transfer frames that may be sent now (part 2 section 2.5.6, remote-incoming-window)."""
+        own = self.own
+        if own.window_limit is None:
+            return 0
+        return max(0, distance(own.next_outgoing_id, own.window_limit))
+
+    # Commands.
+
+    def accept(
+        self,
+        *,
+        properties: Mapping[Any, Any] | None = None,
+        offered_capabilities: Iterable[str] = (),
+        desired_capabilities: Iterable[str] = (),
+    ) -> None:
+        """Answer `SessionRequested`: the session is open."""
+        self._check_requested()
+        self.send_begin(properties, offered_capabilities, desired_capabilities)
+        self.transport.events.append(Opened(Scope.SESSION, self.channel))
+
+    def refuse(self, condition: str, description: str = "") -> None:
+        """Answer `SessionRequested` with an end (part 2 section 2.5.1: a begin has to come before it)."""
+        self._check_requested()
+        end = End(make_error(condition, description))
+        self.transport.check_frames(end, spare=_SMALL)
+        self.send_begin()
+        self.send(end)
+
+    def close(
+        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
+    ) -> None:
+        """End the session, with an error where `condition` names one; `Closed` comes with the peer's answer.
+
+        What the links have unsettled stays unsettled: `saved_state()` of each tells it. Nothing happens when
+        it has ended.
+        """
+        if self.own.state is _ENDED or self.report is not None:
             return
-        self.link.session.connection._events.append(Settled((self.handle,), state))
+        self.check()
+        self.send(End(make_error(condition, description, info)))
+        handles: Any = self.own.handles
+        for link in handles.values():
+            link.drop()
+
+    def flow(self, *, echo: bool = False, properties: Mapping[Any, Any] | None = None) -> None:
+        """Tell the peer the state of this end, and with `echo` ask for the peer's (part 2 section 2.7.4)."""
+        self.check()
+        self.send_flow(echo=echo, properties=properties)
+
+    def _check_requested(self) -> None:
+        self.transport.check_open()
+        if self.requested is None:
+            raise LocalProtocolError(f"session {self.channel} isn't waiting for an answer")
+
+    # For links and the connection.
+
+    def check(self) -> None:
+        """Raise unless this end has begun the session: EndpointClosed, LocalProtocolError."""
+        self.transport.check_open()
+        if self.own.state is _MAPPED and self.report is None:
+            return
+        if self.requested is not None:
+            raise LocalProtocolError(
+                f"session {self.channel} is asked for by the peer; accept or refuse it first"
+            )
+        raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
+
+    def send(self, performative: Performative) -> None:
+        """Send a frame. Raises LocalProtocolError, LimitExceeded, CodecError, with nothing changed."""
+        self.transport.send(self.channel, performative)
+
+    def send_begin(
+        self,
+        properties: Mapping[Any, Any] | None = None,
+        offered: Iterable[str] = (),
+        desired: Iterable[str] = (),
+    ) -> None:
+        """Begin the session, or answer the peer's begin; without arguments to end it at once."""
+        transport = self.transport
+        self.send(
+            Begin(
+                remote_channel=self.peer.channel if self.requested is not None else None,
+                next_outgoing_id=0,
+                incoming_window=self.window,
+                outgoing_window=_OUTGOING_WINDOW,
+                handle_max=transport.limits.consumers - 1,
+                offered_capabilities=symbols(offered),
+                desired_capabilities=symbols(desired),
+                properties=properties,
+            )
+        )
+        self.requested = None
+
+    def send_flow(
+        self,
+        link: LinkModel | None = None,
+        *,
+        credit: int = 0,
+        drain: bool = False,
+        echo: bool = False,
+        properties: Mapping[Any, Any] | None = None,
+    ) -> None:
+        """Tell the state of this end of the session, and that of one link (part 2 section 2.7.4)."""
+        own, peer, side = self.own, self.peer, self.side
+        handle = count = link_credit = available = None
+        if link is not None:
+            handle, link_credit = link.halves[side].handle, credit
+            if link.sender == side:
+                count, available = link.delivery_count, link.available
+            elif link.halves[link.sender].attach is not None:
+                # Only the sender's attach says where its count begins.
+                count = link.delivery_count
+        self.send(
+            Flow(
+                next_incoming_id=None if peer.begin is None else peer.next_outgoing_id,
+                incoming_window=self.window,
+                next_outgoing_id=own.next_outgoing_id,
+                outgoing_window=_OUTGOING_WINDOW,
+                handle=handle,
+                delivery_count=count,
+                link_credit=link_credit,
+                available=available,
+                drain=drain,
+                echo=echo,
+                properties=properties,
+            )
+        )
+
+    def refresh_window(self) -> None:
+        """Let the peer send on when half of what it was told is used up."""
+        peer = self.peer
+        limit = peer.window_limit
+        used = limit is not None and distance(peer.next_outgoing_id, limit) * 2 <= self.window
+        if used and self.own.state is _MAPPED:
+            self.send_flow()
+
+    def disposition(
+        self, role: bool, delivery_ids: Iterable[int], state: State | None, settled: bool
+    ) -> None:
+        """Tell the state of deliveries, those with consecutive ids together (part 2 section 2.7.6)."""
+        runs: list[tuple[int, int]] = []
+        for number in delivery_ids:
+            if runs and number == (runs[-1][1] + 1) & 0xFFFF_FFFF:
+                runs[-1] = runs[-1][0], number
+            else:
+                runs.append((number, number))
+        for first, last in runs:
+            self.send(
+                Disposition(role, first, None if last == first else last, settled=settled, state=state)
+            )
+
+    def free_handle(self, *, answering: bool = False) -> int:
+        """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded.
+
+        What the peer attaches is bounded by the handle-max that it was told, not by the links that this end opened.
+        """
+        taken = self.own.handles
+        number = 0
+        # The handle of a link whose end the application hasn't heard of would be taken for that one.
+        while number in taken or number in self.asked or number in self.leaving:
+            number += 1
+        begin = self.peer.begin
+        top = _HANDLES if answering else self.transport.limits.consumers - 1
+        if begin is not None:
+            top = min(top, begin.handle_max)
+        if number > top:
+            raise LimitExceeded(
+                f"session {self.channel} has {number} links, the peer's handle-max and "
+                f"Limits.consumers allow no more",
+                rule="1.0/transport/session/handle-max",
+            )
+        return number
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else f"ended: {self.report}" if self.report else "not open"
+        return f"<{type(self).__name__} {self.channel}, {state}>"
 
 
-def decided(state: State | None) -> State | None:
-    """An outcome; None for what says only how far the data has come, or nothing."""
-    return state if is_outcome(state) else None
+def make_error(
+    condition: str, description: str, info: Mapping[Any, Any] | None = None
+) -> Error | None:
+    """The error record of a close, end or detach; None without a condition (part 2 section 2.8.14)."""
+    if not condition:
+        if description or info:
+            raise LocalProtocolError(
+                f"an error needs a condition; {description!r} alone can't be sent",
+                rule="1.0/transport/error/condition",
+            )
+        return None
+    return Error(Symbol(condition), description or None, info)
 
 
-def told(saved: SavedDelivery) -> State | None:
-    """The state of a delivery in the sender's map: no outcome before the receiver surely needs no data."""
-    local = saved.local
-    if is_outcome(local) and (is_outcome(saved.remote) or saved.payload is None):
-        return local
-    return local if isinstance(local, Received) else None
+def symbols(texts: Iterable[str]) -> tuple[Symbol, ...]:
+    """Texts as symbols."""
+    return tuple([Symbol(each) for each in texts])
+
+
+def report_of(by: By, error: Error | None) -> CloseReport:
+    """The report of an end, with the error it came with."""
+    if error is None:
+        return CloseReport(by)
+    return CloseReport(by, 0, error.description or "", condition=str(error.condition))
+
+
+def remote_error(scope: Scope, channel: int, error: Error) -> RemoteProtocolError:
+    """An error that the peer told."""
+    text = f"{error.condition}: {error.description}" if error.description else str(error.condition)
+    return RemoteProtocolError(text, scope=scope, channel=channel, condition=str(error.condition))

@@ -1,33 +1,132 @@
 """Sender: the end of a link that sends: credit, transfers, settlement, resending (part 2 sections 2.6.7 to 2.6.14)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.serial import distance
-from ...errors import LimitExceeded, LocalProtocolError
+from ..._core.serial import MASK, distance
+from ...errors import CodecError, LimitExceeded, LocalProtocolError
 from ...events import Handle, Settled
-from ..codec.message import Message
-from ..codec.performatives import Coordinator, TransactionalState, Transfer
+from ..codec.message import Message, position_octets
+from ..codec.octets import NEW, PACK_U32, UINTS
+from ..codec.performatives import Coordinator, Received, TransactionalState, Transfer
 from ..codec.violation import Violation, misuse
 from ..model import states
+from ..model.link_state import DeliveryModel, is_outcome
 from ..model.resume import LinkState, Resend, SavedDelivery, resume_action
-from . import fastpath_commands
 from .events import CreditChanged, Resumed
 from .link import Link
-from .outgoing import OutgoingDelivery, Resending, decided, told
-from .send_checks import NoCredit, check_mode, check_sendable, delivery_tag_of, settledness
 
 if TYPE_CHECKING:
     from ..codec.performatives import DeliveryState
     from ..model.link_state import State
-    from .session import Session
+    from .outgoing import SessionEnd
 
+_HEADER: Final = Struct(">IHH").pack
+_PLAIN: Final = 0x0200
+"""A body behind eight octets, and the type of AMQP frames."""
+_TRANSFER: Final = b"\x00\x53\x14\xc0"
+_HALF: Final = 0x8000_0000
+_UNSETTLED: Final = 0
+_SETTLED: Final = 1
+_TAG_SIZE: Final = 32
+_OPEN: Final = states.Connection.OPEN
+_MAPPED: Final = states.Session.MAPPED
+_SENT: Final = states.Delivery.SENT
 _SENDING: Final = states.Delivery.SENDING
+
+
+class NoCredit(LocalProtocolError):
+    """The receiver takes nothing at the moment; `CreditChanged` says when it does again."""
+
+
+class OutgoingDelivery(DeliveryModel):
+    """A delivery of a sender: its handle, and the whole `message` as long as it may have to be sent again.
+
+    `payload` are the octets that are being sent, `rest` where those begin that aren't sent yet (both None when none
+    are); `last` says that they end the delivery, `whole` that it was given as a whole message.
+    """
+
+    __slots__ = ("frame", "handle", "last", "message", "payload", "rest", "whole")
+
+    link: Sender
+
+    def __init__(self, link: Sender, delivery_id: int, delivery_tag: bytes) -> None:
+        DeliveryModel.__init__(self, link, delivery_id, delivery_tag)
+        self.handle: Handle[Any] = Handle((link.name, "out", delivery_tag))
+        self.message: bytes | None = None
+        self.payload: bytes | None = None
+        self.rest: int | None = None
+        self.last = True
+        self.whole = True
+        self.frame: Transfer | None = None
+
+
+class Resending:
+    """What a sender does about one delivery of a resumed link (part 3 section 3.4.6)."""
+
+    __slots__ = ("handle", "link", "saved")
+
+    def __init__(self, link: Sender, saved: SavedDelivery, handle: Handle[Any]) -> None:
+        self.link = link
+        self.saved = saved
+        self.handle = handle
+
+    def do(self, resend: Resend, state: State | None) -> None:
+        """Send what `resume_action` says."""
+        payload = self.saved.payload
+        if resend is Resend.NEW:
+            self._send(payload or b"").handle = self.handle
+        elif resend is Resend.CONTINUE and (start := self._start(state)) is not None:
+            self._send((payload or b"")[start:], payload, state=state, resume=True).handle = self.handle
+        elif resend is Resend.ABORT or resend is Resend.CONTINUE:
+            self._send(b"", resume=True, aborted=True)
+            if payload is not None:
+                self.link.send_anew(self.saved, self.handle)
+            else:
+                self._done(None)
+        elif resend is Resend.SETTLE:
+            self._settle(state)
+        else:
+            self._send(b"", state=state, resume=True).handle = self.handle
+
+    def _settle(self, state: State | None) -> None:
+        link = self.link
+        mixed = link.snd_settle_mode != _UNSETTLED
+        delivery = self._send(b"", settled=mixed or None, state=state, resume=True)
+        if not mixed:
+            # Such a sender settles no transfer (part 2 section 2.7.5), but afterwards it may.
+            link.session.disposition(False, [delivery.delivery_id], state, True)
+            link.forget(delivery)
+        self._done(self.saved.local if state is None else state)
+
+    def _start(self, state: State | None) -> int | None:
+        """Where to go on in the message; None where it doesn't reach so far, or is gone."""
+        payload = self.saved.payload
+        if payload is None:
+            return None
+        if not isinstance(state, Received):
+            return 0
+        try:
+            return position_octets(payload, state.section_number, state.section_offset)
+        except CodecError:
+            return None
+
+    def _send(self, octets: bytes, keep: bytes | None = None, **fields: Any) -> OutgoingDelivery:
+        link, saved = self.link, self.saved
+        number = link.session.next_delivery_id
+        frame = Transfer(link.number, number, saved.delivery_tag, saved.message_format, **fields)
+        return link.launch(frame, octets, whole=True, keep=keep)
+
+    def _done(self, state: State | None) -> None:
+        self.handle.complete(state)
+        if self.saved.delivery_tag in self.link.unknown:
+            self.link.unknown.discard(self.saved.delivery_tag)
+            return
+        self.link.session.transport.events.append(Settled((self.handle,), state))
 
 
 class Sender(Link):
@@ -37,9 +136,9 @@ class Sender(Link):
 
     __slots__ = ("_tags", "auto_settle", "begun", "kept_octets", "put_off", "resending", "unknown", "waiting")
 
-    unsettled: dict[bytes, OutgoingDelivery]  # type: ignore[assignment]
+    unsettled: dict[bytes, OutgoingDelivery]
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: SessionEnd, name: str) -> None:
         Link.__init__(self, session, name, session.side)
         self.auto_settle = True
         self.kept_octets = 0
@@ -107,7 +206,7 @@ class Sender(Link):
             and rcv_settle_mode is None
             and not (message_format or batchable)
         ):
-            handle = fastpath_commands.send(self, octets)
+            handle = self._send_fast(octets)
             if handle is not None:
                 return handle
         delivery = self._start(
@@ -153,9 +252,9 @@ class Sender(Link):
                 f"delivery {delivery.delivery_id} gets larger than the {limit} octets the peer takes",
                 rule="1.0/transport/attach/max-message-size",
             )
-        self._check_backlog(octets)
+        self.session.transport.check_backlog(len(octets))
         frame = Transfer(self.number, state=state)
-        if len(frame.encode()) + 16 > self.session.connection._max_frame:
+        if len(frame.encode()) + 16 > self.session.transport.max_frame:
             raise LocalProtocolError(
                 f"the state of delivery {delivery.delivery_id} doesn't fit the peer's frames",
                 rule="1.0/transport/error/frame-size-too-small",
@@ -173,9 +272,11 @@ class Sender(Link):
         """Give up the delivery begun: the receiver drops what it has of it. Its handle ends with None."""
         delivery = self._begun()
         frame = Transfer(self.number, aborted=True)
-        self._send_frame(frame, b"")
+        self._step(frame, 0)
+        self.session.transport.queue(self.session.channel, frame.encode())
         delivery.rest = None
-        self._no_longer_waiting(delivery)
+        if self.waiting is delivery:
+            self.waiting = None
         self._settle([delivery], None)
 
     def settle(self, which: Handle[Any] | bytes, state: DeliveryState | None = None) -> None:
@@ -224,18 +325,18 @@ class Sender(Link):
             self.delivery_count = before
             raise
 
-    # For the engine.
+    # For the session.
 
     def send_flow(self, *, echo: bool = False) -> None:
         """The state of this end of the link."""
         limit = self.credit_limit
         credit = 0 if limit is None else max(0, distance(self.delivery_count, limit))
-        self.session._send_flow(self, credit=credit, drain=self.drain_wanted, echo=echo)
+        self.session.send_flow(self, credit=credit, drain=self.drain_wanted, echo=echo)
 
     def credit_came(self, drain: bool, properties: Mapping[Any, Any] | None) -> None:
-        """The receiver's flow is booked: go on with what waits, and tell the application."""
+        """The model has the receiver's flow: go on with what waits, and tell the application."""
         self.resend()
-        self.session.connection._events.append(
+        self.session.transport.events.append(
             CreditChanged(self.session.channel, self.number, self.credit, drain, properties)
         )
 
@@ -249,7 +350,7 @@ class Sender(Link):
             return False
         self.resend()
         if self.waiting is None:
-            self.session.connection._events.append(
+            self.session.transport.events.append(
                 CreditChanged(self.session.channel, self.number, self.credit, self.drain_wanted, None)
             )
         return True
@@ -257,13 +358,13 @@ class Sender(Link):
     def push(self, delivery: OutgoingDelivery) -> None:
         """Send as much of a delivery as the session's window and the frames take."""
         session = self.session
-        connection = session.connection
+        transport = session.transport
         payload, frame, start = delivery.payload, delivery.frame, delivery.rest
         assert payload is not None
         assert frame is not None
         assert start is not None
         total = len(payload)
-        room = connection._max_frame - 8
+        room = transport.max_frame - 8
         while True:
             if not session.outgoing_window:
                 self._wait(delivery, frame, start)
@@ -283,7 +384,7 @@ class Sender(Link):
                 body = frame.encode()
             self._step(frame, take)
             piece = payload if take == total else payload[start : start + take]
-            connection._queue(session.channel, body, piece)
+            transport.queue(session.channel, body, piece)
             start += take
             if done:
                 break
@@ -295,9 +396,10 @@ class Sender(Link):
                 self._settle([delivery], None)
             else:
                 if not delivery.handle.done:
-                    delivery.handle._complete(None)
+                    delivery.handle.complete(None)
                 self.forget(delivery)
-        self._no_longer_waiting(delivery)
+        if self.waiting is delivery:
+            self.waiting = None
 
     def forget(self, delivery: OutgoingDelivery) -> None:
         """A delivery is settled: its message isn't needed any more."""
@@ -314,20 +416,16 @@ class Sender(Link):
     def saved_deliveries(self) -> Iterable[SavedDelivery]:
         side = self.session.side
         for tag, delivery in self.unsettled.items():
-            yield SavedDelivery(
-                tag,
-                delivery.message_format,
-                delivery.message,
-                decided(delivery.states[side]) or decided(delivery.states[1 - side]),
-                delivery.states[1 - side],
-            )
+            ours, theirs = delivery.states[side], delivery.states[1 - side]
+            outcome = next((each for each in (ours, theirs) if is_outcome(each)), None)
+            yield SavedDelivery(tag, delivery.message_format, delivery.message, outcome, theirs)
         for entry in self.resending:
             if entry[0].delivery_tag not in self.unknown:
                 yield entry[0]
         yield from (self.restored or {}).values()
 
     def unsettled_states(self) -> dict[bytes, State | None]:
-        return {tag: told(saved) for tag, saved in (self.restored or {}).items()}
+        return {tag: _told(saved) for tag, saved in (self.restored or {}).items()}
 
     def restore(self, state: LinkState) -> None:
         Link.restore(self, state)
@@ -352,12 +450,12 @@ class Sender(Link):
                 left[tag] = saved
                 continue
             their: Any = theirs.get(tag)
-            action = resume_action(told(saved), known, their)
+            action = resume_action(_told(saved), known, their)
             handle: Handle[Any] = Handle((self.name, "out", tag))
             if action.resend is Resend.FORGET:
                 forgotten.append(tag)
-                handle._complete(saved.local)
-                self.session.connection._events.append(Settled((handle,), saved.local))
+                handle.complete(saved.local)
+                self.session.transport.events.append(Settled((handle,), saved.local))
                 continue
             if action.resend is Resend.NEW and saved.payload is None:
                 lost.append(tag)
@@ -370,7 +468,7 @@ class Sender(Link):
         if self.incomplete:
             self._settle_unknown([tag for tag in theirs if tag not in restored], theirs)
         self.count_round(remote.incomplete_unsettled)
-        self.session.connection._events.append(
+        self.session.transport.events.append(
             Resumed(
                 self.session.channel,
                 self.number,
@@ -424,6 +522,183 @@ class Sender(Link):
 
     # Inside.
 
+    def _send_fast(self, octets: bytes) -> Handle[Any] | None:
+        """Send a whole message unsettled in one frame, with a tag of its own; None when that isn't all.
+
+        A shortcut: it equals `_start`, a test takes both ways. Anything else, an error included, is left to that, with
+        nothing changed.
+        """
+        session = self.session
+        transport = session.transport
+        out = transport.out
+        side = session.side
+        own = session.halves[side]
+        quick = self.quick
+        if quick is None:
+            quick = self.assess()
+        tags = self._tags
+        number = session.next_delivery_id
+        window = own.next_outgoing_id
+        count = self.delivery_count
+        size = len(octets)
+        if (
+            not quick
+            or quick[0] == _SETTLED
+            or size > quick[1]
+            or out.closed
+            or transport.half.state is not _OPEN
+            or own.state is not _MAPPED
+            or session.halves[1 - side].state is not _MAPPED
+            or session.report is not None
+            or self.waiting is not None
+            or self.current is not None
+            or self.resending
+            or tags >= MASK
+        ):
+            return None
+        limit, window_limit = self.credit_limit, own.window_limit
+        if (
+            limit is None
+            or window_limit is None
+            or not 0 < (limit - count) & MASK < _HALF
+            or not 0 < (window_limit - window) & MASK < _HALF
+        ):
+            return None
+        tag = tags.to_bytes(4, "big")
+        unsettled = self.unsettled
+        deliveries = own.deliveries
+        limits = transport.limits
+        total = 64 + size
+        if (
+            tag in unsettled
+            or number in deliveries
+            or len(deliveries) >= limits.unsettled
+            or self.kept_octets + size > limits.bodies
+            or out.size + total > out.hard
+            or total > transport.max_frame
+            or self.number > 255
+        ):
+            return None
+        body = (
+            UINTS[self.number]
+            + (UINTS[number] if number < 256 else PACK_U32(0x70, number))
+            + b"\xa0\x04"
+            + tag
+            + b"\x43"
+        )
+        length = len(body)
+        total = 14 + length + size
+        out.parts.append(
+            _HEADER(total, _PLAIN, session.channel) + _TRANSFER + bytes((length + 1, 4)) + body + octets
+        )
+        out.size += total
+        self._tags = tags + 1
+        session.next_delivery_id = (number + 1) & MASK
+        own.next_outgoing_id = (window + 1) & MASK
+        self.delivery_count = (count + 1) & MASK
+        if self.available:
+            self.available -= 1
+        self.kept_octets += size
+        delivery: Any = NEW(OutgoingDelivery)
+        delivery.link = self
+        delivery.delivery_id = number
+        delivery.delivery_tag = tag
+        delivery.message_format = 0
+        delivery.progress = _SENT
+        delivery.resumed = False
+        delivery.rcv_settle_mode = None
+        delivery.size = size
+        delivery.settled = False
+        delivery.states = [None, None]
+        handle: Handle[Any] = Handle((self.name, "out", tag))
+        delivery.handle = handle
+        delivery.message = octets
+        delivery.payload = None
+        delivery.rest = None
+        delivery.last = delivery.whole = True
+        delivery.frame = None
+        deliveries[number] = delivery
+        unsettled[tag] = delivery
+        if out.size > out.high:
+            out.pause()
+        return handle
+
+    # Checks before sending: credit, sizes, tags and settle modes (part 2 sections 2.6.7 and 2.7.5).
+
+    def _check_sendable(self, size: int) -> None:
+        """Raise unless a message of `size` octets can be sent now: NoCredit, LocalProtocolError, EndpointClosed."""
+        self._check()
+        if not self.credit:
+            if self.current is not None and self.waiting is None:
+                raise LocalProtocolError(
+                    f"a delivery on link {self.name!r} is under way; deliveries of one link don't mix",
+                    rule="1.0/transport/transfer/no-interleave",
+                )
+            limit = self.credit_limit
+            why = "the receiver gave none"
+            if limit is not None and distance(self.delivery_count, limit) > 0:
+                why = "the session's window is full"
+            if self.waiting is not None or self.resending:
+                why = "an earlier delivery isn't sent yet"
+            if not self.is_open:
+                why = "it isn't attached by the peer"
+            raise NoCredit(
+                f"link {self.name!r} has no credit, {why}; wait for CreditChanged",
+                rule="1.0/transport/flow/no-credit",
+            )
+        most = self.max_message_size
+        if most and size > most:
+            raise LocalProtocolError(
+                f"a message of {size} octets, the peer takes {most} on link {self.name!r}",
+                rule="1.0/transport/attach/max-message-size",
+            )
+        remote = self.remote
+        if remote is not None and remote.incomplete_unsettled:
+            raise LocalProtocolError(
+                f"the receiver's unsettled map of link {self.name!r} was incomplete: settle what it names, "
+                "detach and resume the link before sending anything new",
+                rule="1.0/transport/attach/incomplete-no-new",
+            )
+
+    def _new_tag(self, delivery_tag: bytes | None) -> bytes:
+        """The tag for a new delivery: as given, or the next generated one. Raises LocalProtocolError."""
+        if delivery_tag is None:
+            number = self._tags
+            delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
+            while delivery_tag in self.unsettled:
+                number += 1
+                delivery_tag = number.to_bytes(8 if number >> 32 else 4, "big")
+            return delivery_tag
+        if len(delivery_tag) > _TAG_SIZE:
+            raise LocalProtocolError(
+                f"a delivery-tag of {len(delivery_tag)} octets, 32 is the most",
+                rule="1.0/transport/delivery/tag-size",
+            )
+        if delivery_tag in self.unsettled:
+            raise LocalProtocolError(
+                f"delivery-tag {delivery_tag!r} belongs to an unsettled delivery of link {self.name!r}",
+                rule="1.0/transport/delivery/tag-unique",
+            )
+        return delivery_tag
+
+    def _settledness(self, settled: bool | None) -> bool:
+        """Whether a delivery is sent settled, as given or as the link says. Raises LocalProtocolError."""
+        mode = self.snd_settle_mode
+        if isinstance(self.target, Coordinator) and (settled or mode == _SETTLED):
+            raise LocalProtocolError(
+                "what goes to a coordinator isn't sent settled: its outcome is the answer",
+                rule="1.0/transactions/declare/unsettled",
+            )
+        if settled is None:
+            return mode == _SETTLED
+        if mode in (_UNSETTLED, _SETTLED) and settled != (mode == _SETTLED):
+            name = "unsettled" if mode == _UNSETTLED else "settled"
+            raise LocalProtocolError(
+                f"link {self.name!r} was attached with snd-settle-mode {name}",
+                rule=f"1.0/transport/transfer/settled-mode-{name}",
+            )
+        return settled
+
     def _has_credit(self) -> bool:
         limit = self.credit_limit
         return (
@@ -443,11 +718,11 @@ class Sender(Link):
         batchable: bool,
         whole: bool,
     ) -> OutgoingDelivery:
-        check_sendable(self, len(octets))
-        tag = delivery_tag_of(self, delivery_tag)
-        settled = settledness(self, settled)
+        self._check_sendable(len(octets))
+        tag = self._new_tag(delivery_tag)
+        settled = self._settledness(settled)
         session = self.session
-        limits = session.connection.config.limits
+        limits = session.transport.limits
         own = session.own
         if not settled:
             if len(own.deliveries) >= limits.unsettled:
@@ -460,7 +735,7 @@ class Sender(Link):
                     f"link {self.name!r} keeps {self.kept_octets} octets of unsettled messages, "
                     f"{len(octets)} more would pass Limits.bodies"
                 )
-        self._check_backlog(octets)
+        self.session.transport.check_backlog(len(octets))
         delivery_id = session.next_delivery_id
         frame = Transfer(
             self.number,
@@ -473,7 +748,11 @@ class Sender(Link):
             state,
             batchable=batchable,
         )
-        check_mode(self, rcv_settle_mode, settled)
+        if rcv_settle_mode == 1 and not settled and self.rcv_settle_mode == 0:
+            raise LocalProtocolError(
+                f"link {self.name!r} has rcv-settle-mode first, a delivery can't have second",
+                rule="1.0/transport/transfer/rcv-illegal",
+            )
         if isinstance(state, TransactionalState) and isinstance(self.target, Coordinator):
             raise LocalProtocolError(
                 f"link {self.name!r} goes to the coordinator, transactional work goes over others",
@@ -487,14 +766,14 @@ class Sender(Link):
     def launch(self, frame: Transfer, octets: bytes, *, whole: bool, keep: bytes | None = None) -> OutgoingDelivery:
         """Send the first frames of a delivery that was checked."""
         session = self.session
-        connection = session.connection
+        transport = session.transport
         body = frame.encode()
-        if whole and len(body) + len(octets) + 8 <= connection._max_frame:
+        if whole and len(body) + len(octets) + 8 <= transport.max_frame:
             delivery = self._step(frame, len(octets))
-            connection._queue(session.channel, body, octets)
+            transport.queue(session.channel, body, octets)
         else:
             delivery = self._launch_long(frame, octets, whole)
-        session.next_delivery_id = (frame.delivery_id + 1) & 0xFFFF_FFFF  # type: ignore[operator]
+        session.next_delivery_id = (delivery.delivery_id + 1) & MASK
         delivery.whole = whole
         if not delivery.settled:
             if whole:
@@ -503,23 +782,23 @@ class Sender(Link):
         elif not whole:
             self.begun = delivery
         elif not delivery.handle.done:
-            delivery.handle._complete(None)
+            delivery.handle.complete(None)
         return delivery
 
     def _launch_long(self, frame: Transfer, octets: bytes, whole: bool) -> OutgoingDelivery:
         session = self.session
-        connection = session.connection
+        transport = session.transport
         frame.more = True
         frame.wire = None
         body = frame.encode()
-        take = min(len(octets), connection._max_frame - 8 - len(body))
+        take = min(len(octets), transport.max_frame - 8 - len(body))
         if take < 0:
             raise LocalProtocolError(
-                f"a transfer of link {self.name!r} doesn't fit the peer's frames of {connection._max_frame} octets",
+                f"a transfer of link {self.name!r} doesn't fit the peer's frames of {transport.max_frame} octets",
                 rule="1.0/transport/error/frame-size-too-small",
             )
         delivery = self._step(frame, take)
-        connection._queue(session.channel, body, octets[:take])
+        transport.queue(session.channel, body, octets[:take])
         if whole or take < len(octets):
             delivery.payload = octets
             delivery.rest = take
@@ -538,33 +817,22 @@ class Sender(Link):
         if self not in stalled:
             stalled.append(self)
 
-    def _no_longer_waiting(self, delivery: OutgoingDelivery) -> None:
-        if self.waiting is delivery:
-            self.waiting = None
-
     def _step(self, frame: Transfer, size: int) -> OutgoingDelivery:
-        """Book a transfer of this end. Raises LocalProtocolError, with nothing changed."""
+        """Step the model for a transfer of this end. Raises LocalProtocolError, with nothing changed."""
         session = self.session
         own, current = session.own, self.current
         before = own.next_outgoing_id, self.delivery_count, self.available
         kept = None if current is None else (current.settled, current.size, [*current.states])
         try:
-            found: Any = session.connection._joint.transfer(session.side, session.channel, frame, size)
+            found: Any = session.transport.model.transfer(session.side, session.channel, frame, size)
         except Violation as violation:
             # What a peer sends wrong still counts; what this end doesn't send after all does not.
             own.next_outgoing_id, self.delivery_count, self.available = before
             if current is not None and kept is not None:
                 current.settled, current.size, current.states = kept
             raise misuse(violation) from None
-        return found  # type: ignore[no-any-return]
-
-    def _send_frame(self, frame: Transfer, payload: bytes) -> None:
-        session = self.session
-        self._step(frame, len(payload))
-        session.connection._queue(session.channel, frame.encode(), payload)
-
-    def _check_backlog(self, octets: bytes) -> None:
-        self.session.connection._check_backlog(len(octets))
+        delivery: OutgoingDelivery = found
+        return delivery
 
     def _begun(self) -> OutgoingDelivery:
         self._check()
@@ -593,8 +861,8 @@ class Sender(Link):
                 self._check()
                 if resend is Resend.NEW:
                     del self.resending[at]
-                    handle._complete(state)
-                    self.session.connection._events.append(Settled((handle,), state))
+                    handle.complete(state)
+                    self.session.transport.events.append(Settled((handle,), state))
                 else:
                     self.resending[at] = (saved, Resend.SETTLE, state, handle)
                 return True
@@ -602,10 +870,10 @@ class Sender(Link):
 
     def _settle(self, deliveries: list[OutgoingDelivery], state: State | None) -> None:
         for delivery in deliveries:
-            delivery.handle._complete(state)
+            delivery.handle.complete(state)
             self.forget(delivery)
         handles = tuple([each.handle for each in deliveries])
-        self.session.connection._events.append(Settled(handles, state))
+        self.session.transport.events.append(Settled(handles, state))
 
 
 def _repeated(state: State | None) -> State | None:
@@ -613,4 +881,9 @@ def _repeated(state: State | None) -> State | None:
     return state if isinstance(state, TransactionalState) else None
 
 
-__all__ = ["NoCredit", "Sender"]
+def _told(saved: SavedDelivery) -> State | None:
+    """The state of a delivery in the sender's map: no outcome before the receiver surely needs no data."""
+    local = saved.local
+    if is_outcome(local) and (is_outcome(saved.remote) or saved.payload is None):
+        return local
+    return local if isinstance(local, Received) else None

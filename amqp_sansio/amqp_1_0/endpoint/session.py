@@ -1,112 +1,66 @@
-"""Session: what an application does on one session, and how far the peer is let to send in it (part 2 section 2.5)."""
+"""Sessions: the commands of one, and `EndpointModel`, which takes the peer's frames for all (part 2 section 2.5)."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..._core.serial import distance
-from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, Scope
-from ...events import Handle, Opened
-from ..codec.performatives import Begin, Coordinator, Disposition, End, Error, Flow, Source, Target
+from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
+from ...events import By, Closed, CloseReport, Failed, Handle, Opened, Settled
+from ..codec import conditions
+from ..codec.performatives import (
+    Attach,
+    Begin,
+    Coordinator,
+    Detach,
+    Disposition,
+    End,
+    Error,
+    Flow,
+    Source,
+    Target,
+    Transfer,
+)
 from ..codec.values import Symbol
+from ..codec.violation import Violation
 from ..model import states
-from ..model.link_state import LinkModel, SessionHalf, SessionModel
+from ..model.connection import ConnectionModel
+from ..model.link_state import LinkModel, SessionViolation, is_outcome
+from .events import DeliveryUpdated, SessionRequested, Updated
+from .outgoing import SessionEnd, Transport, remote_error, report_of
+from .receiver import Receiver, check_credit
+from .sender import OutgoingDelivery, Sender
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections import deque
+    from collections.abc import Callable, Iterable, Mapping
 
-    from ...events import CloseReport
-    from ..model.link_state import State
+    from ..._core.send_buffer import SendBuffer
+    from ...events import Event
+    from ..model.link_state import SessionModel, State
     from ..model.resume import LinkState
-    from .connection import Connection
     from .link import Link
-    from .receiver import Receiver
-    from .sender import Sender
+    from .outgoing import Owner
 
 _MAPPED: Final = states.Session.MAPPED
-_OUTGOING_WINDOW: Final = 0x7FFF_FFFF
-"""Nothing but the peer's window holds transfers back."""
-_HANDLES: Final = 0xFFFF_FFFF
-_SMALL: Final = 256
-"""Octets that a begin or flow without properties surely has room in."""
+_ENDED: Final = states.Session.ENDED
+_UNMAPPED: Final = states.Session.UNMAPPED
+_ATTACHED: Final = states.Link.ATTACHED
 
 
-class Session(SessionModel):
+class Session(SessionEnd):
     """One session of an endpoint. Commands either happen as a whole or raise and change nothing.
 
     They raise LocalProtocolError for misuse, LimitExceeded at a bound, EndpointClosed when the session or its
     connection is gone. `opening` is the handle of `open_session`, `report` says why it ended, once it has.
     """
 
-    __slots__ = (
-        "_number",
-        "asked",
-        "connection",
-        "leaving",
-        "next_delivery_id",
-        "opening",
-        "report",
-        "requested",
-        "side",
-        "stalled",
-        "window",
-    )
+    __slots__ = ()
 
-    def __init__(self, connection: Connection, side: int, initiator: int | None) -> None:
-        SessionModel.__init__(self, initiator)
-        self.connection = connection
-        self.side = side
-        self.opening: Handle[None] | None = None
-        self.report: CloseReport | None = None
-        self.requested: Begin | None = None
-        self.asked: dict[int, Link] = {}
-        self.leaving: dict[int, Link] = {}
-        self.next_delivery_id = 0
-        self.window = connection.config.incoming_window
-        self.stalled: list[Sender] = []
-        self._number = 0
-
-    def new_link(self, name: str, sender: int) -> LinkModel:
+    def new_link(self, name: str, sender: int) -> Sender | Receiver:
         """Which kind of link it is follows from who sends."""
-        if sender == self.side:
-            from .sender import Sender
-
-            return Sender(self, name)
-        from .receiver import Receiver
-
-        return Receiver(self, name)
+        return Sender(self, name) if sender == self.side else Receiver(self, name)
 
     # State.
-
-    @property
-    def own(self) -> SessionHalf:
-        """What this end has sent."""
-        return self.halves[self.side]
-
-    @property
-    def peer(self) -> SessionHalf:
-        """What the peer has sent."""
-        return self.halves[1 - self.side]
-
-    @property
-    def channel(self) -> int:
-        """The channel on which this end sends."""
-        return self._number
-
-    @property
-    def is_open(self) -> bool:
-        """Whether both ends have begun it and neither has ended it."""
-        return self.own.state is _MAPPED and self.peer.state is _MAPPED and self.connection.is_open
-
-    @property
-    def outgoing_window(self) -> int:
-        """Transfer frames that may be sent now (part 2 section 2.5.6, remote-incoming-window)."""
-        own = self.own
-        if own.window_limit is None:
-            return 0
-        return max(0, distance(own.next_outgoing_id, own.window_limit))
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -116,49 +70,12 @@ class Session(SessionModel):
 
     def link(self, handle: int) -> Sender | Receiver:
         """The link with the handle that this end has given it. Raises EndpointClosed when there is none."""
-        found: Any = self.own.handles.get(handle) or self.asked.get(handle) or self.leaving.get(handle)
-        if found is None:
-            raise EndpointClosed(
-                f"session {self.channel} has no link with handle {handle}", self.report
-            )
-        return found  # type: ignore[no-any-return]
+        found = self.own.handles.get(handle) or self.asked.get(handle) or self.leaving.get(handle)
+        if isinstance(found, (Sender, Receiver)):
+            return found
+        raise EndpointClosed(f"session {self.channel} has no link with handle {handle}", self.report)
 
     # Commands.
-
-    def accept(
-        self,
-        *,
-        properties: Mapping[Any, Any] | None = None,
-        offered_capabilities: Iterable[str] = (),
-        desired_capabilities: Iterable[str] = (),
-    ) -> None:
-        """Answer `SessionRequested`: the session is open."""
-        self._check_requested()
-        self._begin(properties, offered_capabilities, desired_capabilities)
-        self.connection._events.append(Opened(Scope.SESSION, self.channel))
-
-    def refuse(self, condition: str, description: str = "") -> None:
-        """Answer `SessionRequested` with an end (part 2 section 2.5.1: a begin has to come before it)."""
-        self._check_requested()
-        end = End(make_error(condition, description))
-        self.connection._check_frames(end, spare=_SMALL)
-        self._begin(None, (), ())
-        self.connection._send(self._number, end)
-
-    def close(
-        self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
-    ) -> None:
-        """End the session, with an error where `condition` names one; `Closed` comes with the peer's answer.
-
-        What the links have unsettled stays unsettled: `saved_state()` of each tells it. Nothing happens when
-        it has ended.
-        """
-        if self.own.state is states.Session.ENDED or self.report is not None:
-            return
-        self._check()
-        self.connection._send(self._number, End(make_error(condition, description, info)))
-        for link in self.links:
-            link.drop()
 
     def open_sender(
         self,
@@ -183,8 +100,6 @@ class Session(SessionModel):
         (first, the default) or 1 (second). `state` resumes a link, with its settle modes. With `auto_settle` what the
         receiver brings to a terminal state is settled at once.
         """
-        from .sender import Sender
-
         link = self._new_link(name, self.side, state)
         assert isinstance(link, Sender)
         link.auto_settle = auto_settle
@@ -195,7 +110,7 @@ class Session(SessionModel):
         _check_dynamic(target, "1.0/target.address/dynamic-sender")
         self._attach(
             link,
-            Source(address=self.connection.config.container_id) if source is None else _source(source),
+            Source(address=self.transport.config.container_id) if source is None else _source(source),
             _target(target),
             (*_modes(snd_settle_mode, rcv_settle_mode, state), max_message_size),
             (properties, offered_capabilities, desired_capabilities),
@@ -218,8 +133,6 @@ class Session(SessionModel):
         state: LinkState | None = None,
     ) -> Receiver:
         """Attach a link on which this end receives, with `credit` for so many deliveries; else as `open_sender`."""
-        from .receiver import Receiver
-
         check_credit(credit)
         link = self._new_link(name, 1 - self.side, state)
         assert isinstance(link, Receiver)
@@ -232,7 +145,7 @@ class Session(SessionModel):
         self._attach(
             link,
             _source(source),
-            Target(address=self.connection.config.container_id) if own is None else _target(own),
+            Target(address=self.transport.config.container_id) if own is None else _target(own),
             (*_modes(snd_settle_mode, rcv_settle_mode, state), max_message_size),
             (properties, offered_capabilities, desired_capabilities),
         )
@@ -240,79 +153,8 @@ class Session(SessionModel):
             link.flow(credit)
         return link
 
-    def flow(self, *, echo: bool = False, properties: Mapping[Any, Any] | None = None) -> None:
-        """Tell the peer the state of this end, and with `echo` ask for the peer's (part 2 section 2.7.4)."""
-        self._check()
-        self._send_flow(echo=echo, properties=properties)
-
-    # For the engine.
-
-    def links_sending(self) -> list[Sender]:
-        """The senders among the attached links."""
-        handles: Any = self.own.handles
-        return [each for each in handles.values() if each.sender == self.side]
-
-    def begin(
-        self,
-        number: int,
-        handle: Handle[None] | None,
-        properties: Mapping[Any, Any] | None,
-        offered: Iterable[str],
-        desired: Iterable[str],
-    ) -> None:
-        """Begin the session on channel `number`."""
-        self._number = number
-        self.opening = handle
-        self._begin(properties, offered, desired)
-
-    def ask(self, number: int, begin: Begin) -> None:
-        """The peer has begun it; channel `number` is kept for the answer."""
-        self._number = number
-        self.requested = begin
-
-    def answer_begin(self) -> None:
-        """Begin what the peer asked for without letting it in, so that it can be ended."""
-        self._begin(None, (), ())
-
-    def _begin(
-        self,
-        properties: Mapping[Any, Any] | None,
-        offered: Iterable[str],
-        desired: Iterable[str],
-    ) -> None:
-        remote = self.peer.channel if self.requested is not None else None
-        self.connection._send(
-            self._number,
-            Begin(
-                remote_channel=remote,
-                next_outgoing_id=0,
-                incoming_window=self.window,
-                outgoing_window=_OUTGOING_WINDOW,
-                handle_max=self.connection.config.limits.consumers - 1,
-                offered_capabilities=symbols(offered),
-                desired_capabilities=symbols(desired),
-                properties=properties,
-            ),
-        )
-        self.requested = None
-
-    def _check(self) -> None:
-        self.connection._check_open()
-        if self.own.state is _MAPPED and self.report is None:
-            return
-        if self.requested is not None:
-            raise LocalProtocolError(
-                f"session {self.channel} is asked for by the peer; accept or refuse it first"
-            )
-        raise EndpointClosed(f"session {self.channel} has ended: {self.report or 'by this end'}", self.report)
-
-    def _check_requested(self) -> None:
-        self.connection._check_open()
-        if self.requested is None:
-            raise LocalProtocolError(f"session {self.channel} isn't waiting for an answer")
-
-    def _new_link(self, name: str | None, sender: int, state: LinkState | None) -> LinkModel:
-        self._check()
+    def _new_link(self, name: str | None, sender: int, state: LinkState | None) -> Sender | Receiver:
+        self.check()
         if state is not None:
             if name is not None and name != state.name:
                 raise LocalProtocolError(
@@ -326,13 +168,13 @@ class Session(SessionModel):
                 )
             name = state.name
         if name is None:
-            name = f"{self.connection.config.container_id}-{self.connection._serial + 1}"
+            name = f"{self.transport.config.container_id}-{self.transport.serial + 1}"
         key = (name, sender)
-        for session in self.connection._sessions.values():
+        for session in self.transport.sessions.values():
             known = session.names.get(key)
-            if known is not None and not _name_is_free(known, self.side):
+            if known is not None and not known.is_left(self.side):
                 raise LocalProtocolError(
-                    f"a link called {name!r} lives on session {session.channel}; "
+                    f"a link called {name!r} lives on session {session.halves[self.side].channel}; "
                     "wait for its LinkClosed, or answer its LinkRequested",
                     rule="1.0/transport/link/name-unique",
                 )
@@ -340,7 +182,7 @@ class Session(SessionModel):
 
     def _attach(
         self,
-        link: LinkModel,
+        link: Link,
         source: Any,
         target: Any,
         modes: tuple[int, int, int],
@@ -350,9 +192,7 @@ class Session(SessionModel):
         before = self.names.get(key)
         self.names[key] = link
         try:
-            link.attach(  # type: ignore[attr-defined]
-                self.free_handle(), source, target, modes, more
-            )
+            link.attach(self.free_handle(), source, target, modes, more)
         except BaseException:
             if before is None:
                 del self.names[key]
@@ -360,112 +200,433 @@ class Session(SessionModel):
                 self.names[key] = before
             raise
 
-    def free_handle(self, *, answering: bool = False) -> int:
-        """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded.
+    # The peer's frames, and the end.
 
-        What the peer attaches is bounded by the handle-max that it was told, not by the links that this end opened.
-        """
-        taken = self.own.handles
-        number = 0
-        # The handle of a link whose end the application hasn't heard of would be taken for that one.
-        while number in taken or number in self.asked or number in self.leaving:
-            number += 1
-        begin = self.peer.begin
-        top = _HANDLES if answering else self.connection.config.limits.consumers - 1
-        if begin is not None:
-            top = min(top, begin.handle_max)
-        if number > top:
-            raise LimitExceeded(
-                f"session {self.channel} has {number} links, the peer's handle-max and "
-                f"Limits.consumers allow no more",
-                rule="1.0/transport/session/handle-max",
+    def receiver_said(self, deliveries: list[Any], frame: Disposition) -> None:
+        """The peer received what this end sent (part 2 section 2.7.6)."""
+        state = frame.state
+        for delivery in deliveries:
+            if delivery.handle.done and delivery.link.report is not None:
+                # The end of the link has ended it, but what is said of a delivery counts all the same while the link
+                # isn't closed (part 2 section 2.7.6). Who knows it by its tag hears of it.
+                delivery.handle = Handle(delivery.handle.key)
+        if frame.settled:
+            self._settle(deliveries, state)
+            return
+        if state is None:
+            return
+        settling: list[OutgoingDelivery] = []
+        told: list[OutgoingDelivery] = []
+        can = self.own.state is _MAPPED and is_outcome(state)
+        for delivery in deliveries:
+            said = delivery.states[self.side]
+            if not can or not delivery.link.auto_settle or delivery.rest is not None:
+                told.append(delivery)
+            elif is_outcome(said) and said != state:
+                # What this end has said of its outcome before stays (part 3 section 3.4).
+                self.disposition(False, [delivery.delivery_id], said, True)
+                self._settle([delivery], said)
+            else:
+                settling.append(delivery)
+        if told:
+            self.transport.events.append(Updated(tuple([each.handle for each in told]), state))
+        if settling:
+            self.disposition(False, [each.delivery_id for each in settling], state, True)
+            self._settle(settling, state)
+
+    def sender_said(self, deliveries: list[Any], frame: Disposition) -> None:
+        """The peer sent what this end received."""
+        ended: list[tuple[Handle[Any], State | None]] = []
+        others: list[int] = []
+        for delivery in deliveries:
+            handle = delivery.handle
+            if frame.settled and handle is not None and not handle.done:
+                ended.append((handle, frame.state or delivery.states[self.side]))
+            else:
+                others.append(delivery.delivery_id)
+        self._complete(ended)
+        if others:
+            self.transport.events.append(
+                DeliveryUpdated(self.channel, tuple(others), frame.state, frame.settled)
             )
+
+    def _settle(self, deliveries: list[Any], state: State | None) -> None:
+        """Deliveries of this end are settled, with the state told now or before."""
+        ended: list[tuple[Handle[Any], State | None]] = []
+        for delivery in deliveries:
+            delivery.link.forget(delivery)
+            if not delivery.handle.done:
+                ended.append((delivery.handle, delivery.states[1 - self.side] if state is None else state))
+        self._complete(ended)
+
+    def _complete(self, ended: list[tuple[Handle[Any], State | None]]) -> None:
+        """One event for each run of handles that end with the same state."""
+        groups: list[tuple[State | None, list[Handle[Any]]]] = []
+        for handle, final in ended:
+            handle.complete(final)
+            if groups and groups[-1][0] == final:
+                groups[-1][1].append(handle)
+            else:
+                groups.append((final, [handle]))
+        for final, handles in groups:
+            self.transport.events.append(Settled(tuple(handles), final))
+
+    def window_came(self, before: int, named: LinkModel | None) -> None:
+        """The window was `before`: send what waits for it, and tell the links but the one the flow names."""
+        stalled, self.stalled = self.stalled, []
+        for sender in stalled:
+            sender.window_came()
+        if not before and self.outgoing_window:
+            for each in [*self.own.handles.values()]:
+                if (
+                    isinstance(each, Sender)
+                    and each is not named
+                    and each not in stalled
+                    and (each.credit or each.resending)
+                ):
+                    each.credit_came(each.drain_wanted, None)
+
+    def peer_ended(self, frame: End, answers: bool) -> None:
+        """Answer the peer's end, which the model has, and tell of it."""
+        if not answers:
+            if self.own.state is _UNMAPPED:
+                self.send_begin()
+            self.send(End())
+        report = self.report
+        error: RemoteProtocolError | None = None
+        if report is None:
+            by = By.REMOTE if frame.error is not None or not answers else By.LOCAL
+            report = report_of(by, frame.error)
+            if frame.error is not None:
+                error = remote_error(Scope.SESSION, self.channel, frame.error)
+            elif by is By.REMOTE and self.opening is not None and not self.opening.done:
+                text = "the peer ended the session at once, without an error"
+                error = RemoteProtocolError(text, scope=Scope.SESSION, channel=self.channel)
+        handles = self.finish(report)
+        if error is not None:
+            self._fail(error, report.by, handles)
+        else:
+            self.transport.abandon(handles, report)
+        self.tell_end(report)
+
+    def fail(self, error: RemoteProtocolError, told: Error, report: CloseReport) -> None:
+        """The peer broke a rule of the session: end it, and tell why."""
+        if self.own.state is _UNMAPPED:
+            self.send_begin()
+        if self.own.state is _MAPPED:
+            self.send(End(told))
+        if self.report is None:
+            self._fail(error, By.LOCAL, self.finish(report))
+
+    def _fail(self, error: RemoteProtocolError, by: By, handles: list[Handle[Any]]) -> None:
+        for handle in handles:
+            handle.fail(error)
+        self.transport.events.append(Failed(Scope.SESSION, self.channel, error, by, tuple(handles)))
+
+    def finish(self, report: CloseReport) -> list[Handle[Any]]:
+        """Nothing more happens on the session; the handles that nothing has ended."""
+        handles: list[Handle[Any]] = []
+        if self.report is None:
+            self.report = report
+            if self.opening is not None and not self.opening.done:
+                handles.append(self.opening)
+        for link in self._untold_links():
+            if link.report is None:
+                handles += link.finish(report)
+        return handles
+
+    def tell_end(self, report: CloseReport) -> None:
+        """Tell the application that the session is over, its links before it."""
+        for link in self._untold_links():
+            if not link.told:
+                link.tell_end(link.report or report, True)
+        self.transport.events.append(Closed(Scope.SESSION, self.channel, self.report or report))
+
+    def _untold_links(self) -> list[Link]:
+        """Every link of which an application may know, and whose end it hasn't been told."""
+        found: dict[int, Any] = {}
+        known: tuple[Any, ...] = (
+            *self.own.handles.values(),
+            *self.asked.values(),
+            *self.leaving.values(),
+            *self.names.values(),
+        )
+        for each in known:
+            if each.number not in found or each.halves[self.side].state is _ATTACHED:
+                found[each.number] = each
+        return list(found.values())
+
+
+class EndpointModel(ConnectionModel):
+    """The model of a connection whose sessions and links are this end's objects: it keeps them by channel, takes the
+    peer's frames for them, and ends them."""
+
+    __slots__ = ("_beginning", "_sessions", "_side", "transport")
+
+    def __init__(
+        self,
+        connection: Owner,
+        side: int,
+        events: deque[Event],
+        out: SendBuffer,
+        check_open: Callable[[], None],
+    ) -> None:
+        ConnectionModel.__init__(self, connection.config.limits)
+        self._side = side
+        self._sessions: dict[int, Session] = {}
+        # The session that this end is just beginning.
+        self._beginning: Session | None = None
+        self.transport = Transport(self, connection, side, events, out, self._sessions, check_open)
+
+    def new_session(self, initiator: int | None) -> SessionModel:
+        return Session(self.transport, initiator) if self._beginning is None else self._beginning
+
+    # Commands of the connection.
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """The channels of this end's sessions."""
+        return tuple(self._sessions)
+
+    def find(self, channel: int, report: CloseReport | None) -> Session:
+        """The session that this end sends on `channel`. Raises EndpointClosed, with the connection's `report`."""
+        session = self._sessions.get(channel)
+        if session is None:
+            raise EndpointClosed(f"no session on channel {channel}", report)
+        return session
+
+    def open_session(
+        self,
+        channel_max: int,
+        properties: Mapping[Any, Any] | None,
+        offered: Iterable[str],
+        desired: Iterable[str],
+    ) -> Session:
+        """Begin a session on the lowest free channel (part 2 section 2.5.1)."""
+        transport = self.transport
+        transport.check_open()
+        number = self._free_channel()
+        if number > channel_max:
+            raise LimitExceeded(
+                f"{number} sessions are open, the peer's channel-max and Limits.channels allow no more",
+                rule="1.0/transport/open/channel-max",
+            )
+        session = Session(transport, self._side)
+        session.channel = number
+        session.opening = Handle((number, "session", transport.serial + 1))
+        self._beginning = session
+        try:
+            session.send_begin(properties, offered, desired)
+        finally:
+            self._beginning = None
+        transport.new_serial()
+        self._sessions[number] = session
+        return session
+
+    def _free_channel(self) -> int:
+        number = 0
+        while number in self._sessions:
+            number += 1
         return number
 
-    def _send_flow(
-        self,
-        link: LinkModel | None = None,
-        *,
-        credit: int = 0,
-        drain: bool = False,
-        echo: bool = False,
-        properties: Mapping[Any, Any] | None = None,
-    ) -> None:
-        """The state of this end of the session, and that of one link."""
-        own, peer = self.own, self.peer
-        known = peer.begin is not None
-        flow = Flow(
-            next_incoming_id=peer.next_outgoing_id if known else None,
-            incoming_window=self.window,
-            next_outgoing_id=own.next_outgoing_id,
-            outgoing_window=_OUTGOING_WINDOW,
-            handle=None if link is None else link.halves[self.side].handle,
-            delivery_count=None if link is None or not _knows_count(link, self.side) else link.delivery_count,
-            link_credit=None if link is None else credit,
-            available=None if link is None or link.sender != self.side else link.available,
-            drain=drain,
-            echo=echo,
-            properties=properties,
-        )
-        self.connection._send(self._number, flow)
+    # The peer's frames.
 
-    def refresh_window(self) -> None:
-        """Let the peer send on when half of what it was told is used up."""
-        peer = self.peer
-        limit = peer.window_limit
-        used = limit is not None and distance(peer.next_outgoing_id, limit) * 2 <= self.window
-        if used and self.own.state is _MAPPED:
-            self._send_flow()
+    def receive(self, channel: int, performative: Any, payload: bytes) -> None:
+        """Take a frame from begin to end. Raises Violation; those of links and sessions go to `fail`."""
+        if performative.__class__ is Transfer:
+            self._receive_transfer(channel, performative, payload)
+        else:
+            self._RECEIVE[performative.__class__](self, channel, performative)
 
-    def disposition(
-        self,
-        role: bool,
-        delivery_ids: Iterable[int],
-        state: State | None,
-        settled: bool,
-    ) -> None:
-        """Tell the state of deliveries, those with consecutive ids together (part 2 section 2.7.6)."""
-        first = last = None
-        for number in delivery_ids:
-            if last is not None and number == (last + 1) & 0xFFFF_FFFF:
-                last = number
-                continue
-            if first is not None:
-                self._dispose(role, first, last, state, settled)
-            first = last = number
-        if first is not None:
-            self._dispose(role, first, last, state, settled)
+    def _discards(self, channel: int) -> bool:
+        """Whether the session ended here with an error: then all but the peer's end is dropped (section 2.5.4)."""
+        session: Any = self.halves[1 - self._side].channels.get(channel)
+        return session is not None and session.report is not None and session.own.state is _ENDED
 
-    def _dispose(
-        self, role: bool, first: int, last: int | None, state: State | None, settled: bool
-    ) -> None:
-        frame = Disposition(
-            role, first, None if last == first else last, settled=settled, state=state
-        )
-        self.connection._send(self._number, frame)
-
-    def __repr__(self) -> str:
-        state = "open" if self.is_open else f"ended: {self.report}" if self.report else "not open"
-        return f"<Session {self.channel}, {state}>"
-
-
-def make_error(
-    condition: str, description: str, info: Mapping[Any, Any] | None = None
-) -> Error | None:
-    """The error record of a close, end or detach; None without a condition (part 2 section 2.8.14)."""
-    if not condition:
-        if description or info:
-            raise LocalProtocolError(
-                f"an error needs a condition; {description!r} alone can't be sent",
-                rule="1.0/transport/error/condition",
+    def _receive_begin(self, channel: int, frame: Begin) -> None:
+        found, answers = self.begin(1 - self._side, channel, frame)
+        session: Any = found
+        if answers:
+            handle = session.opening
+            if session.own.state is _MAPPED:
+                if handle is not None and not handle.done:
+                    handle.complete(None)
+                self.transport.events.append(Opened(Scope.SESSION, session.channel, handle))
+            return
+        number = self._free_channel()
+        peer = self.halves[1 - self._side].open
+        if peer is not None and number > peer.channel_max:
+            raise Violation(
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                f"{number} sessions are open, and no channel is left to answer another one",
+                rule="transport/open/channel-max",
+                channel=channel,
             )
-        return None
-    return Error(Symbol(condition), description or None, info)
+        if len(self._sessions) >= self.limits.channels:
+            raise session.error(
+                1 - self._side,
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                f"{len(self._sessions)} sessions, Limits.channels allows no more",
+                "transport/error/resource-limit",
+            )
+        self._ask(session, number, frame)
+        self.transport.events.append(SessionRequested(number, frame))
+
+    def _ask(self, session: Session, number: int, begin: Begin | None) -> None:
+        """The peer has begun a session; a channel is kept for the answer."""
+        session.channel = number
+        session.requested = begin
+        self._sessions[number] = session
+
+    def _receive_end(self, channel: int, frame: End) -> None:
+        found, answers = self.end(1 - self._side, channel)
+        session: Any = found
+        session.peer_ended(frame, answers)
+        self._sessions.pop(session.channel, None)
+
+    def _receive_attach(self, channel: int, frame: Attach) -> None:
+        if self._discards(channel):
+            return
+        side = self._side
+        # The links of that name and direction that the peer has attached already (section 2.6.1).
+        key = frame.name, side if frame.role else 1 - side
+        known: list[Any] = [each.names.get(key) for each in self._sessions.values()]
+        olds: list[Link] = [
+            each for each in known if each is not None and each.halves[1 - side].state is _ATTACHED
+        ]
+        for old in olds:
+            # The name is the new link's afterwards, so that one that waits for an answer has to be refused before.
+            if old.requested is None:
+                continue
+            if old.session.own.state is _UNMAPPED and old.session.peer.channel == channel:
+                raise old.session.error(
+                    1 - side,
+                    conditions.NOT_ALLOWED,
+                    f"attach of {frame.name!r}, which is attached in the same session, unanswered",
+                    "transport/link/name-unique",
+                )
+            old.steal()
+        found, answers = self.attach(1 - side, channel, frame)
+        link: Any = found
+        for old in olds:
+            old.steal()
+        session = link.session
+        if session.own.state is not _ENDED:
+            link.peer_attached(frame, answers)
+            return
+        # Nobody will answer it; the peer knows it by its handle, until its end.
+        if not link.halves[side].attaches:
+            link.report, link.told = CloseReport(By.LOCAL), True
+        session.names.pop((link.name, link.sender), None)
+
+    def _receive_detach(self, channel: int, frame: Detach) -> None:
+        if self._discards(channel):
+            return
+        peer = 1 - self._side
+        session = self.halves[peer].channels.get(channel)
+        link: Any = None if session is None else session.halves[peer].handles.get(frame.handle)
+        if link is not None:
+            # What came of a delivery under way isn't counted any more when its link is detached.
+            link.drop()
+        found, answers = self.detach(peer, channel, frame)
+        link = found
+        link.peer_detached(frame, answers)
+
+    def _receive_flow(self, channel: int, frame: Flow) -> None:
+        if self._discards(channel):
+            return
+        side = self._side
+        known: Any = self.halves[1 - side].channels.get(channel)
+        before = 0 if known is None else known.outgoing_window
+        try:
+            found, link = self.flow(1 - side, channel, frame)
+        except SessionViolation as violation:
+            if violation.link is not None and known is not None and known.own.state is _MAPPED:
+                # What it says of the session counts, and the other links go on.
+                known.window_came(before, violation.link)
+            raise
+        session: Any = found
+        if session.own.state is not _MAPPED:
+            return
+        session.window_came(before, link)
+        if isinstance(link, Sender):
+            if link.halves[side].state is _ATTACHED:
+                link.credit_came(frame.drain, frame.properties)
+                if frame.echo:
+                    link.send_flow()
+        elif isinstance(link, Receiver):
+            if link.halves[side].state is _ATTACHED:
+                link.sender_flow(frame)
+        elif frame.echo:
+            session.send_flow()
+
+    def _receive_transfer(self, channel: int, frame: Transfer, payload: bytes) -> None:
+        if self._discards(channel):
+            return
+        delivery: Any = self.transfer(1 - self._side, channel, frame, len(payload))
+        link: Receiver = delivery.link
+        session = link.session
+        side = session.side
+        if session.halves[side].state is not _MAPPED or link.halves[side].state is not _ATTACHED:
+            # It was on its way while this end detached; nobody takes it any more.
+            if not frame.more:
+                delivery.parts = []
+            return
+        session.refresh_window()
+        link.receive(delivery, frame, payload)
+
+    def _receive_disposition(self, channel: int, frame: Disposition) -> None:
+        if self._discards(channel):
+            return
+        found, deliveries = self.disposition(1 - self._side, channel, frame)
+        session: Any = found
+        if deliveries:
+            (session.receiver_said if frame.role else session.sender_said)(deliveries, frame)
+
+    _RECEIVE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+        Begin: _receive_begin,
+        Attach: _receive_attach,
+        Flow: _receive_flow,
+        Disposition: _receive_disposition,
+        Detach: _receive_detach,
+        End: _receive_end,
+    }
+
+    # Ends.
+
+    def fail(self, violation: SessionViolation, offset: int) -> None:
+        """The peer broke a rule of a link or session with the frame at `offset`: end that one, and tell it why."""
+        session: Any = violation.session
+        link: Any = violation.link
+        error = violation.error(offset)
+        error.channel = session.channel
+        text = str(violation)
+        report = CloseReport(By.LOCAL, 0, text, condition=violation.condition, rule=error.rule)
+        told = Error(Symbol(violation.condition), _short(text))
+        if link is not None:
+            link.fail(error, told, report)
+            return
+        if session.own.state is _UNMAPPED and session.requested is None:
+            # It has no channel to be refused on.
+            self._ask(session, self._free_channel(), session.peer.begin)
+        session.fail(error, told, report)
+
+    def connection_ended(self, report: CloseReport) -> None:
+        """The connection is over: end what is open, links and sessions before the connection."""
+        handles: list[Handle[Any]] = []
+        for session in self._sessions.values():
+            handles += session.finish(report)
+        self.transport.abandon(handles, report)
+        for session in self._sessions.values():
+            session.tell_end(report)
+        self._sessions.clear()
 
 
-def symbols(texts: Iterable[str]) -> tuple[Symbol, ...]:
-    """Texts as symbols."""
-    return tuple([Symbol(each) for each in texts])
+def _short(text: str) -> str:
+    """A description that fits any frame."""
+    octets = text.encode("utf-8", "backslashreplace")
+    short = octets if len(octets) <= 255 else octets[:252] + b"..."
+    return short.decode("utf-8", "ignore")
 
 
 def _modes(snd: int | None, rcv: int | None, state: LinkState | None) -> tuple[int, int]:
@@ -488,21 +649,3 @@ def _source(source: str | Source | None) -> Source | None:
 
 def _target(target: str | Target | Coordinator | None) -> Target | Coordinator | None:
     return Target(address=target) if isinstance(target, str) else target
-
-
-def _name_is_free(link: LinkModel, side: int) -> bool:
-    """Whether this end closed the link and the peer has detached too, if only without closing, as RabbitMQ answers."""
-    own, peer = link.halves[side], link.halves[1 - side]
-    closed = own.state is states.Link.CLOSED and peer.state is not states.Link.ATTACHED
-    return closed and own.attaches == peer.attaches
-
-
-def _knows_count(link: LinkModel, side: int) -> bool:
-    """Whether the sender's delivery-count is known to this side (part 2 section 2.7.4)."""
-    return link.sender == side or link.halves[link.sender].attach is not None
-
-
-def check_credit(credit: int) -> None:
-    """Raise for a credit beyond what serial numbers can tell (part 2 section 2.6.7)."""
-    if not 0 <= credit <= 0x7FFF_FFFF:
-        raise LocalProtocolError(f"credit {credit} is outside 0 to 2147483647")

@@ -1,21 +1,41 @@
-"""Transactions: what goes to a coordinator, and what it is asked (part 4)."""
+"""Transactions: `Controller` asks a coordinator for them, `Resource` is the coordinator's end (part 4).
+
+A resource's application applies the work: what is posted becomes visible, what is retired gets its outcome, when a
+discharge succeeds. `Resource` keeps account of it, answers what has one answer, and finds the controller's faults.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import CodecError, LocalProtocolError
+from ...errors import LocalProtocolError
 from ..codec import conditions
 from ..codec.message import AmqpValue, Message
-from ..codec.performatives import Coordinator, Declare, Discharge
+from ..codec.performatives import (
+    Accepted,
+    Coordinator,
+    Declare,
+    Declared,
+    Discharge,
+    Error,
+    Rejected,
+    Source,
+    TransactionalState,
+)
+from ..codec.values import Symbol
+from ..model.link_state import number_of
 
 if TYPE_CHECKING:
     from ...events import Handle
-    from ..codec.performatives import Declared
+    from ..codec.performatives import DeliveryState
+    from .connection import Connection
+    from .events import CreditChanged, Delivery, TransactionRequested
+    from .receiver import Receiver
     from .sender import Sender
 
 _ID_SIZE: Final = 32
 _DISTRIBUTED: Final = "amqp:distributed-transactions"
+_REJECTED: Final = Symbol("amqp:rejected:list")
 
 
 class Controller:
@@ -49,8 +69,9 @@ class Controller:
                 "a global-id is for coordinators with amqp:distributed-transactions, this one hasn't it",
                 rule="1.0/transactions/declare/global-id",
             )
-        handle: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
-        return handle  # type: ignore[no-any-return]
+        answer: Any = self.sender.send(Message(body=AmqpValue(Declare(global_id))))
+        handle: Handle[Declared] = answer
+        return handle
 
     def discharge(self, txn_id: bytes, *, fail: bool = False) -> Handle[Any]:
         """Commit a transaction, or with `fail` roll it back. The handle ends with Accepted or Rejected."""
@@ -62,20 +83,225 @@ class Controller:
         return self.sender.send(Message(body=AmqpValue(Discharge(txn_id, fail))))
 
 
-def request_of(payload: bytes) -> Declare | Discharge:
-    """What a message to a coordinator asks for; its other sections don't count. Raises CodecError."""
-    message = Message.from_wire(payload)
-    body = message.body
-    if isinstance(body, (Declare, Discharge)):
-        if isinstance(body, Discharge) and isinstance(body.txn_id, bytes) and len(body.txn_id) > _ID_SIZE:
-            raise CodecError(
-                f"a txn-id of {len(body.txn_id)} octets, 32 is the most",
-                rule="1.0/transactions/txn-id-size",
-                condition=conditions.INVALID_FIELD,
+class Transaction:
+    """An open transaction and its work, in the order it came.
+
+    `posted` are deliveries to make visible, with the outcome that the controller was told. `channel` and `link` are
+    those of the control link.
+    """
+
+    __slots__ = ("_retired", "channel", "link", "posted", "txn_id")
+
+    def __init__(self, txn_id: bytes, channel: int, link: int) -> None:
+        self.txn_id = txn_id
+        self.channel = channel
+        self.link = link
+        self.posted: list[tuple[Delivery, DeliveryState]] = []
+        self._retired: dict[Handle[Any], tuple[Sender | None, DeliveryState | None]] = {}
+
+    @property
+    def retired(self) -> list[tuple[Handle[Any], DeliveryState | None]]:
+        """Deliveries of this end, with the outcome that the controller wants for them."""
+        return [(handle, outcome) for handle, (_, outcome) in self._retired.items()]
+
+    def retire(self, handle: Handle[Any], sender: Sender | None, outcome: DeliveryState | None) -> None:
+        """The controller wants `outcome` for a delivery of `sender`, which is None where its link is detached."""
+        self._retired.pop(handle, None)
+        self._retired[handle] = sender, outcome
+
+    def undo(self, peer: int) -> None:
+        """Forget what side `peer` said of the deliveries that it retired here and that aren't settled."""
+        for handle, (sender, _) in self._retired.items():
+            tag: Any = handle.key[2]
+            delivery = None if sender is None else sender.unsettled.get(tag)
+            if delivery is None or delivery.handle != handle:
+                continue
+            state = delivery.states[peer]
+            if isinstance(state, TransactionalState) and state.txn_id == self.txn_id:
+                delivery.states[peer] = None
+
+
+class Resource:
+    """The coordinator's end of the transactions of one connection.
+
+    `acquisition` says that flows may bind what links acquire (part 4 section 4.4.3); without it such a link is
+    detached. Txn-ids are numbers from 0, unique on the connection.
+    """
+
+    __slots__ = ("_bound", "_next", "acquisition", "connection", "transactions")
+
+    def __init__(self, connection: Connection, *, acquisition: bool = False) -> None:
+        self.connection = connection
+        self.acquisition = acquisition
+        self.transactions: dict[bytes, Transaction] = {}
+        # The transactions in which deliveries were retired, until these end.
+        self._bound: dict[Handle[Any], Transaction] = {}
+        self._next = 0
+
+    def declare(self, request: TransactionRequested) -> Transaction:
+        """Answer a declare with a new transaction (part 4 section 4.2). Raises LocalProtocolError for a discharge."""
+        if not isinstance(request.request, Declare):
+            raise LocalProtocolError("a discharge can't be answered with a transaction")
+        txn_id = self._next.to_bytes(4, "big")
+        self._next += 1
+        transaction = Transaction(txn_id, request.channel, request.link)
+        self._control(request).update([request.delivery], Declared(txn_id), settled=True)
+        self.transactions[txn_id] = transaction
+        return transaction
+
+    def discharge(self, request: TransactionRequested) -> Transaction | None:
+        """The work of the transaction that is to be discharged: apply it, or undo it where `request.request.fail` says
+        so, then `complete` or, for a commit, `refuse`.
+
+        None when there is nothing to do, because the controller made a fault that it is told: a txn-id that isn't open
+        is rejected, a delivery that is posted only in part ends the control link (part 4 section 4.4.1).
+        Raises LocalProtocolError for a declare, and while a posted delivery hasn't been given its outcome.
+        """
+        asked = request.request
+        if not isinstance(asked, Discharge):
+            raise LocalProtocolError("a declare has no work")
+        transaction = self.transactions.get(_key(asked.txn_id))
+        if transaction is None:
+            self.refuse(request, conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {asked.txn_id!r} is open")
+            return None
+        if self._partial(transaction):
+            self._end(
+                transaction, f"transaction {transaction.txn_id!r} is discharged with a delivery half sent"
             )
-        return body
-    raise CodecError(
-        f"a message to a coordinator holds {type(body).__name__}, not declare or discharge",
-        rule="1.0/transactions/declare/body",
-        condition=conditions.NOT_IMPLEMENTED,
-    )
+            return None
+        self._forget(transaction)
+        return transaction
+
+    def complete(self, request: TransactionRequested) -> None:
+        """Say that the discharge is done."""
+        self._control(request).update([request.delivery], Accepted(), settled=True)
+
+    def refuse(
+        self, request: TransactionRequested, condition: str, description: str = ""
+    ) -> None:
+        """Say that a declare or commit can't be done: by the outcome rejected where the control link takes it, else
+        by detaching that with the error (part 4 sections 4.2 and 4.3).
+
+        Raises LocalProtocolError for a rollback, which can always be done.
+        """
+        asked = request.request
+        if isinstance(asked, Discharge) and asked.fail and condition != conditions.TRANSACTION_UNKNOWN_ID:
+            raise LocalProtocolError(
+                "a rollback can't fail", rule="1.0/transactions/discharge/rollback-always"
+            )
+        control = self._control(request)
+        source = control.source
+        outcomes = source.outcomes if isinstance(source, Source) else ()
+        if not outcomes or _REJECTED in outcomes:
+            error = Error(Symbol(condition), description or None)
+            control.update([request.delivery], Rejected(error), settled=True)
+        else:
+            control.close(condition, description)
+
+    def post(
+        self, delivery: Delivery, outcome: DeliveryState, *, settled: bool = False
+    ) -> Transaction | None:
+        """Take note of a delivery whose state names a transaction, and tell the controller the outcome that it will
+        have when the transaction succeeds (part 4 section 4.4.1).
+
+        None when the transaction isn't open: then the link is detached with the error.
+        """
+        state = delivery.state
+        if not isinstance(state, TransactionalState):
+            raise LocalProtocolError(f"delivery {delivery.delivery_id} names no transaction")
+        receiver: Any = self.connection.session(delivery.channel).link(delivery.link)
+        transaction = self.transactions.get(_key(state.txn_id))
+        if transaction is None:
+            receiver.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
+            return None
+        transaction.posted.append((delivery, outcome))
+        if not delivery.settled:
+            told = TransactionalState(state.txn_id, outcome)
+            receiver.update([delivery], told, settled=settled)
+        return transaction
+
+    def retire(
+        self, sender: Sender | None, handles: tuple[Handle[Any], ...], state: TransactionalState
+    ) -> Transaction | None:
+        """The controller bound the outcome of deliveries of `sender` to a transaction (part 4 section 4.4.2).
+
+        The sender is None where the link is detached and not closed.
+
+        None when the transaction isn't open: the link is detached with the error; or when one of the deliveries
+        belongs to another open transaction: that one's control link is ended.
+        """
+        transaction = self.transactions.get(_key(state.txn_id))
+        if transaction is None:
+            if sender is not None:
+                sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {state.txn_id!r} is open")
+            return None
+        for handle in handles:
+            other = self._bound.get(handle, transaction)
+            if other is not transaction:
+                self._end(other, "a delivery's outcome is bound to two transactions")
+                return None
+        outcome: Any = state.outcome
+        for handle in handles:
+            self._bound[handle] = transaction
+            transaction.retire(handle, sender, outcome)
+        return transaction
+
+    def acquire(self, sender: Sender, event: CreditChanged) -> Transaction | None:
+        """A flow for `sender` names the transaction of what it will acquire (part 4 section 4.4.3).
+
+        None when it names none, or where that isn't supported or the transaction isn't open: then the link is detached.
+        """
+        found = None if event.properties is None else event.properties.get("txn-id")
+        if found is None:
+            return None
+        if not self.acquisition:
+            sender.close(conditions.NOT_IMPLEMENTED, "this link doesn't acquire transactionally")
+            return None
+        transaction = self.transactions.get(found)
+        if transaction is None:
+            sender.close(conditions.TRANSACTION_UNKNOWN_ID, f"no transaction {found!r} is open")
+        return transaction
+
+    def undo(self, transaction: Transaction) -> None:
+        """A transaction that was discharged or lost isn't committed: what its controller said of deliveries that aren't
+        settled is as if it had never been said (part 4 section 4.4.4)."""
+        transaction.undo(1 - number_of(self.connection.role))
+
+    def control_link_closed(self, channel: int, link: int) -> tuple[Transaction, ...]:
+        """The transactions that ended with their control link, to be rolled back (part 4 section 4.1)."""
+        lost = [
+            each for each in self.transactions.values() if (each.channel, each.link) == (channel, link)
+        ]
+        for each in lost:
+            self._forget(each)
+        return tuple(lost)
+
+    def _forget(self, transaction: Transaction) -> None:
+        del self.transactions[transaction.txn_id]
+        for handle, _ in transaction.retired:
+            del self._bound[handle]
+
+    def _control(self, request: TransactionRequested) -> Receiver:
+        link: Any = self.connection.session(request.channel).link(request.link)
+        receiver: Receiver = link
+        return receiver
+
+    def _partial(self, transaction: Transaction) -> bool:
+        """Whether a posting under way names the transaction; of what is acquired, the discharge decides (4.4.3)."""
+        for channel in self.connection.sessions:
+            for link in self.connection.session(channel).links:
+                current = link.current if link.ROLE else None
+                state = None if current is None else current.states[link.sender]
+                if isinstance(state, TransactionalState) and state.txn_id == transaction.txn_id:
+                    return True
+        return False
+
+    def _end(self, transaction: Transaction, why: str) -> None:
+        """A fault of the controller ends its control link."""
+        link = self.connection.session(transaction.channel).link(transaction.link)
+        link.close(conditions.TRANSACTION_ROLLBACK, why)
+
+
+def _key(txn_id: object) -> bytes:
+    """A txn-id as `transactions` has it; those of other types are nobody's."""
+    return txn_id if isinstance(txn_id, bytes) else b""

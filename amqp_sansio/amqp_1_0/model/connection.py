@@ -3,7 +3,7 @@
 Endpoints step it for what they receive and send, observers for both sides. Each call judges one frame by what its
 sender may have known when it sent it: what the other side has said meanwhile can't have been heard yet.
 A call raises `Violation` and changes nothing, except that a transfer that breaks a rule of its link still counts in
-its session. The rules of links and deliveries are in `link_rules`.
+its session. The rules of links and deliveries are in `link_state`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import bound, later
-from ...errors import Scope
 from ..codec import conditions
 from ..codec.performatives import (
     Attach,
@@ -31,7 +30,6 @@ from ..codec.performatives import (
 )
 from ..codec.violation import Violation
 from . import states
-from .link_rules import attach, detach, link_flow, transfer
 from .link_state import (
     CLIENT,
     SERVER,
@@ -41,7 +39,6 @@ from .link_state import (
     SessionModel,
     number_of,
 )
-from .settlement import disposition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,29 +52,6 @@ _OPEN: Final = states.ConnectionInput.OPEN
 _FRAME: Final = states.ConnectionInput.FRAME
 _EMPTY: Final = states.ConnectionInput.EMPTY
 _CLOSE: Final = states.ConnectionInput.CLOSE
-
-
-class Stepped:
-    """What a frame is about: the session and link it belongs to, the delivery or deliveries it moves.
-
-    `answers` says that it answers the other side's begin, attach, detach, end or close.
-    """
-
-    __slots__ = ("answers", "deliveries", "delivery", "link", "session")
-
-    def __init__(
-        self,
-        session: SessionModel | None = None,
-        link: LinkModel | None = None,
-        delivery: DeliveryModel | None = None,
-        deliveries: list[DeliveryModel] | None = None,
-        answers: bool = False,
-    ) -> None:
-        self.session = session
-        self.link = link
-        self.delivery = delivery
-        self.deliveries = deliveries
-        self.answers = answers
 
 
 class Half:
@@ -96,7 +70,7 @@ class Half:
 
 
 class ConnectionModel:
-    """The books of one connection; see the module's docstring."""
+    """One connection; see the module's docstring."""
 
     __slots__ = ("halves", "limits", "sasl")
 
@@ -106,8 +80,12 @@ class ConnectionModel:
         self.sasl = states.Sasl.START
 
     def new_session(self, initiator: int | None) -> SessionModel:
-        """A book for a session; endpoints have their own kind."""
-        return SessionModel(initiator)
+        """A session; endpoints have their own kind."""
+        return SessionModel(self, initiator)
+
+    def is_assumed(self, side: int) -> bool:
+        """Whether the stream of `side` wasn't seen from the start."""
+        return self.halves[side].assumed
 
     def tolerate(self, violation: Violation) -> None:
         """A rule is broken that real peers break, and that does no harm. Endpoints and observers take it."""
@@ -143,11 +121,15 @@ class ConnectionModel:
         self._step_connection(number, _EMPTY, "an empty frame")
         self._check_channel(number, channel, "an empty frame")
 
-    def step(
-        self, side: Side | int, channel: int, performative: Performative, payload: bytes = b""
-    ) -> Stepped:
-        """`side` sends `performative` on `channel` with `payload`."""
-        return _STEPS[type(performative)](self, _number(side), channel, performative, payload)
+    def step(self, side: Side | int, channel: int, performative: Performative) -> None:
+        """`side` sends `performative`, any but a transfer, on `channel`."""
+        number = _number(side)
+        if isinstance(performative, End):
+            self.end(number, channel)
+        elif isinstance(performative, Close):
+            self.close(number, channel)
+        else:
+            _STEPS[type(performative)](self, number, channel, performative)
 
     def open(self, side: int, channel: int, frame: Open) -> None:
         """The first frame of a side (part 2 section 2.7.1)."""
@@ -255,17 +237,16 @@ class ConnectionModel:
             self._step_connection(side, _FRAME, "begin")
         self._check_channel(side, channel, "begin")
         if channel in half.channels:
-            raise Violation(
+            raise half.channels[channel].error(
+                side,
                 conditions.ILLEGAL_STATE,
                 f"begin on channel {channel}, which is in use",
-                rule="transport/session.state/mapped",
-                scope=Scope.SESSION,
-                channel=channel,
-                session=half.channels[channel],
+                "transport/session.state/mapped",
             )
-        answers = frame.remote_channel is not None
-        if answers:
-            session = self._answered(side, channel, frame.remote_channel)  # type: ignore[arg-type]
+        remote = frame.remote_channel
+        answers = remote is not None
+        if remote is not None:
+            session = self._answered(side, channel, remote)
         else:
             if len(half.channels) >= self.limits.channels:
                 raise Violation(
@@ -332,52 +313,38 @@ class ConnectionModel:
         """The state of a session, and of one link when a handle is named (part 2 sections 2.5.6 and 2.7.4)."""
         session = self.session(side, channel, "flow")
         own, other = session.halves[side], session.halves[1 - side]
+        of_link = (frame.delivery_count, frame.link_credit, frame.available) != _NOTHING or frame.drain
+        wrong = ""
         if frame.next_incoming_id is None:
             # Who answered a begin has received it.
             if session.initiator == 1 - side:
-                raise self._wrong_flow(
-                    "next-incoming-id is missing", "transport/flow/next-incoming-id", channel, session
-                )
+                wrong = "next-incoming-id is missing"
         elif other.begin is None and session.initiator is not None:
-            raise self._wrong_flow(
-                "next-incoming-id before the other side's begin",
-                "transport/flow/next-incoming-id",
-                channel,
-                session,
-            )
-        of_link = (frame.delivery_count, frame.link_credit, frame.available) != _NOTHING or frame.drain
-        if frame.handle is None and of_link:
-            raise self._wrong_flow(
-                "fields of a link without a handle", "transport/flow/no-handle", channel, session
-            )
+            wrong = "next-incoming-id before the other side's begin"
+        rule = "transport/flow/next-incoming-id"
+        if not wrong and frame.handle is None and of_link:
+            wrong, rule = "fields of a link without a handle", "transport/flow/no-handle"
+        if wrong:
+            text = f"flow on channel {channel}: {wrong}"
+            raise session.error(side, conditions.INVALID_FIELD, text, rule)
         own.renumber(frame.next_outgoing_id)
         _open_window(other, frame)
         if frame.handle is None:
             return session, None
-        return session, link_flow(self, side, channel, session, frame)
+        return session, session.step_link_flow(side, frame.handle, frame)
 
-    def _wrong_flow(self, text: str, rule: str, channel: int, session: SessionModel) -> Violation:
-        return Violation(
-            conditions.INVALID_FIELD,
-            f"flow on channel {channel}: {text}",
-            rule=rule,
-            scope=Scope.SESSION,
-            channel=channel,
-            session=session,
-        )
-
-    # Links and deliveries; the rules are in link_rules.
+    # Links and deliveries; the rules are in link_state.
 
     def attach(self, side: int, channel: int, frame: Attach) -> tuple[LinkModel, bool]:
         """A side attaches a link; whether the other one already had."""
-        return attach(self, side, channel, self.session(side, channel, "attach"), frame)
+        return self.session(side, channel, "attach").step_attach(side, frame)
 
     def detach(self, side: int, channel: int, frame: Detach) -> tuple[LinkModel, bool]:
         """A side detaches a link; whether the other one already had."""
-        return detach(self, side, channel, self.session(side, channel, "detach"), frame)
+        return self.session(side, channel, "detach").step_detach(side, frame)
 
-    def transfer(self, side: int, channel: int, frame: Transfer, size: int) -> DeliveryModel | None:
-        """A side sends (more of) a delivery with `size` octets of payload; None when its link isn't known."""
+    def transfer(self, side: int, channel: int, frame: Transfer, size: int) -> DeliveryModel:
+        """A side sends (more of) a delivery with `size` octets of payload."""
         half = self.halves[side]
         session = half.channels.get(channel)
         if (
@@ -386,14 +353,14 @@ class ConnectionModel:
             or session.halves[side].state is not states.Session.MAPPED
         ):
             session = self.session(side, channel, "transfer")
-        return transfer(self, side, channel, session, frame, size)
+        return session.step_transfer(side, frame, size)
 
     def disposition(
         self, side: int, channel: int, frame: Disposition
     ) -> tuple[SessionModel, list[DeliveryModel]]:
         """A side tells the state of deliveries; those of them that weren't settled."""
         session = self.session(side, channel, "disposition")
-        return session, disposition(side, channel, session, frame)
+        return session, session.step_disposition(side, frame)
 
 
 MIN_MAX_FRAME_SIZE: Final = 512
@@ -417,65 +384,13 @@ def _open_window(half: SessionHalf, frame: Flow) -> None:
     half.window_known = limit if half.window_known is None else later(half.window_known, limit)
 
 
-def _step_open(joint: ConnectionModel, side: int, channel: int, frame: Open, _: bytes) -> Stepped:
-    joint.open(side, channel, frame)
-    return Stepped()
-
-
-def _step_close(joint: ConnectionModel, side: int, channel: int, _: Close, __: bytes) -> Stepped:
-    return Stepped(answers=joint.close(side, channel))
-
-
-def _step_begin(joint: ConnectionModel, side: int, channel: int, frame: Begin, _: bytes) -> Stepped:
-    session, answers = joint.begin(side, channel, frame)
-    return Stepped(session, answers=answers)
-
-
-def _step_end(joint: ConnectionModel, side: int, channel: int, _: End, __: bytes) -> Stepped:
-    session, answers = joint.end(side, channel)
-    return Stepped(session, answers=answers)
-
-
-def _step_attach(joint: ConnectionModel, side: int, channel: int, frame: Attach, _: bytes) -> Stepped:
-    link, answers = joint.attach(side, channel, frame)
-    return Stepped(link.session, link, answers=answers)
-
-
-def _step_detach(joint: ConnectionModel, side: int, channel: int, frame: Detach, _: bytes) -> Stepped:
-    link, answers = joint.detach(side, channel, frame)
-    return Stepped(link.session, link, answers=answers)
-
-
-def _step_flow(joint: ConnectionModel, side: int, channel: int, frame: Flow, _: bytes) -> Stepped:
-    return Stepped(*joint.flow(side, channel, frame))
-
-
-def _step_transfer(
-    joint: ConnectionModel, side: int, channel: int, frame: Transfer, payload: bytes
-) -> Stepped:
-    delivery = joint.transfer(side, channel, frame, len(payload))
-    if delivery is None:
-        return Stepped(joint.halves[side].channels.get(channel))
-    return Stepped(delivery.link.session, delivery.link, delivery)
-
-
-def _step_disposition(
-    joint: ConnectionModel, side: int, channel: int, frame: Disposition, _: bytes
-) -> Stepped:
-    session, deliveries = joint.disposition(side, channel, frame)
-    return Stepped(session, deliveries=deliveries)
-
-
-_STEPS: Final[dict[type[Any], Callable[[ConnectionModel, int, int, Any, bytes], Stepped]]] = {
-    Open: _step_open,
-    Begin: _step_begin,
-    Attach: _step_attach,
-    Flow: _step_flow,
-    Transfer: _step_transfer,
-    Disposition: _step_disposition,
-    Detach: _step_detach,
-    End: _step_end,
-    Close: _step_close,
+_STEPS: Final[dict[type[Performative], Callable[[ConnectionModel, int, int, Any], object]]] = {
+    Open: ConnectionModel.open,
+    Begin: ConnectionModel.begin,
+    Attach: ConnectionModel.attach,
+    Flow: ConnectionModel.flow,
+    Disposition: ConnectionModel.disposition,
+    Detach: ConnectionModel.detach,
 }
 _SASL: Final[dict[type[Any], tuple[int, states.SaslInput]]] = {
     SaslMechanisms: (SERVER, states.SaslInput.MECHANISMS),

@@ -1,22 +1,16 @@
 """Hints: what usually lies behind the classic ways in which connections of AMQP 1.0 end."""
 
-# The modules of this package share one engine; its private state is theirs, not the caller's.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ...endpoint import Side
-from ...negotiation import version_of
+from ..._core.hints import of_foreign
+from ...versions import version_of
 from ..codec.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
-
-if TYPE_CHECKING:
-    from ..endpoint.connection import Connection
 
 LOOKED_AT: Final = 8
 """How many first octets tell what a stream is."""
 
-_TLS_RECORDS: Final = (0x15, 0x16)
 _BY_CONDITION: Final = {
     "amqp:unauthorized-access": "the user lacks the permission, or the password is wrong",
     "amqp:not-found": "the node or virtual host does not exist",
@@ -37,13 +31,9 @@ def of_first_octets(first: bytes) -> str:
     >>> of_first_octets(b"HTTP/1.1")
     'this is HTTP, perhaps the management port'
     """
-    if len(first) >= 2 and first[0] in _TLS_RECORDS and first[1] == 3:
-        return "these are TLS records on a connection without TLS; use amqps, or the other port"
-    if first[:4] in (b"HTTP", b"GET ", b"POST", b"HEAD", b"PUT "):
-        return "this is HTTP, perhaps the management port"
     if first[:4] == b"AMQP" and len(first) >= 8:
         return f"the peer {speaks(first[:8])}"
-    return ""
+    return of_foreign(first)
 
 
 def speaks(header: bytes) -> str:
@@ -76,20 +66,6 @@ def for_server_header(header: bytes) -> str:
 def for_close(condition: str) -> str:
     """The usual cause behind a peer's close."""
     return _BY_CONDITION.get(condition, "")
-
-
-def for_octets(connection: Connection) -> str:
-    """The usual cause of octets that are no AMQP, read from how the stream began."""
-    return of_first_octets(connection.first_octets(LOOKED_AT))
-
-
-def for_lost(connection: Connection, kind: str) -> str:
-    """The usual cause of a transport that vanished in this state."""
-    if kind == "silent":
-        return "the peer or the network is dead, or its process is stopped"
-    if connection.role is Side.SERVER:
-        return ""
-    return of_stage(connection._stage.name, connection.mechanism)
 
 
 def of_stage(stage: str, mechanism: str) -> str:

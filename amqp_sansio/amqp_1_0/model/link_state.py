@@ -1,21 +1,29 @@
-"""The books of sessions, links and deliveries: what both halves have said, whoever keeps them.
+"""The state and the rules of sessions, links and deliveries: what both halves have said, whoever keeps it.
 
-Endpoints and observers keep the same books. Sides are numbers here: CLIENT and SERVER index every pair. Sequence
-numbers are those of RFC 1982 (part 2 section 2.8.10).
+Endpoints and observers keep the same state, and each `step_...` judges one frame of a side (part 2 sections 2.5 to 2.7,
+part 3 section 3.4). It raises `Violation` and changes nothing, except that a transfer that breaks a rule of its link
+still counts in its session. Sides are numbers here: CLIENT and SERVER index every pair. Sequence numbers are those of
+RFC 1982 (part 2 section 2.8.10).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..._core.serial import MASK, add, bound, distance
 from ...endpoint import Side
+from ...errors import Scope
+from ..codec import conditions
 from ..codec.composite import DeliveryState
+from ..codec.performatives import Received, TransactionalState
+from ..codec.violation import Violation
 from . import states
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from ..codec.performatives import Attach, Begin
+    from ...limits import Limits
+    from ..codec.performatives import Attach, Begin, Detach, Disposition, Flow, Transfer
     from ..codec.values import Described
 
     State = DeliveryState | Described
@@ -23,6 +31,28 @@ if TYPE_CHECKING:
 
 CLIENT: Final = 0
 SERVER: Final = 1
+FREE: Final = 256
+"""Steps that one disposition may take over deliveries that stay unsettled, or aren't there, at no charge."""
+EACH: Final = 8
+"""Steps more that each transfer pays for."""
+
+_UNSETTLED: Final = 0
+_SETTLED: Final = 1
+_FIRST: Final = 0
+_SECOND: Final = 1
+_ATTACHED: Final = states.Link.ATTACHED
+_NOT_SENT: Final = states.Delivery.NOT_SENT
+_SENDING: Final = states.Delivery.SENDING
+_MORE: Final = states.DeliveryInput.MORE
+_LAST: Final = states.DeliveryInput.LAST
+_ABORT: Final = states.DeliveryInput.ABORT
+_TAG_SIZE: Final = 32
+_CROSSED: Final = {states.Link.CLOSED, states.Link.DETACHED}
+"""Who detached while the other side closed attaches once more, to close too (part 2 section 2.6.6)."""
+_FAILED_KEPT: Final = 1024
+"""So many links that ended in an error are remembered in a session."""
+_CROSSED_KEPT: Final = 64
+"""So many links that one side closed and the other only detached are kept in a session."""
 
 
 def number_of(side: Side) -> int:
@@ -33,6 +63,32 @@ def number_of(side: Side) -> int:
 def is_outcome(state: State | None) -> TypeGuard[DeliveryState]:
     """Whether the state is terminal (part 3 section 3.4)."""
     return isinstance(state, DeliveryState) and state.OUTCOME
+
+
+class Rules(Protocol):
+    """A connection, as far as the rules of its sessions depend on it."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+    def is_assumed(self, side: int) -> bool:
+        """Whether the stream of `side` wasn't seen from the start, so that unknown handles are no fault of it."""
+        ...
+
+    def tolerate(self, violation: Violation) -> None:
+        """Take note of a rule that real peers break without doing harm."""
+
+
+class SessionViolation(Violation):
+    """A violation that ends a session, or one link of it."""
+
+    def __init__(
+        self, condition: str, text: str, rule: str, channel: int, session: SessionModel, link: LinkModel | None = None
+    ) -> None:
+        scope = Scope.SESSION if link is None else Scope.LINK
+        super().__init__(condition, text, rule=rule, scope=scope, channel=channel)
+        self.session = session
+        self.link = link
 
 
 class SessionHalf:
@@ -86,9 +142,10 @@ class SessionModel:
     only detached, the latest ones.
     """
 
-    __slots__ = ("crossed", "failed", "halves", "initiator", "names")
+    __slots__ = ("crossed", "failed", "halves", "initiator", "names", "rules")
 
-    def __init__(self, initiator: int | None) -> None:
+    def __init__(self, rules: Rules, initiator: int | None) -> None:
+        self.rules = rules
         self.initiator = initiator
         self.halves = (SessionHalf(), SessionHalf())
         self.names: dict[tuple[str, int], LinkModel] = {}
@@ -96,8 +153,290 @@ class SessionModel:
         self.crossed: dict[tuple[str, int], LinkModel] = {}
 
     def new_link(self, name: str, sender: int) -> LinkModel:
-        """A book for a link of this session; endpoints have their own kind."""
+        """A link of this session; endpoints have their own kind."""
         return LinkModel(self, name, sender)
+
+    def error(self, side: int, condition: str, text: str, rule: str) -> SessionViolation:
+        """A fault of `side` that ends the session."""
+        return SessionViolation(condition, text, rule, self.halves[side].channel, self)
+
+    def step_attach(self, side: int, frame: Attach) -> tuple[LinkModel, bool]:
+        """A side attaches its end of a link (part 2 section 2.6.3); whether the other end was attached."""
+        own, other = self.halves[side], self.halves[1 - side]
+        handle_max = 0xFFFF_FFFF if other.begin is None else other.begin.handle_max
+        if frame.handle > handle_max:
+            raise Violation(
+                conditions.FRAMING_ERROR,
+                f"attach of {frame.name!r} with handle {frame.handle}, the handle-max is {handle_max}",
+                rule="transport/session/handle-max",
+                channel=own.channel,
+            )
+        if frame.handle in own.handles:
+            raise self.error(
+                side,
+                conditions.HANDLE_IN_USE,
+                f"attach of {frame.name!r} with handle {frame.handle}, "
+                f"which {own.handles[frame.handle].name!r} has",
+                "transport/link/handle-in-use",
+            )
+        # role is True for a receiver (part 2 section 2.8.1).
+        sender = 1 - side if frame.role else side
+        if not frame.role and frame.initial_delivery_count is None:
+            raise self.error(
+                side,
+                conditions.INVALID_FIELD,
+                f"attach of the sender {frame.name!r} without initial-delivery-count",
+                "transport/attach/initial-delivery-count",
+            )
+        for tag in frame.unsettled or ():
+            if not isinstance(tag, bytes):
+                raise self.error(
+                    side,
+                    conditions.INVALID_FIELD,
+                    f"attach of {frame.name!r}: a key of the unsettled map is {tag!r}, no delivery-tag",
+                    "transport/attach/unsettled-keys",
+                )
+        key = (frame.name, sender)
+        if self.failed.get(key) == 1 - side:
+            if frame.unsettled is None:
+                raise self.error(
+                    side,
+                    conditions.ERRANT_LINK,
+                    f"attach of {frame.name!r}, which ended in an error and may only be resumed",
+                    "transport/link/errant-link",
+                )
+            del self.failed[key]
+        link = self.names.get(key)
+        # Answers aren't counted: what they answer is.
+        answering = link is not None and link.halves[1 - side].attaches > link.halves[side].attaches
+        most = self.rules.limits.consumers
+        if not answering and len(own.handles) >= most:
+            raise self.error(
+                side,
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                f"more than {most} links in a session",
+                "transport/error/resource-limit",
+            )
+        given = states.LinkInput.ATTACH if frame.unsettled is None else states.LinkInput.RESUME
+        if link is None or given not in states.LINK[link.halves[side].state]:
+            # The same name once more while it is attached: the link is stolen (part 2 section 2.6.1).
+            link = self.new_link(frame.name, sender)
+            self.names[key] = link
+        own.handles[frame.handle] = link
+        return link, link.attached_by(side, frame, given)
+
+    def step_detach(self, side: int, frame: Detach) -> tuple[LinkModel, bool]:
+        """A side detaches its end (part 2 sections 2.6.4 to 2.6.6); whether the other end was detached."""
+        own = self.halves[side]
+        link = own.handles.get(frame.handle)
+        if link is None:
+            link = self._unknown(side, frame.handle, "detach")
+        half = link.halves[side]
+        if frame.closed:
+            given = states.LinkInput.CLOSE
+        else:
+            given = states.LinkInput.DETACH if frame.error is None else states.LinkInput.FAIL
+        half.state = states.LINK[half.state][given]
+        link.quick = None
+        own.handles.pop(frame.handle, None)
+        key = (link.name, link.sender)
+        if half.state is states.Link.FAILED:
+            self.failed[key] = side
+            if len(self.failed) > _FAILED_KEPT:
+                del self.failed[next(iter(self.failed))]
+        if link.sender == side:
+            # A delivery under way ends with its sender's end of the link.
+            link.current = None
+        peer = link.halves[1 - side].state
+        if peer is _ATTACHED:
+            return link, False
+        ends = {half.state, peer}
+        waits = half.attaches != link.halves[1 - side].attaches and ends != {states.Link.CLOSED}
+        if self.names.get(key) is link and not waits:
+            if ends == _CROSSED:
+                self._keep_crossed(key, link)
+            else:
+                del self.names[key]
+                self.crossed.pop(key, None)
+        gone = states.Link.CLOSED in ends or states.Link.FAILED in ends
+        deliveries = self.halves[link.sender].deliveries
+        for delivery in link.unsettled.values():
+            # Else its deliveries are still known by their ids (part 2 section 2.6.4), but those that were cut.
+            if gone or delivery.progress is _SENDING:
+                deliveries.pop(delivery.delivery_id, None)
+        return link, True
+
+    def _keep_crossed(self, key: tuple[str, int], link: LinkModel) -> None:
+        """Wait for the attach that will close the link at its other end too; it may never come, as from RabbitMQ 3."""
+        self.crossed.pop(key, None)
+        self.crossed[key] = link
+        if len(self.crossed) > _CROSSED_KEPT:
+            oldest = next(iter(self.crossed))
+            old = self.crossed.pop(oldest)
+            if self.names.get(oldest) is old and all([half.state in _CROSSED for half in old.halves]):
+                del self.names[oldest]
+
+    def step_link_flow(self, side: int, handle: int, frame: Flow) -> LinkModel | None:
+        """The flow state of a link (part 2 section 2.6.7)."""
+        link = self.halves[side].handles.get(handle)
+        if link is None:
+            if self.rules.is_assumed(side):
+                return None
+            raise self._unattached(side, handle, "flow")
+        if side == link.sender:
+            if frame.delivery_count is None:
+                raise link.error(
+                    side,
+                    conditions.INVALID_FIELD,
+                    f"flow of the sender {link.name!r} without delivery-count",
+                    "transport/flow/delivery-count-sender",
+                )
+            link.delivery_count = frame.delivery_count
+            if frame.available is not None:
+                link.available = frame.available
+            return link
+        if frame.delivery_count is None and link.answered == side:
+            # It had seen the sender's attach when it answered it. RabbitMQ 3 leaves the count out all the same.
+            self.rules.tolerate(
+                link.error(
+                    side,
+                    conditions.INVALID_FIELD,
+                    f"flow of the receiver {link.name!r} without delivery-count after the sender's attach",
+                    "transport/flow/delivery-count-receiver",
+                )
+            )
+        if frame.link_credit is not None:
+            count = frame.delivery_count
+            if count is None:
+                sender = link.halves[link.sender].attach
+                count = 0 if sender is None else sender.initial_delivery_count or 0
+            limit = bound(count, frame.link_credit)
+            link.credit_limit = limit
+            link.granted = frame.link_credit
+            known = link.credit_known
+            here = link.delivery_count
+            # A receiver may name a count that the sender is far from: farthest is as the sender sees it.
+            if known is None or distance(here, limit) > distance(here, known):
+                link.credit_known = limit
+        link.drain_wanted = frame.drain
+        return link
+
+    def step_transfer(self, side: int, frame: Transfer, size: int) -> DeliveryModel:
+        """A transfer frame with `size` octets of payload (part 2 section 2.7.5). It counts in the session even when its
+        link is in error."""
+        own = self.halves[side]
+        link = own.handles.get(frame.handle)
+        if link is None:
+            link = self._unknown(side, frame.handle, "transfer")
+        window = own.window_known
+        if window is not None and window == own.next_outgoing_id:
+            raise self.error(
+                side,
+                conditions.WINDOW_VIOLATION,
+                f"transfer {own.next_outgoing_id} of link {link.name!r} is beyond the session's incoming window",
+                "transport/session.window/violation",
+            )
+        own.next_outgoing_id = (own.next_outgoing_id + 1) & MASK
+        if link.sender != side:
+            raise link.error(
+                side,
+                conditions.NOT_ALLOWED,
+                f"transfer from the receiver of link {link.name!r}",
+                "transport/transfer/delivery-id",
+            )
+        return link.sent(frame, size)
+
+    def step_disposition(self, side: int, frame: Disposition) -> list[DeliveryModel]:
+        """A disposition (part 2 section 2.7.6): the deliveries it is about that weren't settled before.
+
+        A delivery that it settles is paid for by its transfer. Looking at the others costs the allowance of their side,
+        or a frame of 58 octets could cost a step for each delivery, again and again.
+        """
+        # role names the issuer's end: a receiver speaks of what the other side sent.
+        owner = 1 - side if frame.role else side
+        half = self.halves[owner]
+        deliveries = half.deliveries
+        first = frame.first
+        state, settled = frame.state, frame.settled
+        says = settled or state is not None
+        if frame.last is None or frame.last == first:
+            one = deliveries.get(first)
+            found = [] if one is None or not says else [one]
+        else:
+            count = distance(first, frame.last)
+            if count < 0:
+                raise self.error(
+                    side,
+                    conditions.INVALID_FIELD,
+                    f"disposition of deliveries {first} to {frame.last}",
+                    "transport/disposition/range",
+                )
+            if not says:
+                return []
+            steps = min(count + 1, len(deliveries))
+            if steps > FREE:
+                self._check_allowance(side, half, steps, settled)
+            if count < len(deliveries):
+                ids = [add(first, index) for index in range(count + 1)]
+                found = [deliveries[each] for each in ids if each in deliveries]
+            else:
+                found = [
+                    each for number, each in deliveries.items() if 0 <= distance(first, number) <= count
+                ]
+            if steps > FREE:
+                steps -= len([each for each in found if each.progress is not _SENDING]) if settled else 0
+                half.allowance -= steps if steps > FREE else 0
+        for delivery in found:
+            if settled and frame.role:
+                delivery.check_second()
+            if state is not None:
+                delivery.check_told(side, state)
+        for delivery in found:
+            if state is not None:
+                delivery.states[side] = state
+            if settled:
+                delivery.settled = True
+                if delivery.progress is not _SENDING:
+                    delivery.forget(deliveries)
+        return found
+
+    def _check_allowance(self, side: int, half: SessionHalf, steps: int, settled: bool) -> None:
+        """Raise Violation when nothing is left that pays for looking at deliveries.
+
+        A disposition that settles pays afterwards, for what it looked at in vain.
+        """
+        earned = (half.next_outgoing_id - half.counted) & MASK
+        half.counted = half.next_outgoing_id
+        # What stays can't need more: it isn't saved for later.
+        half.allowance = min(half.allowance + EACH * earned, EACH * len(half.deliveries))
+        if half.allowance < (0 if settled else steps):
+            raise self.error(
+                side,
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                f"a disposition is about {steps} deliveries, and the ones before have looked at so many without "
+                f"settling them that no transfer pays for more; say at most {EACH} times what becomes of a delivery, "
+                f"or name at most {FREE} at a time",
+                "transport/error/resource-limit",
+            )
+
+    def _unknown(self, side: int, handle: int, what: str) -> LinkModel:
+        """A link whose attach wasn't seen, where that is no wonder."""
+        if not self.rules.is_assumed(side):
+            raise self._unattached(side, handle, what)
+        link = self.new_link("", side)
+        link.halves[side].state = _ATTACHED
+        link.halves[side].handle = handle
+        link.credit_limit = link.credit_known = None
+        self.halves[side].handles[handle] = link
+        return link
+
+    def _unattached(self, side: int, handle: int, what: str) -> SessionViolation:
+        return self.error(
+            side,
+            conditions.UNATTACHED_HANDLE,
+            f"{what} on channel {self.halves[side].channel} with handle {handle}, which no link has",
+            "transport/link/unattached-handle",
+        )
 
 
 class LinkHalf:
@@ -151,8 +490,9 @@ class LinkModel:
         self.drain_wanted = False
         self.granted = 0
         self.available = 0
-        self.current: DeliveryModel | None = None
-        self.unsettled: dict[bytes, DeliveryModel] = {}
+        # Deliveries of the link's own kind.
+        self.current: Any = None
+        self.unsettled: dict[bytes, Any] = {}
         self.quick: tuple[int, ...] | None = None
 
     @property
@@ -187,13 +527,227 @@ class LinkModel:
         return one.state is attached and other.state is attached
 
     def new_delivery(self, delivery_id: int, delivery_tag: bytes) -> DeliveryModel:
-        """A book for a delivery of this link; endpoints have their own kind."""
+        """A delivery of this link; endpoints have their own kind."""
         return DeliveryModel(self, delivery_id, delivery_tag)
+
+    def error(self, side: int, condition: str, text: str, rule: str) -> SessionViolation:
+        """A fault of `side` that ends the link."""
+        session = self.session
+        return SessionViolation(condition, text, rule, session.halves[side].channel, session, self)
+
+    def is_left(self, side: int) -> bool:
+        """Whether `side` has closed the link, so that its name is free, and the other side has detached too, if only
+        without closing, as RabbitMQ answers."""
+        own, other = self.halves[side], self.halves[1 - side]
+        closed = own.state is states.Link.CLOSED and other.state is not _ATTACHED
+        return closed and own.attaches == other.attaches
+
+    def attached_by(self, side: int, frame: Attach, given: states.LinkInput) -> bool:
+        """A side has attached its end; whether the other end was attached."""
+        half, other = self.halves[side], self.halves[1 - side]
+        half.state = states.LINK[half.state][given]
+        half.attaches += 1
+        # Whatever was detached meanwhile: who has attached less often than the other side answers it.
+        answers = other.attaches >= half.attaches
+        if answers:
+            self.answered = side
+            first = other.attach
+            if frame.unsettled is not None or (first is not None and first.unsettled is not None):
+                self._forget_before()
+        half.handle = frame.handle
+        half.attach = frame
+        self.quick = None
+        if side == self.sender:
+            count = frame.initial_delivery_count or 0
+            # Flows of the receiver that came before this attach meant this count (part 2 section 2.6.7).
+            limit, known = self.credit_limit, self.credit_known
+            before = self.delivery_count
+            self.credit_limit = count if limit is None else add(count, max(0, distance(before, limit)))
+            self.credit_known = count if known is None else add(count, max(0, distance(before, known)))
+            self.delivery_count = count
+        return answers
+
+    def _forget_before(self) -> None:
+        """What was unsettled when a link was detached is resumed under new delivery-ids, or was settled meanwhile."""
+        deliveries = self.session.halves[self.sender].deliveries
+        old = [
+            number
+            for number, each in deliveries.items()
+            if each.link is not self and each.link.name == self.name
+        ]
+        for number in old:
+            del deliveries[number]
+
+    def sent(self, frame: Transfer, size: int) -> DeliveryModel:
+        """The sender's transfer belongs to this link: step its delivery."""
+        side = self.sender
+        delivery: DeliveryModel | None = self.current
+        if delivery is None:
+            delivery = self._begin_delivery(frame)
+        else:
+            delivery.check_continuation(frame)
+        if frame.settled and not delivery.settled:
+            if self.snd_settle_mode == _UNSETTLED and not frame.aborted:
+                raise self.error(
+                    side,
+                    conditions.NOT_ALLOWED,
+                    f"settled delivery {delivery.delivery_id} on link {self.name!r}, whose sender never settles",
+                    "transport/transfer/settled-mode-unsettled",
+                )
+            delivery.settled = True
+        if frame.state is not None:
+            delivery.check_told(side, frame.state, first=delivery.progress is _NOT_SENT)
+            delivery.states[side] = frame.state
+        delivery.size += size
+        receiver = self.halves[1 - side].attach
+        limit = 0 if receiver is None else receiver.max_message_size or 0
+        if limit and delivery.size > limit and not frame.aborted:
+            raise self.error(
+                side,
+                conditions.MESSAGE_SIZE_EXCEEDED,
+                f"delivery {delivery.delivery_id} of link {self.name!r} has more than {limit} octets",
+                "transport/attach/max-message-size",
+            )
+        given = _ABORT if frame.aborted else _MORE if frame.more else _LAST
+        if given is _LAST and self.snd_settle_mode == _SETTLED and not delivery.settled:
+            raise self.error(
+                side,
+                conditions.NOT_ALLOWED,
+                f"delivery {delivery.delivery_id} of link {self.name!r} ends unsettled, whose sender settles all",
+                "transport/transfer/settled-mode-settled",
+            )
+        delivery.progress = states.DELIVERY[delivery.progress][given]
+        deliveries = self.session.halves[side].deliveries
+        if given is _MORE:
+            self.current = delivery
+            if not delivery.settled and delivery.delivery_id not in deliveries:
+                deliveries[delivery.delivery_id] = delivery
+                self.unsettled[delivery.delivery_tag] = delivery
+            return delivery
+        self.current = None
+        if given is _ABORT or delivery.settled:
+            # An aborted delivery is settled too (part 2 section 2.7.5).
+            delivery.settled = True
+            delivery.forget(deliveries)
+        else:
+            deliveries[delivery.delivery_id] = delivery
+            self.unsettled[delivery.delivery_tag] = delivery
+        return delivery
+
+    def _begin_delivery(self, frame: Transfer) -> DeliveryModel:
+        """The first transfer of a delivery."""
+        side = self.sender
+        session = self.session
+        rules = session.rules
+        delivery_id, tag = frame.delivery_id, frame.delivery_tag
+        if delivery_id is None or tag is None:
+            if not rules.is_assumed(side):
+                name = "delivery-id" if delivery_id is None else "delivery-tag"
+                raise self.error(
+                    side,
+                    conditions.INVALID_FIELD,
+                    f"the first transfer of a delivery on link {self.name!r} has no {name}",
+                    f"transport/transfer/{name}",
+                )
+            delivery_id, tag = delivery_id or 0, tag or b""
+        if frame.message_format is None and not rules.is_assumed(side):
+            # Clients leave it out that post to a coordinator; 0 is the format of all that this library reads.
+            rules.tolerate(
+                self.error(
+                    side,
+                    conditions.INVALID_FIELD,
+                    f"the first transfer of delivery {delivery_id} on link {self.name!r} has no message-format; "
+                    "0 is meant",
+                    "transport/transfer/message-format",
+                )
+            )
+        if len(tag) > _TAG_SIZE:
+            raise self.error(
+                side,
+                conditions.INVALID_FIELD,
+                f"a delivery-tag of {len(tag)} octets on link {self.name!r}, 32 is the most",
+                "transport/delivery/tag-size",
+            )
+        deliveries = session.halves[side].deliveries
+        if delivery_id in deliveries or tag in self.unsettled:
+            what = "delivery-id" if delivery_id in deliveries else "delivery-tag"
+            raise self.error(
+                side,
+                conditions.NOT_ALLOWED,
+                f"the {what} of delivery {delivery_id} on link {self.name!r} belongs to one that isn't settled",
+                "transport/delivery/tag-unique",
+            )
+        credit = self.credit_known
+        if credit is not None and distance(self.delivery_count, credit) <= 0:
+            excess = self.error(
+                side,
+                conditions.TRANSFER_LIMIT_EXCEEDED,
+                f"delivery {delivery_id} on link {self.name!r} is beyond its credit",
+                "transport/error/transfer-limit",
+            )
+            # RabbitMQ 3 counts a flow that crosses its transfers as credit in addition; so much more is taken.
+            if distance(credit, self.delivery_count) >= self.granted:
+                raise excess
+            rules.tolerate(excess)
+        if len(deliveries) >= rules.limits.unsettled:
+            raise self.error(
+                side,
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                f"{len(deliveries)} deliveries aren't settled, Limits.unsettled allows no more",
+                "transport/error/resource-limit",
+            )
+        self._check_resumption(frame, delivery_id, tag)
+        if frame.rcv_settle_mode == _SECOND and self.rcv_settle_mode == _FIRST and not frame.settled:
+            raise self.error(
+                side,
+                conditions.INVALID_FIELD,
+                f"delivery {delivery_id} wants rcv-settle-mode second on link {self.name!r}, which has first",
+                "transport/transfer/rcv-illegal",
+            )
+        self.delivery_count = (self.delivery_count + 1) & MASK
+        if self.available:
+            self.available -= 1
+        delivery = self.new_delivery(delivery_id, tag)
+        delivery.message_format = frame.message_format or 0
+        delivery.rcv_settle_mode = frame.rcv_settle_mode
+        delivery.resumed = frame.resume
+        return delivery
+
+    def _check_resumption(self, frame: Transfer, delivery_id: int, tag: bytes) -> None:
+        """Only what the sender's own map has may be resumed (part 2 section 2.7.5).
+
+        An incomplete one has more than it says: the sender resumes or settles whatever the receiver's map names (part 2
+        section 2.6.13).
+        """
+        side = self.sender
+        own, other = self.halves[side].attach, self.halves[1 - side].attach
+        if frame.resume:
+            if own is not None and not own.incomplete_unsettled and tag not in (own.unsettled or {}):
+                raise self.error(
+                    side,
+                    conditions.NOT_ALLOWED,
+                    f"resumed delivery-tag {tag!r} on link {self.name!r} isn't in the sender's unsettled map",
+                    "transport/transfer/resume-own-map",
+                )
+        elif other is not None and other.incomplete_unsettled:
+            raise self.error(
+                side,
+                conditions.NOT_ALLOWED,
+                f"a new delivery on link {self.name!r} while the receiver's unsettled map is incomplete",
+                "transport/attach/incomplete-no-new",
+            )
+        elif frame.aborted:
+            raise self.error(
+                side,
+                conditions.ILLEGAL_STATE,
+                f"delivery {delivery_id} on link {self.name!r} is aborted before it began",
+                "transport/transfer/aborted",
+            )
 
     def __getstate__(self) -> object:
         # What the shortcut knows is found again; commands that raise leave everything else as it was.
-        _, values = cast("tuple[None, dict[str, object]]", object.__getstate__(self))
-        return None, {**values, "quick": None}
+        state: Any = object.__getstate__(self)
+        return None, {**state[1], "quick": None}
 
 
 class DeliveryModel:
@@ -223,3 +777,71 @@ class DeliveryModel:
         self.size = 0
         self.settled = False
         self.states: list[State | None] = [None, None]
+
+    def check_told(self, side: int, state: State, *, first: bool = False) -> None:
+        """Raise Violation where a side mustn't say that the delivery has a state: an outcome is its last word (part 3
+        section 3.4)."""
+        said = self.states[side]
+        link = self.link
+        if is_outcome(said) and said != state:
+            raise link.error(
+                side,
+                conditions.ILLEGAL_STATE,
+                f"delivery {self.delivery_id} of link {link.name!r} was {said!r}, now {state!r}",
+                "delivery-state/terminal-final",
+            )
+        if isinstance(state, Received) and side == link.sender and not (first and self.resumed):
+            raise link.error(
+                side,
+                conditions.INVALID_FIELD,
+                f"the sender of link {link.name!r} says received of delivery {self.delivery_id}",
+                "received/sender-only-first-resume",
+            )
+
+    def check_second(self) -> None:
+        """Raise Violation where the receiver settles first in mode second (part 2 section 2.7.5, rcv-settle-mode)."""
+        link = self.link
+        mode = link.rcv_settle_mode if self.rcv_settle_mode is None else self.rcv_settle_mode
+        if mode == _SECOND and not self.settled and not is_outcome(self.states[link.sender]):
+            raise link.error(
+                1 - link.sender,
+                conditions.NOT_ALLOWED,
+                f"the receiver of link {link.name!r} settles delivery {self.delivery_id} before the sender",
+                "transport/transfer/rcv-second",
+            )
+
+    def check_continuation(self, frame: Transfer) -> None:
+        """Raise Violation where a further transfer changes what the first one said; repeating it is fine."""
+        link = self.link
+        wrong: tuple[str, str, str] | None = None
+        if frame.delivery_id is not None and frame.delivery_id != self.delivery_id:
+            text = f"delivery-id {frame.delivery_id} within delivery {self.delivery_id} of link {link.name!r}"
+            wrong = conditions.INVALID_FIELD, text, "transport/transfer/delivery-id"
+        elif frame.delivery_tag is not None and frame.delivery_tag != self.delivery_tag:
+            text = f"another delivery-tag within delivery {self.delivery_id} of link {link.name!r}"
+            wrong = conditions.INVALID_FIELD, text, "transport/transfer/no-interleave"
+        elif frame.message_format is not None and frame.message_format != self.message_format:
+            text = (
+                f"message-format {frame.message_format} within delivery {self.delivery_id} of link {link.name!r}, "
+                f"whose first transfer says {self.message_format}"
+            )
+            wrong = conditions.INVALID_FIELD, text, "transport/transfer/message-format"
+        else:
+            first, state = self.states[link.sender], frame.state
+            if isinstance(state, TransactionalState) and not (
+                isinstance(first, TransactionalState) and first.txn_id == state.txn_id
+            ):
+                text = (
+                    f"a further transfer of delivery {self.delivery_id} on link {link.name!r} "
+                    "names another transaction"
+                )
+                wrong = conditions.ILLEGAL_STATE, text, "transactions/posting/all-frames"
+        if wrong is not None:
+            raise link.error(link.sender, *wrong)
+
+    def forget(self, deliveries: dict[int, DeliveryModel]) -> None:
+        """The delivery is settled: it isn't kept."""
+        deliveries.pop(self.delivery_id, None)
+        unsettled = self.link.unsettled
+        if unsettled.get(self.delivery_tag) is self:
+            del unsettled[self.delivery_tag]

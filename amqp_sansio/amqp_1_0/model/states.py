@@ -1,8 +1,8 @@
 """The state tables of AMQP 1.0: one for each sending half of a connection, session, link and delivery.
 
 Both peers obey the same rows, each for what it sends; what a half may do because of the other one (windows, credit,
-answers) is checked beside the tables, in `joint`. The named states of part 2 section 2.4.6 follow from the two halves
-of a connection (`connection_state`).
+answers) is checked beside the tables, in `connection` and `link_state`. The named states of part 2 section 2.4.6
+follow from the two halves of a connection (`connection_state`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OneZeroObserver: observes 1.0, both directions of one connection, stepping the joint of both ends.
+"""OneZeroObserver: observes 1.0, both directions of one connection, stepping the model of both ends.
 
 Each frame becomes a unit, a delivery is put together over its transfers; a broken rule becomes a violation and the
 observation goes on. Damage within a direction ends what was under way in it, and the next proven frame begins
@@ -7,16 +7,16 @@ anew (1.0 part 2 sections 2.2 to 2.7, part 5 section 5.3).
 
 from __future__ import annotations
 
-from collections import deque
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, PROVEN, REFUTED
+from ..._core.observation import BaseObserver, Identified, Observed
+from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, OPAQUE, PROVEN, REFUTED
 from ...endpoint import Side
 from ...errors import CodecError
-from ...observer import Identified, Observed, Skipped
-from ...observer import Violation as Reported
 from ...versions import AMQP_1_0
 from ..codec.composite import Performative, SaslFrame, decode_frame_body
+from ..codec.faults import READ_FAULTS
 from ..codec.frames import (
     AMQP,
     AMQP_HEADER,
@@ -28,6 +28,7 @@ from ..codec.frames import (
     SASL_HEADER,
     TLS_HEADER,
 )
+from ..codec.message import Message, check_message
 from ..codec.performatives import (
     Attach,
     Begin,
@@ -42,18 +43,16 @@ from ..codec.performatives import (
     Transfer,
 )
 from ..model import states
-from .content import drop_content, receive_transfer
-from .damage import IN_TLS, Direction, cut_transfer, damage, doubt, end_octets, look, search
+from .content import REQUESTS, Content, Direction, follow, missing
 from .fastpath import fast_observed
 from .observed_model import NOTHING_AFTER, ObservedModel
-from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, descriptor
+from .resync import HEADER_BEGIN, HEADERS, LIKELY_MAX, NAMES, Reader, descriptor
+from .sections import Sections, body_of
 
 if TYPE_CHECKING:
-    from ...observer import ObserverEvent, Setting
+    from ..._core.observation import Setting
     from ..codec.violation import Violation
 
-Fault = tuple[str, str, int, str]
-"""Rule without its version, text, offset, severity."""
 
 _EARLY: Final = "transport/connection/pre-open-limits"
 _AFTER_CLOSE: Final = (Flow, Close)
@@ -62,33 +61,24 @@ _CLOSES: Final = (Detach, End, Close, Begin, Attach)
 """What ends deliveries that are under way on a handle, a channel or everywhere."""
 
 
-class OneZeroObserver:
-    """The machine for 1.0.
+class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
+    """Observes 1.0.
 
-    `faults` are the broken rules of the unit at hand, `offered` the mechanisms of the server, `outcome` how the login
-    ended. `sasl`, `opened` and `closed` are the last units of each side that may be answered.
+    `offered` are the mechanisms of the server, `outcome` how the login ended. `sasl`, `opened` and `closed` are the
+    last units of each side that may be answered.
     """
 
-    __slots__ = (
-        "bodies", "body", "closed", "current", "directions", "events", "faults", "joint", "limits", "offered",
-        "opened", "outcome", "sasl", "seq", "setting",
-    )  # fmt: skip
+    __slots__ = ("closed", "offered", "opened", "outcome", "sasl")
+
+    fastpath = fast_observed
 
     def __init__(self, setting: Setting) -> None:
-        self.setting = setting
-        self.limits = setting.limits
-        self.body = setting.body
-        self.joint = ObservedModel(setting.limits)
+        model = ObservedModel(setting.limits)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
-        self.directions = (Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
+        super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
         if not setting.from_start:
-            self.joint.missed()
-            self.joint.blind = True
-        self.current: Direction | None = None
-        self.events: deque[ObserverEvent] = deque()
-        self.faults: list[Fault] = []
-        self.seq = 0
-        self.bodies = 0
+            model.missed()
+            model.blind = True
         self.sasl: list[int | None] = [None, None]
         self.opened: list[int | None] = [None, None]
         self.closed: list[int | None] = [None, None]
@@ -98,59 +88,40 @@ class OneZeroObserver:
             Identified(AMQP_1_0, "", setting.client, setting.server, setting.by, setting.at_ns)
         )
 
-    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
-        """Queue octets; `next` parses them."""
-        direction = self.current = self.directions[client]
-        direction.receive(octets, at_ns)
-
-    def gap(self, client: bool, octets: int, at_ns: int) -> None:
-        """Octets are missing: end what was under way, and look for a frame behind the hole."""
-        direction = self.directions[client]
-        frame_end = direction.frame_end()
-        whole = cut_transfer(self, direction, octets)
-        if not whole:
-            end_octets(self, direction, at_ns)
-        self.events.append(Skipped(direction.side, direction.end, octets, at_ns, "gap"))
-        direction.buffer.consumed += octets
-        direction.end += octets
-        direction.skip_from = direction.end
-        if whole or direction.mode == IN_TLS:
-            return
-        doubt(self, direction)
-        # Behind the hole the frame it began in goes on, whose octets may look like frames themselves.
-        prefer = frame_end if frame_end > direction.end else 0
-        search(self, direction, direction.end, direction.end, prefer)
-
     def finish(self, at_ns: int) -> None:
         """End both directions."""
         for direction in reversed(self.directions):
-            end_octets(self, direction, at_ns)
-            doubt(self, direction)
+            self.end_octets(direction)
+            self.doubt(direction)
 
-    @property
-    def held(self) -> int:
-        """Octets held: unparsed ones, and payloads under way."""
-        return sum([len(direction.buffer) for direction in self.directions]) + self.bodies
+    def rule(self, name: str) -> str:
+        """The full id of a rule."""
+        return f"1.0/{name}"
 
-    def next(self) -> ObserverEvent | None:
-        """The next event of what has come so far."""
-        events = self.events
-        if events:
-            return events.popleft()
-        direction = self.current
-        if direction is None:
-            return None
-        while True:
-            if direction.mode == IN_FRAMES:
-                event = fast_observed(self, direction)
-                if event is not None:
-                    return event
-            if not self.unit(direction, False):
-                break
-            if events:
-                return events.popleft()
-        self.current = None
-        return events.popleft() if events else None
+    def missed(self, direction: Direction) -> None:
+        """Tell the model that something of a direction wasn't seen."""
+        self.model.missed()
+        self.model.dropped(direction.number)
+        direction.layer = None
+
+    def search(self, direction: Direction, skip_from: int, scan: int, prefer: int = 0) -> None:
+        """From now on look for the next proven frame."""
+        super().search(direction, skip_from, scan, prefer)
+        self.model.blind = True
+
+    def look(self, direction: Direction, last: bool) -> bool:
+        """Look for the next frame that can be proven; False when octets are missing."""
+        if not super().look(direction, last):
+            return False
+        self.model.blind = any([each.mode == IN_DAMAGE for each in self.directions])
+        self.model.missed()
+        return True
+
+    def recognizer(self, direction: Direction) -> Reader:
+        """Tells the frames of a direction from other octets."""
+        agreed = self.model.halves[1 - direction.number].open
+        largest = LIKELY_MAX if agreed is None else max(agreed.max_frame_size, MIN_MAX_FRAME_SIZE)
+        return Reader(direction.side, min(largest, self.limits.unparsed), self.limits.header)
 
     # Octets.
 
@@ -160,9 +131,9 @@ class OneZeroObserver:
         if mode == IN_FRAMES:
             return self._frame(direction)
         if mode == IN_DAMAGE:
-            return look(self, direction, last)
+            return self.look(direction, last)
         buffer = direction.buffer
-        if mode == IN_TLS:
+        if mode == OPAQUE:
             buffer.clear()
             direction.when(direction.end)
             return False
@@ -173,7 +144,7 @@ class OneZeroObserver:
         else:
             head = buffer.data[buffer.pos : buffer.pos + HEADER_SIZE]
             text = f"no protocol header comes first, but {head!r}"
-            damage(self, direction, "transport/version/header-first", text)
+            self.damage(direction, "transport/version/header-first", text)
         return True
 
     def _header(self, direction: Direction) -> None:
@@ -185,7 +156,7 @@ class OneZeroObserver:
         headers = direction.headers
         if header == AMQP_HEADER:
             self._check_sasl_end(direction, offset)
-            broken = self.joint.take_header(direction.number)
+            broken = self.model.take_header(direction.number)
             if broken is not None:
                 self._fault(broken, offset)
             direction.layer = AMQP
@@ -200,7 +171,7 @@ class OneZeroObserver:
         elif header == SASL_HEADER:
             direction.layer = SASL
         if header == TLS_HEADER:
-            direction.mode = IN_TLS
+            direction.mode = OPAQUE
             direction.skip_from = buffer.offset
         if len(headers) < len(HEADERS):
             headers.append(header)
@@ -209,11 +180,11 @@ class OneZeroObserver:
 
     def _check_sasl_end(self, direction: Direction, offset: int) -> None:
         """The server goes on behind the SASL layer when the login has succeeded, not before."""
-        joint = self.joint
-        if direction.client or SASL_HEADER not in direction.headers or joint.assumed:
+        model = self.model
+        if direction.client or SASL_HEADER not in direction.headers or model.assumed:
             return
-        if joint.sasl is not states.Sasl.DONE or self.outcome:
-            text = f"the server goes on after SASL, whose state is: {joint.sasl.value}"
+        if model.sasl is not states.Sasl.DONE or self.outcome:
+            text = f"the server goes on after SASL, whose state is: {model.sasl.value}"
             if self.outcome:
                 text = f"the server goes on after sasl-outcome {self.outcome}"
             self.blame("security/sasl/outcome", text, offset)
@@ -231,18 +202,18 @@ class OneZeroObserver:
         size, doff, kind, number = FRAME.unpack_from(buffer.data, pos)
         if size < HEADER_SIZE:
             text = f"frame with a size of {size}, its header alone takes 8"
-            damage(self, direction, "transport/frame/size", text)
+            self.damage(direction, "transport/frame/size", text)
             return True
         if size > self._largest(direction):
             text = f"frame of {size} octets, more than is looked at"
-            damage(self, direction, OVERSIZE, text)
+            self.damage(direction, OVERSIZE, text)
             return True
         if kind > SASL:
-            damage(self, direction, "transport/frame/type", f"frame of unknown type {kind}", size)
+            self.damage(direction, "transport/frame/type", f"frame of unknown type {kind}", size)
             return True
         if doff < 2 or 4 * doff > size:
             text = f"frame of {size} octets whose body begins at octet {4 * doff}"
-            damage(self, direction, "transport/frame/doff", text, size)
+            self.damage(direction, "transport/frame/doff", text, size)
             return True
         if not buffer.want(size):
             return False
@@ -281,7 +252,7 @@ class OneZeroObserver:
                 text = "a SASL frame where an AMQP frame belongs"
                 self.blame("transport/frame/type", text, offset)
             return
-        agreed = self.joint.halves[1 - direction.number].open
+        agreed = self.model.halves[1 - direction.number].open
         if agreed is None:
             # Whether this fits, the other side's open will tell; the sender may know it already.
             for index, value in enumerate((size, number)):
@@ -293,7 +264,7 @@ class OneZeroObserver:
 
     def _check_early(self, direction: Direction, opened: Open, at_ns: int) -> None:
         """What was sent before the other side's open, which is here now, had to fit it (part 2 section 2.4.4)."""
-        if self.joint.assumed:
+        if self.model.assumed:
             return
         (size, size_at, size_seq), (channel, at, seq) = direction.early
         if size > max(opened.max_frame_size, MIN_MAX_FRAME_SIZE):
@@ -306,17 +277,10 @@ class OneZeroObserver:
     def _largest(self, direction: Direction) -> int:
         """The largest frame that is waited for: where the other side takes any, as large as a message may be."""
         limits = self.limits
-        agreed = self.joint.halves[1 - direction.number].open
+        agreed = self.model.halves[1 - direction.number].open
         if agreed is None or agreed.max_frame_size <= limits.unparsed:
             return limits.unparsed
         return max(limits.unparsed, min(agreed.max_frame_size, limits.message))
-
-    def likely(self, direction: Direction) -> int:
-        """The largest frame that is looked for in damage."""
-        agreed = self.joint.halves[1 - direction.number].open
-        if agreed is None:
-            return min(LIKELY_MAX, self.limits.unparsed)
-        return min(max(agreed.max_frame_size, MIN_MAX_FRAME_SIZE), self.limits.unparsed)
 
     # Frames.
 
@@ -327,7 +291,7 @@ class OneZeroObserver:
             self.blame("security/sasl/frame-empty", "an empty SASL frame", offset)
             self.observe(direction, 0, "frame", "sasl-frame", b"", offset, size, at_ns)
             return
-        broken = self.joint.take_empty(direction.number, number)
+        broken = self.model.take_empty(direction.number, number)
         if broken is not None:
             self._fault(broken, offset)
         self.observe(direction, number, "heartbeat", "heartbeat", None, offset, size, at_ns)
@@ -350,7 +314,7 @@ class OneZeroObserver:
         unit = {"transfer": "partial", "unknown": "unknown"}.get(name, "method")
         missing = None if unit == "partial" else 0
         layer = direction.layer
-        doubt(self, direction)
+        self.doubt(direction)
         direction.layer = layer
         self.observe(direction, number, unit, name, body, offset, size, at_ns, missing=missing)
 
@@ -371,7 +335,7 @@ class OneZeroObserver:
             self.blame("security/sasl/frame-one", text, offset)
         if isinstance(frame, SaslFrame):
             if direction.layer != AMQP:
-                broken = self.joint.take_sasl(number, frame)
+                broken = self.model.take_sasl(number, frame)
                 if broken is not None:
                     self._fault(broken, offset)
                 direction.layer = SASL
@@ -403,12 +367,12 @@ class OneZeroObserver:
     ) -> None:
         """A transfer; `lost` octets of its payload were not captured, -1: it isn't known how many."""
         octets = len(payload) + max(lost, 0)
-        _, broken = self.joint.take(direction.number, number, frame, octets, self.seq)
+        _, broken = self.model.take(direction.number, number, frame, octets, self.seq)
         if broken is not None:
             self._fault(broken, offset, frame)
-        if self.joint.tolerated:
+        if self.model.tolerated:
             self._take_tolerated(offset)
-        receive_transfer(self, direction, number, frame, payload, offset, size, at_ns, lost)
+        self._receive(direction, number, frame, payload, offset, size, at_ns, lost)
 
     def _method(
         self,
@@ -428,10 +392,10 @@ class OneZeroObserver:
             self.blame("transport/frame/performative", text, offset)
         if not isinstance(frame, SaslFrame):
             direction.layer = AMQP
-            answers, broken = self.joint.take(side, number, frame, 0, self.seq)
+            answers, broken = self.model.take(side, number, frame, 0, self.seq)
             if broken is not None:
                 self._fault(broken, offset, frame)
-            if self.joint.tolerated:
+            if self.model.tolerated:
                 self._take_tolerated(offset)
             if isinstance(frame, Open):
                 self.opened[side], answers = self.seq, self.opened[1 - side]
@@ -450,22 +414,184 @@ class OneZeroObserver:
         handle = frame.handle if isinstance(frame, (Attach, Detach)) else None
         for key in list(direction.contents):
             if isinstance(frame, Close) or (key[0] == number and handle in (None, key[1])):
-                drop_content(self, direction, key)
+                self._drop_content(direction, key)
+
+    # Deliveries: the last of their transfers carries the message, those before it are units of their own (2.6.14).
+
+    def _receive(
+        self,
+        direction: Direction,
+        number: int,
+        frame: Transfer,
+        payload: bytes,
+        offset: int,
+        size: int,
+        at_ns: int,
+        lost: int = 0,
+    ) -> None:
+        """A transfer of `size` octets. `lost` octets of its payload were not captured; -1: it isn't known how many."""
+        key = (number, frame.handle)
+        content = direction.contents.get(key)
+        if content is not None and frame.delivery_id not in (None, content.delivery_id):
+            self._drop_content(direction, key)
+            content = None
+        if content is None:
+            content = Content(frame)
+        else:
+            del direction.contents[key]
+        if not frame.aborted:
+            self._add(content, payload, lost, frame.more)
+        if lost < 0 or frame.aborted or (not content.begun and not frame.more):
+            self._release(content)
+            self.observe(
+                direction, number, "partial", "transfer", frame, offset, size, at_ns, missing=missing(content)
+            )  # fmt: skip
+        elif frame.more:
+            direction.contents[key] = content
+            if len(direction.contents) > self.limits.consumers:
+                self._drop_content(direction, next(iter(direction.contents)))
+            self.observe(direction, number, "part", "transfer", frame, offset, size, at_ns)
+        else:
+            properties, body, body_size, digest = self._message(content, offset)
+            self.observe(
+                direction, number, "content", "transfer", frame, offset, size, at_ns, properties, body, body_size,
+                digest, missing=None if content.opaque and not frame.message_format else content.cut,
+            )  # fmt: skip
+
+    def _drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
+        """Nothing more of a delivery comes, or what comes can't be trusted to belong to it."""
+        self._release(direction.contents.pop(key))
+
+    def _release(self, content: Content) -> None:
+        if content.parts is not None:
+            self.bodies -= content.octets
+
+    def _add(self, content: Content, payload: bytes, lost: int, more: bool) -> None:
+        """More of the payload; it's kept as long as all of it is there and within the limits."""
+        limits = self.limits
+        octets = len(payload)
+        if content.parts is not None:
+            total = content.octets + octets
+            counted = self.body == "size" and more
+            if counted or lost or total > limits.message or self.bodies + octets > limits.bodies:
+                self.bodies -= content.octets
+                content.sections = follow(content, limits.header)
+                content.parts = None
+            else:
+                self.bodies += octets
+                content.parts.append(payload)
+        content.octets += octets + max(lost, 0)
+        sections = content.sections
+        if sections is not None:
+            sections.feed(payload)
+            if lost > 0:
+                content.cut += lost
+                sections.skip(lost)
+
+    def _message(
+        self, content: Content, offset: int
+    ) -> tuple[Message | None, bytes | None, int, str | None]:
+        """The message of a delivery that is whole: its properties, body, the body's size and digest."""
+        self._release(content)
+        if content.parts is None:
+            sections = content.sections
+            if content.opaque or sections is None:
+                return None, None, content.octets, None
+            head = sections.head
+            properties = None if head is None else Message.from_wire(bytes(head))
+            return properties, None, sections.size, None
+        parts = content.parts
+        payload = parts[0] if len(parts) == 1 else b"".join(parts)
+        if content.opaque:
+            return (None, *self._treat(payload))
+        return self._read_message(payload, offset)
+
+    def _read_message(
+        self, payload: bytes, offset: int
+    ) -> tuple[Message | None, bytes | None, int, str | None]:
+        """What a whole payload holds: as much as the observer is told to keep. Without octets there's no message."""
+        if not payload:
+            return (None, *self._treat(payload))
+        at = begin = 0
+        size = -1
+        try:
+            check_message(payload)
+            at, begin, size = body_of(payload)
+        except CodecError as error:
+            rule = (error.rule or "message/section-order").removeprefix("1.0/")
+            self.blame(rule, f"the message can't be read: {error}", offset)
+        except READ_FAULTS:
+            # It's a message of a rarer kind, which the general way reads.
+            size = -1
+        if size >= 0 and begin + size == len(payload):
+            head, body, request = payload[:at], payload[begin:], False
+        else:
+            pieces: list[bytes] = []
+            sections = Sections(len(payload))
+            sections.feed(payload, pieces)
+            body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            head = bytes(sections.head or b"")
+            request = sections.kind == "value" and body.startswith(REQUESTS)
+        kept, size, digest = self._treat(body)
+        # A declare or a discharge is no application's: it's always kept (part 4 section 4.2).
+        whole = kept is not None or request
+        return Message.from_wire(payload if whole else head), kept, size, digest
+
+    def _treat(self, body: bytes) -> tuple[bytes | None, int, str | None]:
+        """The body if it's kept, its size, its digest if it's wanted."""
+        treatment = self.body
+        digest = None
+        if treatment != "keep" and treatment != "size":
+            digest = sha256(body).hexdigest()
+        return body if treatment in ("keep", "all") else None, len(body), digest
+
+    # Gaps and damage.
+
+    def cut(self, direction: Direction, octets: int) -> bool:
+        """Make a unit of a transfer that is cut, when its performative is there."""
+        buffer = direction.buffer
+        held = len(buffer)
+        if direction.mode != IN_FRAMES or not buffer.want(HEADER_SIZE):
+            return False
+        size: int
+        size, doff, kind, number = FRAME.unpack_from(buffer.data, buffer.pos)
+        if kind != AMQP or doff < 2 or not 4 * doff < held < size:
+            return False
+        buffer.want(held)
+        data = buffer.data
+        begin, end = buffer.pos + 4 * doff, buffer.pos + held
+        code, _ = descriptor(data, begin, end)
+        if code != Transfer.CODE:
+            return False
+        try:
+            frame, start = decode_frame_body(data, begin, end)
+        except CodecError:
+            return False
+        assert isinstance(frame, Transfer)
+        offset = buffer.offset
+        payload = data[start:end]
+        buffer.clear()
+        lost = size - held if size <= held + octets else -1
+        self.transfer(
+            direction, number, frame, payload, offset, held, direction.when(direction.end), lost
+        )
+        return lost == octets
+
+    def abandon(self, direction: Direction) -> None:
+        """No delivery that is under way can be trusted to go on."""
+        for key in list(direction.contents):
+            self._drop_content(direction, key)
 
     # Events.
-
-    def blame(self, rule: str, text: str, offset: int, severity: str = "error") -> None:
-        """A rule that the unit at hand breaks."""
-        self.faults.append((rule, text, offset, severity))
 
     def _fault(self, broken: Violation, offset: int, frame: object = None) -> None:
         late = broken.rule == NOTHING_AFTER and isinstance(frame, _AFTER_CLOSE)
         self.blame(broken.rule, str(broken), offset, "warning" if late else "error")
 
     def _take_tolerated(self, offset: int) -> None:
-        for broken in self.joint.tolerated:
+        for broken in self.model.tolerated:
             self.blame(broken.rule, str(broken), offset, "warning")
-        self.joint.tolerated = []
+        self.model.tolerated = []
 
     def observe(
         self,
@@ -485,24 +611,8 @@ class OneZeroObserver:
         missing: int | None = 0,
     ) -> None:
         """A unit, and behind it the rules that it broke."""
-        seq = self.seq
-        self.seq = seq + 1
-        self.events.append(
-            Observed(
-                seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
-                size, at_ns, answers, missing,
-            )
+        told = Observed(
+            self.seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
+            size, at_ns, answers, missing,
         )  # fmt: skip
-        if self.faults:
-            for fault in self.faults:
-                self.report(direction, fault, at_ns, seq, number)
-            self.faults = []
-
-    def report(
-        self, direction: Direction, fault: Fault, at_ns: int, seq: int | None, number: int
-    ) -> None:
-        """A broken rule."""
-        rule, text, offset, severity = fault
-        self.events.append(
-            Reported(direction.side, f"1.0/{rule}", severity, text, offset, at_ns, seq, number)
-        )
+        self.tell(direction, told)

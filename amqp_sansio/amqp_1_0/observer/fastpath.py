@@ -10,7 +10,7 @@ from hashlib import sha256
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ...observer import Observed
+from ..._core.observation import Observed
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.message import Message, check_message
@@ -20,8 +20,7 @@ from ..model.link_state import DeliveryModel
 from .sections import body_of
 
 if TYPE_CHECKING:
-    from .connection import OneZeroObserver
-    from .damage import Direction
+    from .content import Direction
 
 _FRAME: Final = Struct(">IHHI").unpack_from
 _PLAIN: Final = 0x0200
@@ -41,7 +40,7 @@ _MASK: Final = 0xFFFF_FFFF
 _HALF: Final = 0x8000_0000
 
 
-def fast_observed(machine: OneZeroObserver, direction: Direction) -> Observed | None:
+def fast_observed(observer: Any, direction: Direction) -> Observed | None:
     """The unit at the begin of a direction's octets, if it's the common case, else None."""
     buffer = direction.buffer
     data = buffer.data
@@ -54,28 +53,28 @@ def fast_observed(machine: OneZeroObserver, direction: Direction) -> Observed | 
         return None
     if body != _TRANSFER and body != _DISPOSITION:
         return None
-    joint = machine.joint
+    model = observer.model
     number = direction.number
-    half = joint.halves[number]
-    other = joint.halves[1 - number].open
+    half = model.halves[number]
+    other = model.halves[1 - number].open
     if half.state is not _OPEN or other is None:
         return None
     session: Any = half.channels.get(channel)
-    if session is None or session.assumed or joint.blind or machine.faults or direction.contents:
+    if session is None or session.assumed or model.blind or observer.faults or direction.contents:
         return None
     if size > other.max_frame_size and size > MIN_MAX_FRAME_SIZE:
         return None
     try:
         if body == _TRANSFER:
-            return _transfer(machine, direction, session, channel, data, pos, end)
-        return _disposition(machine, direction, session, channel, data, pos, end)
+            return _transfer(observer, direction, session, channel, data, pos, end)
+        return _disposition(observer, direction, session, channel, data, pos, end)
     except READ_FAULTS:
         # CodecError is one of them.
         return None
 
 
 def _transfer(
-    machine: OneZeroObserver,
+    observer: Any,
     direction: Direction,
     session: Any,
     channel: int,
@@ -110,8 +109,8 @@ def _transfer(
     ):
         return None
     octets = end - start
-    limits = machine.limits
-    if octets > limits.message or machine.bodies + octets > limits.bodies:
+    limits = observer.limits
+    if octets > limits.message or observer.bodies + octets > limits.bodies:
         return None
     if peer.max_message_size and octets > peer.max_message_size:
         return None
@@ -134,7 +133,7 @@ def _transfer(
     head = payload[:at]
     content: bytes | None = payload[begin:]
     digest = None
-    treatment = machine.body
+    treatment = observer.body
     if treatment == "keep":
         message = Message.from_wire(payload)
     else:
@@ -162,8 +161,8 @@ def _transfer(
     buffer.pos = end
     offset = buffer.consumed + pos
     stop = buffer.consumed + end
-    seq = machine.seq
-    machine.seq = seq + 1
+    seq = observer.seq
+    observer.seq = seq + 1
     return Observed(
         seq, direction.side, channel, "content", "transfer", frame, message, content, size, digest, offset,
         end - pos, direction.at_ns if stop <= direction.mark_end else direction.when(stop),
@@ -171,7 +170,7 @@ def _transfer(
 
 
 def _disposition(
-    machine: OneZeroObserver,
+    observer: Any,
     direction: Direction,
     session: Any,
     channel: int,
@@ -210,8 +209,8 @@ def _disposition(
     buffer.pos = end
     offset = buffer.consumed + pos
     stop = buffer.consumed + end
-    seq = machine.seq
-    machine.seq = seq + 1
+    seq = observer.seq
+    observer.seq = seq + 1
     return Observed(
         seq, direction.side, channel, "method", "disposition", frame, None, None, 0, None, offset, end - pos,
         direction.at_ns if stop <= direction.mark_end else direction.when(stop),

@@ -26,9 +26,9 @@ from .history_state import (
 )
 
 if TYPE_CHECKING:
-    from ...lifecycle import MessageRecord
+    from ..._core.observation import Observed
+    from ..._core.outcomes import MessageRecord
     from ...limits import Limits
-    from ...observer import Observed
     from ...versions import Version
 
 _NONE: Final[Messages] = ()
@@ -188,7 +188,8 @@ class OneZeroHistory:
         if record is None:
             return []
         record.outcome = delivery.told
-        record.text = delivery.error if delivery.told is not None else None
+        if delivery.told is not None and delivery.error is not None:
+            record.explain(None, delivery.error)
         return [record]
 
     def close_link(self, link: LinkHistory) -> Messages:

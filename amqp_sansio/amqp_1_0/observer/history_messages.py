@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..._core.outcomes import MessageRecord
 from ...errors import CodecError
-from ...lifecycle import MessageRecord
-from ..model.settlement import FREE
+from ..model.link_state import FREE
 from .history_state import (
     CLIENT,
     SERVER,
@@ -23,8 +23,8 @@ from .history_state import (
 )
 
 if TYPE_CHECKING:
-    from ...observer import Observed
-    from .history import OneZeroHistory
+    from ..._core.observation import Observed
+    OneZeroHistory = Any
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def _put(
 ) -> list[MessageRecord]:
     """Book a delivery; give those that it drives out."""
     before = delivery.put(session, number)
-    done = [] if before is None else history.give_up(before)
+    done: list[MessageRecord] = [] if before is None else history.give_up(before)
     numbered = session.deliveries[delivery.sender]
     if len(numbered) > history.limits.unsettled:
         oldest = numbered[next(iter(numbered))]
@@ -126,33 +126,31 @@ def _put(
 def _record(
     history: OneZeroHistory, event: Observed, link: LinkHistory, way: UnderWay
 ) -> MessageRecord:
-    subject = to = redelivered = None
-    message = event.properties
-    if message is not None:
-        try:
-            header = message.header
-            redelivered = header is not None and bool(header.delivery_count)
-            properties = message.properties
-            if properties is not None:
-                subject, to = properties.subject, properties.to
-        except CodecError:
-            # What can't be read is no part of the record; the observer reports it.
-            pass
-    address = link.address
-    if address is None and link.anonymous and isinstance(to, str):
-        address = to
-    record = MessageRecord(
-        event,
-        history.version,
-        "publish" if link.sender == CLIENT else "deliver",
-        address=address,
-        routing_key=subject,
-        tag=way.number,
-        redelivered=redelivered,
-        link=link.name,
-    )
-    record.properties = _without_body(message)
-    return record
+    kind = "publish" if link.sender == CLIENT else "deliver"
+    known, anonymous, tag, name = link.address, link.anonymous, way.number, link.name
+
+    def fill(record: MessageRecord, event: Observed, content: Any) -> None:
+        subject = to = redelivered = None
+        message = event.properties
+        if message is not None:
+            try:
+                header = message.header
+                redelivered = header is not None and bool(header.delivery_count)
+                properties = message.properties
+                if properties is not None:
+                    subject, to = properties.subject, properties.to
+            except CodecError:
+                # What can't be read is no part of the record; the observer reports it.
+                pass
+        address = known
+        if address is None and anonymous and isinstance(to, str):
+            address = to
+        record.fill(
+            kind, address=address, routing_key=subject, tag=tag, redelivered=redelivered, link=name
+        )
+        record.properties = _without_body(message)
+
+    return MessageRecord(event, history.version, fill)
 
 
 def _without_body(message: Any) -> Any:
@@ -252,7 +250,8 @@ def _update(
     delivery.forget()
     if delivery.transaction is not None:
         delivery.gone = True
-        return history.keep(delivery)
+        kept: Messages = history.keep(delivery)
+        return kept
     return _end(
         history, delivery, delivery.told or delivery.link.default_outcome or "settled", event
     )
@@ -268,7 +267,8 @@ def _end(
     if record is None:
         return []
     record.settle(outcome, event)
-    record.text = delivery.error
+    if delivery.error is not None:
+        record.explain(None, delivery.error)
     return [record]
 
 
@@ -387,7 +387,7 @@ def _of_state(history: OneZeroHistory, state: Any) -> Transaction | None:
 
 
 def _transaction(history: OneZeroHistory, key: object) -> Transaction | None:
-    transactions = history.transactions
+    transactions: dict[tuple[int, object], Transaction] = history.transactions
     return transactions.get((CLIENT, key)) or transactions.get((SERVER, key))
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...endpoint import Side
-from ..model.settlement import EACH
+from ..model.link_state import EACH
 
 if TYPE_CHECKING:
-    from ...lifecycle import MessageRecord
-    from ...observer import Observed
+    from ..._core.observation import Observed
+    from ..._core.outcomes import MessageRecord
     from ..codec.performatives import Attach
 
 CLIENT: Final = 0

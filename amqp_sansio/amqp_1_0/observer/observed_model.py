@@ -1,4 +1,4 @@
-"""ObservedModel: the joint of an endpoint, for somebody who sees both ends and must not stop at a broken rule.
+"""ObservedModel: the model of an endpoint, for an observer, who sees both ends and does not stop at a broken rule.
 
 Where something may be missing (after a gap, a late start, or a violation that was reported) it takes what comes as
 told, and it forgets the oldest of what is above a limit. Sections of 1.0 part 2: 2.4.6, 2.5.5, 2.6.
@@ -25,12 +25,12 @@ from ..codec.performatives import (
 from ..codec.violation import Violation
 from ..model import states
 from ..model.connection import ConnectionModel
-from ..model.link_state import DeliveryModel, LinkModel, SessionModel
-from ..model.settlement import forget
+from ..model.link_state import DeliveryModel, LinkModel, Rules, SessionModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..._core.outcomes import Settlements
     from ..codec.performatives import Performative, SaslFrame
 
 _UNBOUNDED: Final = 1 << 62
@@ -73,8 +73,8 @@ class ObservedSession(SessionModel):
 
     __slots__ = ("assumed", "begun", "ended", "left")
 
-    def __init__(self, initiator: int | None) -> None:
-        super().__init__(initiator)
+    def __init__(self, rules: Rules, initiator: int | None) -> None:
+        super().__init__(rules, initiator)
         self.assumed = initiator is None
         self.begun: list[int | None] = [None, None]
         self.ended: list[int | None] = [None, None]
@@ -116,11 +116,15 @@ class ObservedModel(ConnectionModel):
 
     def new_session(self, initiator: int | None) -> SessionModel:
         """A book for a session."""
-        return ObservedSession(initiator)
+        return ObservedSession(self, initiator)
 
     def tolerate(self, violation: Violation) -> None:
         """A rule is broken that real peers break, and that does no harm."""
         self.tolerated.append(violation)
+
+    def lost(self, client: bool) -> Settlements:
+        """Octets of a side became no unit."""
+        return ()
 
     def missed(self) -> None:
         """Something that one side sent wasn't seen: what is open now may be another thing, or further on."""
@@ -204,7 +208,7 @@ class ObservedModel(ConnectionModel):
         return answers, broken
 
     def _check_channel(self, side: int, channel: int, what: str) -> None:
-        # Before the other side's open a sender may know what it takes (part 2 section 2.4.4); the machine looks later.
+        # Before the other side's open a sender may know what it takes (part 2 section 2.4.4); the observer looks later.
         if self.halves[1 - side].open is not None:
             super()._check_channel(side, channel, what)
 
@@ -240,7 +244,7 @@ class ObservedModel(ConnectionModel):
             self.missed()
         deliveries = own.deliveries
         if len(deliveries) > bounds.unsettled:
-            forget(next(iter(deliveries.values())), deliveries)
+            next(iter(deliveries.values())).forget(deliveries)
 
     def leave(self, session: Any, link: LinkModel) -> None:
         """A side has detached its end of a link. Where the other direction isn't captured, no answer ever comes."""
@@ -286,74 +290,73 @@ def _doubt(session: Any) -> None:
 
 
 def _step_open(
-    joint: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
 ) -> None:
-    joint.open(side, channel, frame)
+    model.open(side, channel, frame)
 
 
 def _step_close(
-    joint: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
+    model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
 ) -> None:
-    joint.close(side, channel)
+    model.close(side, channel)
 
 
 def _step_begin(
-    joint: ObservedModel, side: int, channel: int, frame: Begin, _: int, seq: int
+    model: ObservedModel, side: int, channel: int, frame: Begin, _: int, seq: int
 ) -> int | None:
     session: Any
-    session, answers = joint.begin(side, channel, frame)
+    session, answers = model.begin(side, channel, frame)
     session.begun[side] = seq
-    joint.bound(side, session)
+    model.bound(side, session)
     return session.begun[1 - side] if answers else None
 
 
 def _step_end(
-    joint: ObservedModel, side: int, channel: int, _: End, __: int, seq: int
+    model: ObservedModel, side: int, channel: int, _: End, __: int, seq: int
 ) -> int | None:
     session: Any
-    session, answers = joint.end(side, channel)
+    session, answers = model.end(side, channel)
     session.ended[side] = seq
     return session.ended[1 - side] if answers else None
 
 
 def _step_attach(
-    joint: ObservedModel, side: int, channel: int, frame: Attach, _: int, seq: int
+    model: ObservedModel, side: int, channel: int, frame: Attach, _: int, seq: int
 ) -> int | None:
     link: Any
-    link, answers = joint.attach(side, channel, frame)
+    link, answers = model.attach(side, channel, frame)
     link.attached[side] = seq
-    joint.bound(side, link.session)
+    model.bound(side, link.session)
     return link.attached[1 - side] if answers else None
 
 
 def _step_detach(
-    joint: ObservedModel, side: int, channel: int, frame: Detach, _: int, seq: int
+    model: ObservedModel, side: int, channel: int, frame: Detach, _: int, seq: int
 ) -> int | None:
     link: Any
-    link, answers = joint.detach(side, channel, frame)
+    link, answers = model.detach(side, channel, frame)
     link.detached[side] = seq
-    joint.leave(link.session, link)
+    model.leave(link.session, link)
     return link.detached[1 - side] if answers else None
 
 
 def _step_flow(
-    joint: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
 ) -> None:
-    joint.flow(side, channel, frame)
+    model.flow(side, channel, frame)
 
 
 def _step_transfer(
-    joint: ObservedModel, side: int, channel: int, frame: Transfer, size: int, _: int
+    model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, _: int
 ) -> None:
-    delivery = joint.transfer(side, channel, frame, size)
-    if delivery is not None:
-        joint.bound(side, delivery.link.session)
+    delivery = model.transfer(side, channel, frame, size)
+    model.bound(side, delivery.link.session)
 
 
 def _step_disposition(
-    joint: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
 ) -> None:
-    joint.disposition(side, channel, frame)
+    model.disposition(side, channel, frame)
 
 
 _STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
@@ -373,30 +376,30 @@ _STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
 
 
 def _force_open(
-    joint: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Open, _: int, __: int
 ) -> None:
-    half = joint.halves[side]
+    half = model.halves[side]
     if half.state is not states.Connection.CLOSED:
         half.state = states.Connection.OPEN
     half.open = frame
 
 
 def _force_close(
-    joint: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
+    model: ObservedModel, side: int, channel: int, _: Close, __: int, ___: int
 ) -> None:
-    joint.halves[side].state = states.Connection.CLOSED
+    model.halves[side].state = states.Connection.CLOSED
 
 
 def _force_begin(
-    joint: ObservedModel, side: int, channel: int, frame: Begin, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Begin, _: int, __: int
 ) -> None:
-    half = joint.halves[side]
+    half = model.halves[side]
     half.channels.pop(channel, None)
     if frame.remote_channel is not None:
-        waiting = joint.halves[1 - side].channels.get(frame.remote_channel)
+        waiting = model.halves[1 - side].channels.get(frame.remote_channel)
         if waiting is not None and waiting.halves[side].state is states.Session.UNMAPPED:
             half.channels[channel] = waiting
-    session = joint.assume(side, channel)
+    session = model.assume(side, channel)
     own = session.halves[side]
     own.state = states.Session.MAPPED
     own.channel = channel
@@ -404,19 +407,19 @@ def _force_begin(
     own.renumber(frame.next_outgoing_id)
     own.initial_outgoing_id = frame.next_outgoing_id
     _doubt(session)
-    joint.bound(side, session)
+    model.bound(side, session)
 
 
-def _force_end(joint: ObservedModel, side: int, channel: int, _: End, __: int, ___: int) -> None:
-    session = joint.halves[side].channels.pop(channel, None)
+def _force_end(model: ObservedModel, side: int, channel: int, _: End, __: int, ___: int) -> None:
+    session = model.halves[side].channels.pop(channel, None)
     if session is not None:
         session.halves[side].state = states.Session.ENDED
 
 
 def _force_attach(
-    joint: ObservedModel, side: int, channel: int, frame: Attach, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Attach, _: int, __: int
 ) -> None:
-    session = joint.assume(side, channel)
+    session = model.assume(side, channel)
     key = (frame.name, 1 - side if frame.role else side)
     session.failed.pop(key, None)
     link = session.names.get(key)
@@ -430,13 +433,13 @@ def _force_attach(
     if side == link.sender:
         link.delivery_count = frame.initial_delivery_count or 0
     link.credit_limit = link.credit_known = None
-    joint.bound(side, session)
+    model.bound(side, session)
 
 
 def _force_detach(
-    joint: ObservedModel, side: int, channel: int, frame: Detach, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Detach, _: int, __: int
 ) -> None:
-    session = joint.assume(side, channel)
+    session = model.assume(side, channel)
     link = session.halves[side].handles.pop(frame.handle, None)
     if link is None:
         return
@@ -447,13 +450,13 @@ def _force_detach(
     key = (link.name, link.sender)
     if link.halves[1 - side].state is not states.Link.ATTACHED and session.names.get(key) is link:
         del session.names[key]
-    joint.leave(session, link)
+    model.leave(session, link)
 
 
 def _force_flow(
-    joint: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Flow, _: int, __: int
 ) -> None:
-    session = joint.assume(side, channel)
+    session = model.assume(side, channel)
     own, other = session.halves[side], session.halves[1 - side]
     own.renumber(frame.next_outgoing_id)
     other.window_limit = other.window_known = None
@@ -465,9 +468,9 @@ def _force_flow(
 
 
 def _force_transfer(
-    joint: ObservedModel, side: int, channel: int, frame: Transfer, size: int, count: int
+    model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, count: int
 ) -> None:
-    session = joint.assume(side, channel)
+    session = model.assume(side, channel)
     own = session.halves[side]
     own.next_outgoing_id = add(count, 1)
     own.window_limit = own.window_known = None
@@ -494,27 +497,27 @@ def _force_transfer(
         else states.Delivery.SENT
     )
     _book(own.deliveries, link, delivery)
-    joint.bound(side, session)
+    model.bound(side, session)
 
 
 def _book(deliveries: dict[int, DeliveryModel], link: LinkModel, delivery: DeliveryModel) -> None:
     """Keep a delivery that isn't settled, in the place of any that has its id or tag."""
     for other in (deliveries.get(delivery.delivery_id), link.unsettled.get(delivery.delivery_tag)):
         if other is not None:
-            forget(other, deliveries)
+            other.forget(deliveries)
     if not delivery.settled:
         deliveries[delivery.delivery_id] = delivery
         link.unsettled[delivery.delivery_tag] = delivery
 
 
 def _force_disposition(
-    joint: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
+    model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
 ) -> None:
-    session = joint.assume(side, channel)
+    session = model.assume(side, channel)
     deliveries = session.halves[1 - side if frame.role else side].deliveries
     delivery = deliveries.get(frame.first)
     if delivery is not None and frame.settled:
-        forget(delivery, deliveries)
+        delivery.forget(deliveries)
 
 
 _FORCE: Final[dict[type[Any], Callable[..., None]]] = {

@@ -1,0 +1,376 @@
+"""Events that observers of every version give out, and the base of the observers of one version each.
+
+`amqp_sansio.observer` has the public names; they are made here, below the versions.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+
+from ..events import Event
+from .record import record
+from .stream import IN_DAMAGE, IN_FRAMES, OPAQUE, Direction
+
+if TYPE_CHECKING:
+    from ..endpoint import Side
+    from ..limits import Limits
+    from ..versions import Version
+    from .outcomes import Settlements
+    from .stream import FrameRecognizer
+
+
+@record
+class Observed(Event):
+    """One protocol unit on the wire; a method with content is one unit with its whole message.
+
+    `seq` counts the units of the connection from 0. `event` is the specification's name ("basic.publish",
+    "protocol-header", "heartbeat"). `unit` is one of these:
+
+    | unit | meaning |
+    |---|---|
+    | "method" | a method without content; in 0-10 a control or command, in 1.0 a performative |
+    | "header", "heartbeat" | a protocol header, a heartbeat |
+    | "content" | a method with its message, seen completely; in 1.0 the transfer that completes a delivery |
+    | "part" | a transfer of 1.0 that doesn't complete its delivery |
+    | "partial" | a method whose message ended early: aborted, or cut off by damage or the end |
+    | "frame" | a content frame whose method wasn't seen, or a frame without meaning |
+    | "unknown" | a method that the protocol doesn't have |
+
+    `content` is the method's record, or octets: the protocol header, or a payload that can't be decoded. `properties`
+    and `body` are those of the message; `body` is None if the observer doesn't keep it, `body_size` is the size that
+    its header announces, in octets, `body_sha256` its digest in hexadecimal if the observer computes one. `missing` is
+    the number of octets of the body that weren't captured (0: the body is complete; None: even its header is missing).
+
+    In 0-10 `properties` are its header segment (`amqp_0_10.Headers`), and a command also has its `command_id` and
+    `sync` bit (`amqp_0_10.ObservedCommand`); the missing octets of a cut-off message are known only if its properties
+    have its length.
+
+    In 1.0 `properties` is the message (`amqp_1_0.Message`, without its body if that isn't kept), None if the payload
+    isn't one; `body` is the content of its data sections, or the encoded sections of another kind of body.
+
+    `offset` is the start of the unit in its sender's stream, `size` the octets of all its frames; frames of other
+    channels may lie between. `at_ns` is when its last octet arrived, in nanoseconds. `answers` is the `seq` of the
+    request that it answers.
+    """
+
+    seq: int
+    sender: Side
+    channel: int
+    unit: str
+    event: str
+    content: Any
+    properties: Any
+    body: bytes | None
+    body_size: int
+    body_sha256: str | None
+    offset: int
+    size: int
+    at_ns: int
+    answers: int | None = None
+    missing: int | None = 0
+    settles: Settlements = ()
+    context: Any = None
+
+
+@record
+class Violation(Event):
+    """A broken rule. `rule` is its full id ("0-9-1/wire/frame-end-check"), `severity` "error" or "warning".
+
+    `offset` is the start of the faulty frame in the sender's stream, `seq` its unit; None if the octets form no unit.
+    """
+
+    __record_texts__ = ("text",)
+
+    sender: Side
+    rule: str
+    severity: str
+    text: str
+    offset: int
+    at_ns: int
+    seq: int | None = None
+    channel: int = 0
+
+
+@record
+class Skipped(Event):
+    """`octets` octets at `offset` of the sender's stream that form no unit.
+
+    The reasons: "gap" (not captured), "resync" (damage: frames must be found again), "incomplete" (the stream ended, or
+    a gap began, within a frame), "undecoded" (encrypted by TLS), "unrecognised" (no AMQP, or an unknown version).
+    """
+
+    sender: Side
+    offset: int
+    octets: int
+    at_ns: int
+    reason: str
+    settles: Settlements = ()
+
+
+@record
+class Identified(Event):
+    """The version and the two sides; the first event, and repeated when more becomes known.
+
+    `version` is None if it wasn't recognised; `dialect` is its dialect's name, or "". `client` and `server` are senders
+    as `receive_data` names them, None for one that was silent. `by` says how the sides were identified: "told",
+    "header" (the first protocol header is the client's), "frame" (a unit that only one side may send) or "guess" (no
+    evidence).
+    """
+
+    version: Version | None
+    dialect: str
+    client: str | None
+    server: str | None
+    by: str
+    at_ns: int
+
+
+ObserverEvent: TypeAlias = Observed | Violation | Skipped | Identified
+"""Everything that `Observer.next_event` returns besides NEED_DATA."""
+
+
+class VersionObserver(Protocol):
+    """Observes one version. The observer gives it octets and gaps in order, and takes events after each."""
+
+    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
+        """Take octets of the client or the server."""
+        ...
+
+    def gap(self, client: bool, octets: int, at_ns: int) -> None:
+        """Note missing octets of the client or the server."""
+        ...
+
+    def finish(self, at_ns: int) -> None:
+        """Note the end of the octets."""
+        ...
+
+    def next(self) -> ObserverEvent | None:
+        """Take one step and return an event; None if more octets are needed."""
+        ...
+
+    @property
+    def held(self) -> int:
+        """Octets held."""
+        ...
+
+
+@record
+class Setting:
+    """Arguments of a version's observer; `from_start`: its first octets are the connection's."""
+
+    version: Version | None
+    from_start: bool
+    body: str
+    limits: Limits
+    client: str | None
+    server: str | None
+    by: str
+    at_ns: int
+
+
+Fault: TypeAlias = tuple[str, str, int, str]
+"""Rule without its version, text, offset, severity."""
+_D = TypeVar("_D", bound=Direction)
+
+
+class ObservedConnection(Protocol):
+    """The model of both ends, as far as observers of every version use it."""
+
+    def lost(self, client: bool) -> Settlements:
+        """Octets of a side became no unit: the messages whose end can't be told any more."""
+        ...
+
+
+_M = TypeVar("_M", bound=ObservedConnection)
+
+
+class BaseObserver(Generic[_D, _M]):
+    """Reads the two directions of a connection, frame by frame, and goes on behind gaps and damage.
+
+    `model` is stepped by what both sides send. `faults` are the broken rules of the unit at hand, `bodies` counts
+    octets of messages under way. A version reads its frames in `unit`, and says what gaps and damage mean to it.
+    """
+
+    __slots__ = (
+        "bodies", "body", "current", "directions", "events", "faults", "limits", "model", "seq", "setting",
+    )  # fmt: skip
+
+    smallest: ClassVar[int] = 8
+    """Octets of the smallest frame: a damaged one is timed by so many."""
+
+    def __init__(self, setting: Setting, model: _M, server: _D, client: _D) -> None:
+        self.setting = setting
+        self.limits = setting.limits
+        self.body = setting.body
+        self.model = model
+        self.directions = (server, client)
+        self.current: _D | None = None
+        self.events: deque[ObserverEvent] = deque()
+        self.faults: list[Fault] = []
+        self.seq = 0
+        self.bodies: int = 0
+
+    def receive(self, client: bool, octets: bytes, at_ns: int) -> None:
+        """Queue octets; `next` parses them."""
+        direction = self.current = self.directions[client]
+        direction.receive(octets, at_ns)
+
+    def gap(self, client: bool, octets: int, at_ns: int) -> None:
+        """Octets are missing: end what was under way, and look for a frame behind the hole."""
+        direction = self.directions[client]
+        frame_end = direction.frame_end()
+        whole = self.cut(direction, octets)
+        if not whole:
+            self.end_octets(direction)
+        lost = self.model.lost(direction.client)
+        self.events.append(Skipped(direction.side, direction.end, octets, at_ns, "gap", lost))
+        direction.buffer.consumed += octets
+        direction.end += octets
+        direction.skip_from = direction.end
+        if whole or direction.mode == OPAQUE:
+            return
+        self.doubt(direction)
+        # Behind the hole the frame it began in goes on, whose octets may look like frames themselves.
+        prefer = frame_end if frame_end > direction.end else 0
+        self.search(direction, direction.end, direction.end, prefer)
+
+    def finish(self, at_ns: int) -> None:
+        """End both directions."""
+        for direction in reversed(self.directions):
+            self.end_octets(direction)
+
+    @property
+    def held(self) -> int:
+        """Octets held: unparsed ones, and messages under way."""
+        return sum([len(direction.buffer) for direction in self.directions]) + self.bodies
+
+    def next(self) -> ObserverEvent | None:
+        """The next event of what has come so far."""
+        events = self.events
+        if events:
+            return events.popleft()
+        direction = self.current
+        if direction is None:
+            return None
+        while True:
+            if direction.mode == IN_FRAMES:
+                event = self.fastpath(direction)
+                if event is not None:
+                    return event
+            if not self.unit(direction, False):
+                self.current = None
+                return events.popleft() if events else None
+            if events:
+                return events.popleft()
+
+    # Each version has its own.
+
+    def fastpath(self, direction: _D, /) -> Observed | None:
+        """The event of the unit that comes next, where it's a common one that is all there."""
+        return None
+
+    def unit(self, direction: _D, last: bool) -> bool:
+        """Read one frame or header; False when octets are missing. With `last` no more will come."""
+        raise NotImplementedError
+
+    def cut(self, direction: _D, octets: int) -> bool:
+        """`octets` octets are missing next: make a unit of a frame that is cut, where its begin says enough.
+
+        So it is where a snap length cuts packets. Returns whether the hole is just the rest of the frame, so that
+        nothing else is missing.
+        """
+        raise NotImplementedError
+
+    def abandon(self, direction: _D) -> None:
+        """End what is under way in a direction; it can't be trusted to go on."""
+        raise NotImplementedError
+
+    def missed(self, direction: _D) -> None:
+        """Tell the model that something of a direction wasn't seen."""
+        raise NotImplementedError
+
+    def recognizer(self, direction: _D) -> FrameRecognizer:
+        """Tells the frames of a direction from other octets."""
+        raise NotImplementedError
+
+    def rule(self, name: str) -> str:
+        """The full id of a rule."""
+        raise NotImplementedError
+
+    # Gaps and damage.
+
+    def doubt(self, direction: _D) -> None:
+        """End what is under way in a direction; hardly anything is sure from now on."""
+        self.abandon(direction)
+        self.missed(direction)
+
+    def search(self, direction: _D, skip_from: int, scan: int, prefer: int = 0) -> None:
+        """From now on look for the next proven frame."""
+        direction.search(skip_from, scan, prefer)
+
+    def damage(self, direction: _D, rule: str, text: str, size: int = 0) -> None:
+        """A frame can't be read: say so, and look for the next. `size` is what it takes, where that may be believed."""
+        offset = direction.buffer.offset
+        at_ns = direction.when(min(offset + max(size, self.smallest), direction.end))
+        self.report(direction, (rule, text, offset, "error"), at_ns, None, 0)
+        self.doubt(direction)
+        self.search(direction, offset, offset + 1, offset + size if size else 0)
+
+    def look(self, direction: _D, last: bool) -> bool:
+        """Look for the next frame that can be proven; False when octets are missing."""
+        if not direction.may_say_more(last) or not direction.look(self.recognizer(direction), last):
+            return False
+        self.skip(direction, direction.buffer.offset, "resync")
+        return True
+
+    def end_octets(self, direction: _D) -> None:
+        """Nothing follows the octets that are held: judge them, and end what is under way."""
+        while self.unit(direction, True):
+            pass
+        buffer = direction.buffer
+        if direction.mode == IN_DAMAGE:
+            reason = "resync"
+        elif direction.mode == OPAQUE:
+            reason = "undecoded"
+        else:
+            reason = "incomplete"
+            self.cut(direction, 0)
+            direction.skip_from = buffer.offset
+        buffer.clear()
+        self.abandon(direction)
+        self.skip(direction, direction.end, reason)
+        direction.skip_from = direction.end
+
+    def skip(self, direction: _D, end: int, reason: str) -> None:
+        """The octets up to the offset `end` that aren't accounted for, if there are any, became nothing."""
+        begin = direction.skip_from
+        if end > begin:
+            lost = self.model.lost(direction.client)
+            self.events.append(
+                Skipped(direction.side, begin, end - begin, direction.when(end), reason, lost)
+            )
+
+    # Events.
+
+    def blame(self, rule: str, text: str, offset: int, severity: str = "error") -> None:
+        """The unit at hand breaks a rule."""
+        self.faults.append((rule, text, offset, severity))
+
+    def tell(self, direction: _D, event: Observed) -> None:
+        """Give out a unit, and behind it the rules that it broke."""
+        self.seq = event.seq + 1
+        self.events.append(event)
+        if self.faults:
+            for fault in self.faults:
+                self.report(direction, fault, event.at_ns, event.seq, event.channel)
+            self.faults = []
+
+    def report(
+        self, direction: _D, fault: Fault, at_ns: int, seq: int | None, channel: int
+    ) -> None:
+        """Give out a broken rule."""
+        rule, text, offset, severity = fault
+        self.events.append(
+            Violation(direction.side, self.rule(rule), severity, text, offset, at_ns, seq, channel)
+        )

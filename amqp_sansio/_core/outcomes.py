@@ -1,0 +1,438 @@
+"""Records of what an observed connection did: its messages with their outcomes, and the connection itself.
+
+`amqp_sansio.lifecycle` has the public names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
+
+from ..errors import CodecError
+from ..versions import AMQP_0_10, AMQP_1_0
+from .record import record
+
+if TYPE_CHECKING:
+    from ..endpoint import Side
+    from ..limits import Limits
+    from ..versions import Version
+    from .observation import Observed, Skipped
+
+Settlement: TypeAlias = tuple[int | None, str | None, str]
+"""Unit of a message (None: the unit at hand), its outcome, and how sure that is."""
+Settlements: TypeAlias = tuple[Settlement, ...]
+
+SETTLED: Final = "settled"
+"""The unit at hand settles the message."""
+TOLD: Final = "told"
+"""This outcome holds if nothing settles the message."""
+ENDED: Final = "ended"
+"""Nothing settles the message any more: without an outcome, the one that was told before holds."""
+AT_ONCE: Final[Settlements] = ((None, "settled", ENDED),)
+"""The message of the unit at hand needs no settlement."""
+OPEN_FOR_GOOD: Final[Settlements] = ((None, None, ENDED),)
+"""Nothing settles the message of the unit at hand, though something should."""
+
+
+class MessageRecord:
+    """One message on a connection, and its outcome.
+
+    `kind` is "publish" (of the client), "deliver", "get" (a fetched message) or "return". `seq`, `sender`, `channel`
+    and `ts_ns` (nanoseconds) are those of its unit, which in 1.0 is its last transfer. `tag` is the delivery tag, for a
+    publish its number if the server confirms, in 0-10 the command id, in 1.0 the delivery-id. `queue` is the source of
+    a delivery, if the connection shows it, in 0-10 `address` too; in 1.0 `address` is the node at the server and
+    `routing_key` the message's subject. `link` is the link's name, in 0-10 the session's. `properties` are the
+    message's, decoded on access. `body_sha256` is the body's digest if the observer computed one.
+
+    `outcome` is "accepted", "rejected", "released" (returned, or rolled back), "modified", "returned" or "settled" (no
+    settlement was needed; in 1.0 also: settled without a stated outcome); None if it was open at the end. `settled_ns`
+    and `settled_seq` are time and unit of the settlement, both None if none was needed or none came: an outcome of 1.0
+    that was stated but never settled has neither. `code` and `text` are those of a return, `text` also that of the
+    error in a rejection of 1.0. `ended_ns` is when its channel, session, link or connection ended while it was open;
+    None if that wasn't seen. docs/tables.md has the rules of each version.
+    """
+
+    __slots__ = (
+        "_columns", "_event", "address", "body_sha256", "body_size", "channel", "code", "consumer_tag", "ended_ns",
+        "exchange", "kind", "link", "mandatory", "outcome", "properties", "queue", "redelivered", "routing_key",
+        "sender", "seq", "settled_ns", "settled_seq", "tag", "text", "ts_ns", "version",
+    )  # fmt: skip
+
+    def __init__(self, event: Observed, version: Version, columns: Columns) -> None:
+        self.version = version
+        self.outcome: str | None = None
+        self._event: Observed | None = event
+        self._columns: Columns | None = columns
+        if event.body_size > _SMALL:
+            # Nobody is to hold a large body for it.
+            self.read()
+
+    if TYPE_CHECKING:
+        seq: int
+        sender: Side
+        ts_ns: int
+        channel: int
+        kind: str
+        exchange: str | None
+        routing_key: str | None
+        address: str | None
+        tag: int | None
+        redelivered: bool | None
+        mandatory: bool | None
+        queue: str | None
+        consumer_tag: str | None
+        properties: Any
+        body_size: int
+        body_sha256: str | None
+        code: int | None
+        text: str | None
+        link: str | None
+        settled_ns: int | None
+        settled_seq: int | None
+        ended_ns: int | None
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """Read the columns of the unit, all at once, when the first of them is asked for."""
+            if name in _UNSET:
+                setattr(self, name, None)
+            elif name in _READ and self._event is not None:
+                self.read()
+            else:
+                raise AttributeError(f"a MessageRecord has no attribute {name!r}")
+            return getattr(self, name)
+
+    def read(self) -> None:
+        """Read the columns of the unit, which isn't held any longer."""
+        event, columns = self._event, self._columns
+        if event is None or columns is None:
+            return
+        self._event = self._columns = None
+        self.seq = event.seq
+        self.sender = event.sender
+        self.ts_ns = event.at_ns
+        self.channel = event.channel
+        self.properties = event.properties
+        self.body_size = event.body_size
+        self.body_sha256 = event.body_sha256
+        columns(self, event, event.content)
+
+    @classmethod
+    def known(cls, event: Observed, version: Version, kind: str, **columns: Any) -> MessageRecord:
+        """A message whose columns are known now."""
+        message = cls.__new__(cls)
+        message.version = version
+        message.outcome = None
+        message._event = message._columns = None
+        message.seq = event.seq
+        message.sender = event.sender
+        message.ts_ns = event.at_ns
+        message.channel = event.channel
+        message.properties = event.properties
+        message.body_size = event.body_size
+        message.body_sha256 = event.body_sha256
+        message.fill(kind, **columns)
+        return message
+
+    def fill(
+        self,
+        kind: str,
+        *,
+        exchange: str | None = None,
+        routing_key: str | None = None,
+        address: str | None = None,
+        tag: int | None = None,
+        redelivered: bool | None = None,
+        mandatory: bool | None = None,
+        queue: str | None = None,
+        consumer_tag: str | None = None,
+        code: int | None = None,
+        text: str | None = None,
+        link: str | None = None,
+    ) -> None:
+        """Set the columns that are a version's own matter; for its records only."""
+        self.kind = kind
+        self.exchange = exchange
+        self.routing_key = routing_key
+        self.address = address
+        self.tag = tag
+        self.redelivered = redelivered
+        self.mandatory = mandatory
+        self.queue = queue
+        self.consumer_tag = consumer_tag
+        self.code = code
+        self.text = text
+        self.link = link
+
+    def settle(self, outcome: str, by: Observed | None = None) -> None:
+        """Set the message's outcome and the unit that states it; for this package's own use."""
+        self.outcome = outcome
+        if by is not None:
+            self.settled_ns = by.at_ns
+            self.settled_seq = by.seq
+
+    def explain(self, code: int | None, text: str | None) -> None:
+        """Set code and text of what became of the message; for the ledger only."""
+        self.read()
+        self.code = code
+        self.text = text
+
+    @property
+    def latency_ns(self) -> int | None:
+        """Nanoseconds from the message to its settlement."""
+        return None if self.settled_ns is None else self.settled_ns - self.ts_ns
+
+    @property
+    def message_id(self) -> str | None:
+        """The property as text; None if it is absent or unreadable.
+
+        1.0 allows four types: numbers and UUIDs become text, and so do octets that are no text ("0x01ff").
+        """
+        return _text_of(self._property("message_id"))
+
+    @property
+    def correlation_id(self) -> str | None:
+        """As `message_id`."""
+        return _text_of(self._property("correlation_id"))
+
+    @property
+    def content_type(self) -> str | None:
+        """As `message_id`."""
+        return _text_of(self._property("content_type"))
+
+    @property
+    def reply_to(self) -> str | None:
+        """As `message_id`; in 0-10 "exchange/routing-key", or the part of it that is present."""
+        value = self._property("reply_to")
+        if self.version is AMQP_0_10 and value is not None and not isinstance(value, str):
+            parts = [part for part in (value.exchange, value.routing_key) if part]
+            return "/".join(parts) if parts else None
+        return _text_of(value)
+
+    @property
+    def headers(self) -> Mapping[str, Any] | None:
+        """The headers, in 1.0 the application properties; None if they are absent or unreadable."""
+        name = "application_properties" if self.version is AMQP_1_0 else "headers"
+        value: Mapping[str, Any] | None = self._property(name)
+        if value is not None and self.version is AMQP_1_0 and not value:
+            return None
+        return value
+
+    def _property(self, name: str) -> Any:
+        try:
+            return getattr(self.properties, name, None)
+        except CodecError:
+            return None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MessageRecord):
+            return NotImplemented
+        self.read()
+        other.read()
+        return all([getattr(self, name) == getattr(other, name) for name in self.__slots__])
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> object:
+        self.read()
+        return None, {name: getattr(self, name) for name in self.__slots__}
+
+    def __repr__(self) -> str:
+        return (
+            f"<MessageRecord {self.kind} {self.seq} on channel {self.channel}, tag {self.tag}, "
+            f"{self.body_size} octets: {self.outcome}>"
+        )
+
+
+_SMALL: Final = 1024
+"""A unit whose message has at most so many octets is held until its columns are asked for."""
+_READ: Final = frozenset(MessageRecord.__slots__) - {"_columns", "_event"}
+_UNSET: Final = ("settled_ns", "settled_seq", "ended_ns")
+"""None where nothing has set them."""
+Columns: TypeAlias = Callable[[MessageRecord, Any, Any], None]
+"""Fills the columns of a message from its unit and what the unit holds."""
+
+
+def _text_of(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value if value is None else str(value)
+    if isinstance(value, bytes):
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            text = ""
+        return text if text.isprintable() and text else f"0x{value.hex()}"
+    return str(int(value)) if isinstance(value, int) else str(value)
+
+
+@record
+class ConnectionRecord:
+    """The connection as the protocol shows it.
+
+    `close_code` and `close_text` are those of the close, `closed_by` its sender: "client" or "server", None if nobody
+    closed it. 1.0 has no codes: `close_condition` is its error's symbol, and `close_text` begins with it. `hint` is the
+    usual cause of such an end, "" if none is known.
+
+    `channel_max`, `frame_max` (octets) and `heartbeat` (seconds) are the negotiated values. In 1.0 each side announces
+    its own: they are the smaller ones, the idle time-out in whole seconds, rounded up; 0 is none. `container` is the
+    client's container-id, `server_container` the server's.
+    """
+
+    version: Version | None = None
+    dialect: str = ""
+    client: str | None = None
+    server: str | None = None
+    identified_by: str = ""
+    client_product: str | None = None
+    client_version: str | None = None
+    server_product: str | None = None
+    server_version: str | None = None
+    mechanism: str | None = None
+    user: str | None = None
+    vhost: str | None = None
+    container: str | None = None
+    channel_max: int | None = None
+    frame_max: int | None = None
+    heartbeat: int | None = None
+    closed_by: str | None = None
+    close_code: int | None = None
+    close_text: str | None = None
+    hint: str = ""
+    close_condition: str | None = None
+    server_container: str | None = None
+
+
+class Records(Protocol):
+    """What a version makes of units: the columns of messages, and what is known of the connection.
+
+    `messages` has the columns of units that are messages, by their names; `notes` are the names of those that say
+    something of the connection. With `needs_context` only a unit that has a context is a message.
+    """
+
+    version: Version
+    messages: ClassVar[dict[str, Columns]]
+    notes: ClassVar[frozenset[str]]
+    needs_context: ClassVar[bool]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the connection, by the names of `ConnectionRecord`."""
+        ...
+
+    def note(self, event: Observed) -> None:
+        """Take a unit that says something of the connection."""
+        ...
+
+    def explain(self, event: Observed) -> tuple[int | None, str | None]:
+        """Code and text that a unit gives for returning or rejecting messages."""
+        ...
+
+    def finish(self) -> None:
+        """Nothing more comes."""
+        ...
+
+
+_NONE: Final[Sequence[MessageRecord]] = ()
+ENDING: Final = frozenset(
+    {
+        *("channel.open", "channel.close", "channel.close-ok"),
+        *("session.attach", "session.attached", "session.detach", "session.detached"),
+        *("begin", "end", "attach", "detach"),
+    }
+)
+"""Units that end a channel, session or link, or begin one anew. What comes out open at others is merely forgotten."""
+_EXPLAINED: Final = ("returned", "rejected")
+_WHOLE: Final = ("content", "method")
+
+
+class OutcomeLedger:
+    """Holds the messages of a connection until units say what becomes of them.
+
+    As many are held as `limits` lets an observer know of, which itself says when it forgets one. Beyond that the oldest
+    comes out with the outcome that was told of it.
+    """
+
+    __slots__ = ("_most", "_open")
+
+    def __init__(self, limits: Limits) -> None:
+        self._open: dict[int, MessageRecord] = {}
+        self._most = limits.channels * (limits.unsettled + limits.unconfirmed)
+
+    @property
+    def held(self) -> int:
+        """Messages that are held."""
+        return len(self._open)
+
+    def take(self, event: Observed, records: Records) -> Sequence[MessageRecord]:
+        """Take a unit; give the messages whose outcome is known now."""
+        settles = event.settles
+        name = event.event
+        columns = records.messages.get(name)
+        if columns is None:
+            if name in records.notes:
+                records.note(event)
+        elif (
+            event.unit in _WHOLE
+            and event.content.__class__ is not bytes
+            and not (records.needs_context and event.context is None)
+        ):
+            message = MessageRecord(event, records.version, columns)
+            if settles == AT_ONCE:
+                message.outcome = "settled"
+                return (message,)
+            open_ = self._open
+            open_[event.seq] = message
+            if len(open_) > self._most:
+                return [open_.pop(next(iter(open_))), *self._settle(event, records)]
+        if not settles:
+            return _NONE
+        unit, outcome, how = settles[0]
+        if how != SETTLED or outcome in _EXPLAINED or len(settles) > 1:
+            return self._settle(event, records)
+        # One settlement, as of one delivery.
+        settled = self._open.pop(event.seq if unit is None else unit, None)
+        if settled is None:
+            return _NONE
+        settled.outcome = outcome
+        settled.settled_ns = event.at_ns
+        settled.settled_seq = event.seq
+        return (settled,)
+
+    def _settle(self, event: Observed, records: Records) -> list[MessageRecord]:
+        open_ = self._open
+        done: list[MessageRecord] = []
+        for unit, outcome, how in event.settles:
+            if unit is None:
+                unit = event.seq
+            if how == SETTLED:
+                message = open_.pop(unit, None)
+                if message is not None:
+                    message.outcome = outcome
+                    message.settled_ns = event.at_ns
+                    message.settled_seq = event.seq
+                    if outcome in _EXPLAINED:
+                        message.explain(*records.explain(event))
+                    done.append(message)
+            elif how == ENDED:
+                message = open_.pop(unit, None)
+                if message is not None:
+                    message.outcome = outcome or message.outcome
+                    if message.outcome is None and event.event in ENDING:
+                        message.ended_ns = event.at_ns
+                    done.append(message)
+            else:
+                message = open_.get(unit)
+                if message is not None:
+                    message.outcome = outcome
+        return done
+
+    def lose(self, event: Skipped) -> Sequence[MessageRecord]:
+        """Octets became no unit; give the messages whose end can't be told for it."""
+        found = [self._open.pop(unit, None) for unit, _, _ in event.settles if unit is not None]
+        return [message for message in found if message is not None]
+
+    def finish(self) -> Sequence[MessageRecord]:
+        """Nothing more comes; give the messages that are open."""
+        done = [*self._open.values()]
+        self._open = {}
+        return done

@@ -1,0 +1,473 @@
+"""Handshake: how a connection of AMQP 0-10 opens and closes: headers, start, secure, tune, open, close (class 1,
+part 1 section 4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from ... import sasl
+from ..._core.connection import PRODUCT, header_numbers
+from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
+from ...endpoint import CloseHint, Role, Side
+from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
+from ...events import By, CloseReport, Failed, OpenRequested
+from ..codec.dialect import missing
+from ..codec.frames import (
+    CONTROL,
+    LARGEST_FRAME,
+    MIN_MAX_FRAME_SIZE,
+    PROTOCOL_HEADER,
+    PROTOCOL_HEADER_SIZE,
+    encode_assembly,
+)
+from ..codec.records import (
+    ConnectionClose,
+    ConnectionCloseOk,
+    ConnectionHeartbeat,
+    ConnectionOpen,
+    ConnectionOpenOk,
+    ConnectionRedirect,
+    ConnectionSecure,
+    ConnectionSecureOk,
+    ConnectionStart,
+    ConnectionStartOk,
+    ConnectionTune,
+    ConnectionTuneOk,
+)
+from ..codec.values import Map, Typed
+from ..codec.violation import (
+    CLOSE_CODES,
+    CONNECTION_FORCED,
+    FRAMING_ERROR,
+    INVALID_PATH,
+    NORMAL,
+    SILENT,
+    Violation,
+)
+from ..model import hints
+from ..model.events import Redirected
+from ..model.opening_rules import check_mechanism, check_redirect, check_tune, check_tune_ok
+from ..model.states import CONNECTION, ConnectionInput
+from ..model.states import Connection as State
+from .config import DEFAULT_LOCALE, Config, own_channel_max
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ...sasl import ServerStep
+    from ..codec.record import Control
+
+VHOST: Final = "open"
+CLOSING: Final = frozenset(
+    {State.CLIENT_CLOSING, State.SERVER_CLOSING, State.BOTH_CLOSING, State.END}
+)
+"""States in which no new work is accepted."""
+_TOO_EARLY: Final = frozenset({State.START, State.HEADER_SENT, State.HEADERS})
+"""Before connection.start nothing can be said: the socket is just closed."""
+_BEATING: Final = (State.TUNED, State.OPENING, State.OPEN)
+_LONGEST_TEXT: Final = 200
+
+
+class Handshake(SaslExchange[Config]):
+    """The opening and the close of a connection, client and server, and its controls on the way out."""
+
+    _UNANSWERED = "without the peer's close-ok"
+
+    __slots__ = (
+        "_insists",
+        "_max_frame",
+        "_state",
+        "capabilities",
+        "channel_max",
+        "known_hosts",
+        "locale",
+        "peer_properties",
+        "user",
+        "vhost",
+    )
+
+    def __init__(self, role: Role, config: Config) -> None:
+        super().__init__(role, config)
+        self.user = self.locale = ""
+        self.vhost = config.vhost if role is Side.CLIENT else ""
+        self.capabilities: tuple[str, ...] = ()
+        self.known_hosts: tuple[str, ...] = ()
+        self.peer_properties: Any = None
+        self.channel_max = own_channel_max(config)
+        self._state = State.START
+        self._max_frame = MIN_MAX_FRAME_SIZE
+        self._insists = False
+        if role is Side.CLIENT:
+            self._step(ConnectionInput.C_HEADER)
+            self._out.append(PROTOCOL_HEADER)
+
+    # State.
+
+    @property
+    def state(self) -> str:
+        """The connection's state, such as "open"; the tables of `states` have them all."""
+        return self._state.value
+
+    @property
+    def max_frame_size(self) -> int:
+        """The agreed largest frame in octets, with its header of 12."""
+        return self._max_frame
+
+    @property
+    def heartbeat(self) -> float:
+        """The agreed heartbeat in seconds; 0: none."""
+        return self._send_within
+
+    # Commands.
+
+    def close(self, code: int = NORMAL, text: str = "") -> None:
+        """Close the connection with a handshake; `Closed` is its last event. A second call does nothing.
+
+        `code` is 200, 320 (forced by an operator), 402 or 501. Sessions with a timeout can be resumed on another
+        connection.
+        """
+        if self._is_closing:
+            return
+        report = CloseReport(By.LOCAL, code, text)
+        if self._state in _TOO_EARLY:
+            self._end(report, CloseHint.CLOSE_NOW)
+        else:
+            self._send_close(report)
+
+    def accept_authentication(self) -> None:
+        """Server: let the client in, answering `AuthenticationRequested`."""
+        self._check_decision(AUTHENTICATION)
+        self._send_step(_offer(self.config), ConnectionInput.S_TUNE)
+        self._waiting_for = self._server_login = None
+
+    def refuse_authentication(self, text: str = "the login was refused") -> None:
+        """Server: turn the client away, answering `AuthenticationRequested`, with a close (320)."""
+        self._check_decision(AUTHENTICATION)
+        self._refuse_login(text)
+
+    def accept_open(self) -> None:
+        """Server: let the client into the virtual host, answering `OpenRequested`."""
+        self._check_decision(VHOST)
+        hosts = _strings(self.config.known_hosts)
+        self._send_step(ConnectionOpenOk(hosts), ConnectionInput.S_OPEN_OK)
+        self._waiting_for = None
+        self._become_open()
+
+    def refuse_open(
+        self, code: int = INVALID_PATH, text: str = "there is no such virtual host"
+    ) -> None:
+        """Server: close the connection instead of opening it: 402 for an unknown virtual host, 320 for a forbidden
+        one."""
+        self._check_decision(VHOST)
+        self._send_close(CloseReport(By.LOCAL, code, text))
+
+    def redirect(self, host: str, known_hosts: tuple[str, ...] = ()) -> None:
+        """Server: answer `OpenRequested` by sending the client to `host` ("amqp:tcp:name:port").
+
+        Raises LocalProtocolError when the client insists on this server.
+        """
+        self._check_decision(VHOST)
+        if self._insists:
+            raise LocalProtocolError(
+                "the client insists on this server: refuse it instead", rule="0-10/connection.open/insist"
+            )
+        self._send_step(ConnectionRedirect(host, _strings(known_hosts)), ConnectionInput.S_REDIRECT)
+        report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
+        self._end(report, CloseHint.CLOSE_WHEN_SENT)
+
+    # Controls on the way out.
+
+    def _step(self, given: ConnectionInput) -> None:
+        self._state = CONNECTION[self._state][given]
+
+    def _send_control(self, channel: int, control: Control) -> None:
+        segments = [(CONTROL, control.encode_assembly())]
+        self._out.queue(encode_assembly(channel, segments, self._max_frame))
+
+    def _send_step(self, control: Control, step: ConnectionInput) -> None:
+        self._send_control(0, control)
+        self._step(step)
+
+    def _keep_alive(self, now: float) -> None:
+        self._send_control(0, ConnectionHeartbeat())
+
+    def _send_deadline(self) -> float | None:
+        return super()._send_deadline() if self._state in _BEATING else None
+
+    # Headers.
+
+    def _receive_header(self) -> bool:
+        """Take the peer's protocol header; False while octets are missing."""
+        header = self._peek_header()
+        if header is None:
+            return False
+        if header != PROTOCOL_HEADER:
+            self._differs(header)
+            return True
+        self._buffer.pos += PROTOCOL_HEADER_SIZE
+        if self.role is Side.CLIENT:
+            self._step(ConnectionInput.S_HEADER)
+            return True
+        self._step(ConnectionInput.C_HEADER)
+        self._out.append(PROTOCOL_HEADER)
+        self._step(ConnectionInput.S_HEADER)
+        config = self.config
+        start = ConnectionStart(
+            self._own_properties(), _strings(config.mechanisms), _strings(config.locales)
+        )
+        self._send_step(start, ConnectionInput.S_START)
+        return True
+
+    def _differs(self, header: bytes) -> None:
+        """Another version, or no AMQP: a server answers with its own header, and both close (section 4.3)."""
+        hint = hints.of_first_octets(header)
+        if self.role is Side.SERVER:
+            self._out.append(PROTOCOL_HEADER)
+            by, close = By.LOCAL, CloseHint.CLOSE_WHEN_SENT
+            text = f"protocol header {header!r} where 0-10 is spoken"
+            rule = "0-10/wire/header-unsupported"
+        elif len(header) == PROTOCOL_HEADER_SIZE:
+            by, close = By.REMOTE, CloseHint.CLOSE_NOW
+            text = f"the server refused 0-10 (1-1-0-10) and offers {header_numbers(header)}"
+            rule, hint = "0-10/connection.start/client-support", hints.OTHER_VERSION
+        else:
+            by, close = By.LOCAL, CloseHint.CLOSE_NOW
+            text = f"what the server sent is no protocol header: {header!r}"
+            text = f"{text}; {hint}" if hint else text
+            rule = "0-10/wire/header-each-peer"
+        error = RemoteProtocolError(text, offset=self._unit_offset, rule=rule)
+        self._end_with(error, CloseReport(by, 0, text, hint=hint, rule=rule), close)
+
+    def _own_properties(self) -> Map:
+        properties: dict[str, Any] = {**PRODUCT, **self.config.properties}
+        return Map(properties)
+
+    # Opening.
+
+    def _receive_opening(self, control: Any) -> None:
+        """Go on with the opening after a control that belongs to it. Raises Violation."""
+        name = missing(control, self.config.dialect)
+        if name:
+            raise Violation(SILENT, f"{control.NAME} without {name}", rule="wire/struct-required")
+        try:
+            self._STEPS[control.__class__](self, control)
+        except sasl.SaslError as error:
+            self._login_failed(error, CloseHint.CLOSE_NOW)
+
+    def _start(self, start: ConnectionStart) -> None:
+        self.peer_properties = Map() if start.server_properties is None else Map(start.server_properties)
+        response = self._begin_login([str(name) for name in start.mechanisms or ()])
+        locales = [str(name) for name in start.locales or ()]
+        liked = [name for name in self.config.locales if name in locales]
+        self.locale = liked[0] if liked else DEFAULT_LOCALE
+        start_ok = ConnectionStartOk(self._own_properties(), self.mechanism, response or b"", self.locale)
+        self._send_step(start_ok, ConnectionInput.C_START_OK)
+
+    def _secure(self, secure: ConnectionSecure) -> None:
+        response = self._answer_challenge(secure.challenge or b"")
+        self._send_step(ConnectionSecureOk(response), ConnectionInput.C_SECURE_OK)
+
+    def _too_many_challenges(self, text: str) -> Exception:
+        return Violation(SILENT, text)
+
+    def _tune(self, tune: ConnectionTune) -> None:
+        self._complete_login()
+        broken = check_tune(tune)
+        if broken is not None:
+            raise broken
+        size = tune.max_frame_size
+        config = self.config
+        channels = own_channel_max(config)
+        if tune.channel_max is not None:
+            # Servers write 0 for no limit too.
+            channels = min(channels, tune.channel_max or channels)
+        frame = min(config.max_frame_size, size or LARGEST_FRAME)
+        beat = _heartbeat(config.heartbeat, tune.heartbeat_min, tune.heartbeat_max)
+        self._send_step(ConnectionTuneOk(channels, frame, beat), ConnectionInput.C_TUNE_OK)
+        self._agree(channels, frame, beat)
+        capabilities = _strings(config.capabilities) or None
+        self._send_step(ConnectionOpen(config.vhost, capabilities, config.insist), ConnectionInput.C_OPEN)
+
+    def _agree(self, channels: int, frame: int, heartbeat: int | None) -> None:
+        """Use the agreed limits from now on (connection.tune-ok)."""
+        self.channel_max = channels
+        self._max_frame = frame
+        self._send_within = float(heartbeat or 0)
+        self._silence_after = 2 * self._send_within
+
+    def _open_ok(self, open_ok: ConnectionOpenOk) -> None:
+        self.known_hosts = tuple([str(host) for host in open_ok.known_hosts or ()])
+        self._become_open()
+
+    def _redirect(self, redirect: ConnectionRedirect) -> None:
+        broken = check_redirect(self.config.insist)
+        if broken is not None:
+            raise broken
+        hosts = tuple([str(host) for host in redirect.known_hosts or ()])
+        self._events.append(Redirected(redirect.host or "", hosts))
+        text = f"redirected to {redirect.host}"
+        self._end(CloseReport(By.REMOTE, 0, text), CloseHint.CLOSE_NOW)
+
+    def _start_ok(self, start_ok: ConnectionStartOk) -> None:
+        properties = start_ok.client_properties
+        self.peer_properties = Map() if properties is None else Map(properties)
+        name = start_ok.mechanism or ""
+        config = self.config
+        broken = check_mechanism(start_ok, config.mechanisms)
+        if broken is not None:
+            raise broken
+        self.mechanism = name
+        locale = start_ok.locale or DEFAULT_LOCALE
+        self.locale = locale if locale in config.locales else DEFAULT_LOCALE
+        self._start_login(name, start_ok.response or b"")
+
+    def _secure_ok(self, secure_ok: ConnectionSecureOk) -> None:
+        self._continue_login(secure_ok.response)
+
+    def _take_step(self, step: ServerStep) -> None:
+        if isinstance(step, (sasl.Credentials, sasl.Verified)):
+            self.user = step.user
+        super()._take_step(step)
+
+    def _send_challenge(self, login: ServerLogin, data: bytes) -> None:
+        self._send_step(ConnectionSecure(data), ConnectionInput.S_SECURE)
+
+    def _deny(self, text: str) -> None:
+        error = RemoteProtocolError(text, code=INVALID_PATH, offset=self._unit_offset)
+        self._events.append(Failed(Scope.CONNECTION, 0, error, By.LOCAL))
+        self._refuse_login("the login was refused")
+
+    def _refuse_login(self, text: str) -> None:
+        """The grammar has no refusal: the connection is closed, as Qpid does it, with connection-forced."""
+        self._server_login = None
+        self._send_close(CloseReport(By.LOCAL, CONNECTION_FORCED, text))
+
+    def _tune_ok(self, tune_ok: ConnectionTuneOk) -> None:
+        """Too much asked is answered by closing the socket (rules of connection.tune-ok)."""
+        config = self.config
+        for broken in check_tune_ok(tune_ok, _offer(config)):
+            raise broken
+        channels, size, beat = tune_ok.channel_max, tune_ok.max_frame_size, tune_ok.heartbeat
+        self._agree(channels or own_channel_max(config), size or config.max_frame_size, beat)
+
+    def _open(self, open_: ConnectionOpen) -> None:
+        self.vhost = open_.virtual_host or ""
+        self.capabilities = tuple([str(name) for name in open_.capabilities or ()])
+        self._insists = open_.insist
+        self._ask(VHOST, OpenRequested(self.vhost, open_.insist))
+
+    _STEPS: ClassVar[Mapping[type[Control], Callable[[Any, Any], None]]] = {
+        ConnectionStart: _start,
+        ConnectionStartOk: _start_ok,
+        ConnectionSecure: _secure,
+        ConnectionSecureOk: _secure_ok,
+        ConnectionTune: _tune,
+        ConnectionTuneOk: _tune_ok,
+        ConnectionOpen: _open,
+        ConnectionOpenOk: _open_ok,
+        ConnectionRedirect: _redirect,
+    }
+
+    def _progress(self) -> str:
+        return self._state.value
+
+    def _cause_of_hangup(self) -> str:
+        return hints.of_state(self._state)
+
+    # Closing.
+
+    def _send_close(self, report: CloseReport) -> None:
+        """Queue connection.close; what the peer still sends is dropped until it answers."""
+        text = report.text.encode("utf-8", "backslashreplace")[:_LONGEST_TEXT].decode("utf-8", "ignore")
+        self._send_control(0, ConnectionClose(report.code or NORMAL, text or None))
+        self._step(ConnectionInput.C_CLOSE if self.role is Side.CLIENT else ConnectionInput.S_CLOSE)
+        self._await_close(report)
+
+    def _receive_close(self, close: ConnectionClose) -> None:
+        """The peer closes: answer, and tell what that ends."""
+        own = self._report_later
+        code = close.reply_code or NORMAL
+        text = close.reply_text or ""
+        report = CloseReport(By.REMOTE, code, text, hint=hints.for_close(code))
+        client = self.role is Side.CLIENT
+        self._step(ConnectionInput.S_CLOSE if client else ConnectionInput.C_CLOSE)
+        self._send_step(
+            ConnectionCloseOk(), ConnectionInput.C_CLOSE_OK if client else ConnectionInput.S_CLOSE_OK
+        )
+        if own is not None and (own.code not in (0, NORMAL) or code == NORMAL):
+            report = own
+        if report.by is By.REMOTE and code != NORMAL:
+            name = CLOSE_CODES.get(code, str(code))
+            error = RemoteProtocolError(f"{code} {text}".strip(), code=code, condition=name)
+            self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
+        else:
+            self._end(report, CloseHint.CLOSE_WHEN_SENT)
+
+    def _receive_close_ok(self) -> None:
+        """The peer has answered this end's close."""
+        report = self._report_later
+        assert report is not None
+        self._step(ConnectionInput.S_CLOSE_OK if self.role is Side.CLIENT else ConnectionInput.C_CLOSE_OK)
+        self._end(report, CloseHint.CLOSE_WHEN_SENT)
+
+    def _close_unanswered(self, kind: str, text: str) -> str:
+        return f"{self._UNANSWERED}: {text}"
+
+    def _fail(self, error: Violation | CodecError | LocalProtocolError) -> None:
+        """The peer broke a rule, or stopped the reading of a frame in another way: queue the reply that the
+        specification demands and the event that says so."""
+        if self._report is not None or self._report_later is not None:
+            return
+        violation = _violation_of(error)
+        silent = violation.code == SILENT or self._state in _TOO_EARLY
+        code = 0 if silent else violation.code
+        text = str(violation)
+        failure = RemoteProtocolError(
+            text,
+            code=code,
+            offset=self._unit_offset,
+            rule=f"0-10/{violation.rule}" if violation.rule else None,
+            condition=CLOSE_CODES.get(code, ""),
+        )
+        hint = hints.of_first_octets(self.first_octets(hints.LOOKED_AT))
+        report = CloseReport(By.LOCAL, code, text, hint=hint, rule=failure.rule, condition=failure.condition)
+        if silent:
+            self._end_with(failure, report, CloseHint.CLOSE_WHEN_SENT)
+            return
+        self._events.append(Failed(Scope.CONNECTION, 0, failure, By.LOCAL))
+        self._send_close(report)
+        # The peer's answer is waited for; nothing that it says changes the report, or answers a call.
+        self._end_parts(report)
+
+    def _forget(self) -> None:
+        self._state = State.END
+        self._client_login = self._server_login = None
+
+
+def _violation_of(error: Violation | CodecError | LocalProtocolError) -> Violation:
+    """The violation behind whatever stopped the reading of a frame."""
+    if isinstance(error, Violation):
+        return error
+    if isinstance(error, CodecError):
+        rule = None if error.rule is None else error.rule.removeprefix("0-10/")
+        return Violation(FRAMING_ERROR, str(error), rule=rule)
+    # This end's own answer doesn't fit: its peer doesn't read.
+    return Violation(CONNECTION_FORCED if isinstance(error, LimitExceeded) else FRAMING_ERROR, str(error))
+
+
+def _strings(names: Iterable[str]) -> list[Any]:
+    return [Typed("str16", name) for name in names]
+
+
+def _heartbeat(wanted: int, least: int | None, most: int | None) -> int | None:
+    """The wanted heartbeat, within the bounds of the server; None without a least one (rule no-heartbeat-min)."""
+    if least is None or not wanted:
+        return None
+    wanted = max(wanted, least)
+    return wanted if most is None else min(wanted, most)
+
+
+def _offer(config: Config) -> ConnectionTune:
+    return ConnectionTune(
+        own_channel_max(config), config.max_frame_size, config.heartbeat_min, config.heartbeat_max
+    )

@@ -1,0 +1,621 @@
+"""SessionModel: what both sides of a session have begun with their commands, and which are legal then.
+
+Classes 4 to 6, 9 and 10. Endpoints step it for what they send and receive, and keep exact books beside it: `credit`,
+`transfers`, `command_ids`. Observers step it for both sides with halves that know as much as can be seen (`WholeHalf`).
+A command that isn't legal raises `Violation`, with nothing changed. What breaks a rule and does no harm, or isn't sure
+to do any, is handed to `tolerate`: endpoints take it, observers report it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from ..._core.serial import add
+from ..._core.state_table import Table, TableEnum
+from ...endpoint import Side
+from ..codec.records import (
+    DtxCommit,
+    DtxEnd,
+    DtxForget,
+    DtxPrepare,
+    DtxRollback,
+    DtxSelect,
+    DtxStart,
+    ExecutionResult,
+    FileAck,
+    FileOpenOk,
+    FileReject,
+    FileStage,
+    MessageAccept,
+    MessageAcquire,
+    MessageCancel,
+    MessageFlow,
+    MessageFlush,
+    MessageReject,
+    MessageRelease,
+    MessageSetFlowMode,
+    MessageStop,
+    MessageSubscribe,
+    MessageTransfer,
+    TxCommit,
+    TxRollback,
+    TxSelect,
+    Xid,
+)
+from ..codec.violation import Violation, exception
+from .command_ids import never_sent
+from .credit import AgedCredit
+from .execution import (
+    ILLEGAL_STATE,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    RESOURCE_LIMIT_EXCEEDED,
+)
+from .file_rules import FileRules, SeenFiles
+from .open_ids import covered
+from .states import TransferInput
+from .transfers import SETTLING, SeenTransfers
+
+if TYPE_CHECKING:
+    from ..codec.sequence_set import SequenceSet
+
+NONE: Final = 1
+"""accept-mode none, and acquire-mode not-acquired."""
+
+
+class Mode(TableEnum):
+    """What a session was selected for."""
+
+    NORMAL = "normal"
+    TX = "standard transactions"
+    DTX = "distributed transactions"
+
+
+class Select(TableEnum):
+    """Inputs of the mode's table; C: only clients send them."""
+
+    TX_SELECT = "C:tx.select"
+    TX_COMMIT = "C:tx.commit"
+    TX_ROLLBACK = "C:tx.rollback"
+    DTX_SELECT = "C:dtx.select"
+    DTX_START = "C:dtx.start"
+    DTX_END = "C:dtx.end"
+
+
+MODE: Final[Table[Mode, Select]] = {
+    Mode.NORMAL: {Select.TX_SELECT: Mode.TX, Select.DTX_SELECT: Mode.DTX},
+    Mode.TX: {Select.TX_COMMIT: Mode.TX, Select.TX_ROLLBACK: Mode.TX},
+    Mode.DTX: {
+        # At least once: selecting again does nothing (class 6, dtx.select).
+        Select.DTX_SELECT: Mode.DTX,
+        Select.DTX_START: Mode.DTX,
+        Select.DTX_END: Mode.DTX,
+    },
+}
+
+_INPUTS: Final[Mapping[type[Any], Select]] = {
+    TxSelect: Select.TX_SELECT,
+    TxCommit: Select.TX_COMMIT,
+    TxRollback: Select.TX_ROLLBACK,
+    DtxSelect: Select.DTX_SELECT,
+    DtxStart: Select.DTX_START,
+    DtxEnd: Select.DTX_END,
+}
+_MODE_RULES: Final[Mapping[tuple[Mode, Select], str]] = {
+    (Mode.TX, Select.TX_SELECT): "tx.select/exactly-once",
+    (Mode.DTX, Select.TX_SELECT): "tx.select/no-dtx",
+    **{(mode, Select.TX_COMMIT): "tx.commit/select-required" for mode in Mode},
+    **{
+        (mode, Select.TX_ROLLBACK): "tx.rollback/select-required"
+        for mode in Mode
+    },
+    **{(mode, Select.DTX_START): "dtx.select/required" for mode in Mode},
+    **{(mode, Select.DTX_END): "dtx.select/required" for mode in Mode},
+}
+
+
+class SessionHalf:
+    """What one side has selected, subscribed and begun with its commands on a session.
+
+    `mode` is what it selected, `subscriptions` the accept-mode of its subscriptions by their destination, `current` the
+    transaction branch that its work belongs to, `suspended` those that it's to resume, the latest ones.
+    """
+
+    __slots__ = ("current", "limit", "mode", "side", "subscriptions", "suspended")
+
+    def __init__(self, side: Side, limit: int) -> None:
+        self.side = side
+        self.limit = limit
+        self.mode = Mode.NORMAL
+        self.current: Xid | None = None
+        self.suspended: dict[Xid, None] = {}
+        self.subscriptions: dict[str, int] = {}
+
+    def step(self, command: Any) -> None:
+        """Take a command. Raises Violation for one that isn't legal now, with nothing changed."""
+        rule = self._RULES.get(command.__class__)
+        if rule is not None:
+            rule(self, command)
+
+    def tolerate(self, violation: Violation) -> None:
+        """A rule is broken, and it does no harm here."""
+
+    @property
+    def work(self) -> object:
+        """What names the transaction that accepts belong to now; None without one."""
+        return "tx" if self.mode is Mode.TX else self.current
+
+    # Transactions.
+
+    def _select(self, command: Any) -> None:
+        given = _INPUTS[command.__class__]
+        mode = MODE[self.mode].get(given)
+        if mode is None:
+            raise exception(
+                ILLEGAL_STATE,
+                f"{command.NAME} on a session that is selected for {self.mode.value}",
+                _MODE_RULES.get((self.mode, given)),
+            )
+        if mode is Mode.TX and NONE in self.subscriptions.values():
+            raise exception(
+                NOT_ALLOWED,
+                f"{command.NAME} on a session with a subscription whose accept-mode is none",
+                "tx.select/explicit-accepts",
+            )
+        if isinstance(command, DtxStart):
+            self._start(command)
+        elif isinstance(command, DtxEnd):
+            self._end(command)
+        self.mode = mode
+
+    def _start(self, command: DtxStart) -> None:
+        """The session begins to work for a branch (class 6)."""
+        xid = command.xid
+        if command.join and command.resume:
+            raise exception(
+                NOT_ALLOWED, "dtx.start with join and resume", "dtx.start/join-and-resume"
+            )
+        if self.current is not None:
+            raise exception(
+                ILLEGAL_STATE,
+                f"dtx.start on a session that works for {self.current}",
+                "dtx.start/illegal-state",
+            )
+        if xid in self.suspended and not command.resume:
+            # It may have ended meanwhile, which the server knows.
+            self.tolerate(
+                exception(
+                    NOT_ALLOWED,
+                    f"dtx.start without resume of {xid}, which the session has suspended",
+                    "dtx.end/suspend",
+                )
+            )
+        self._work_for(xid)
+
+    def _work_for(self, xid: Xid | None) -> None:
+        self.current = xid
+        if xid is not None:
+            self.suspended.pop(xid, None)
+
+    def _end(self, command: DtxEnd) -> None:
+        """It doesn't any more."""
+        if command.suspend and command.fail:
+            raise exception(NOT_ALLOWED, "dtx.end with suspend and fail", "dtx.end/suspend-and-fail")
+        if not self.is_associated(command.xid):
+            raise exception(
+                ILLEGAL_STATE,
+                f"dtx.end of {command.xid}, the session works for {self.current or 'none'}",
+                "dtx.end/not-associated",
+            )
+        self._leave(command)
+
+    def _leave(self, command: DtxEnd) -> None:
+        if command.suspend and command.xid is not None:
+            self.suspended[command.xid] = None
+            if len(self.suspended) > self.limit:
+                del self.suspended[next(iter(self.suspended))]
+        if command.xid == self.current:
+            self.current = None
+
+    def is_associated(self, xid: Xid | None) -> bool:
+        """Whether the session works for a branch, so that it may end that."""
+        return self.current is not None and xid == self.current
+
+    def answered(self, command: Any, result: Any) -> None:
+        """The result of a command is known: dtx.start that isn't xa-ok hasn't associated the session."""
+        if (
+            isinstance(command, DtxStart)
+            and result is not None
+            and result.status
+            and command.xid == self.current
+        ):
+            self.current = None
+
+    # Subscriptions.
+
+    def _subscribe(self, command: MessageSubscribe) -> None:
+        destination = command.destination or ""
+        if destination in self.subscriptions:
+            raise exception(
+                NOT_ALLOWED,
+                f"message.subscribe with the destination {destination!r}, which is in use on this session",
+                "message.subscribe/unique-destination",
+            )
+        if self.mode is Mode.TX and command.accept_mode == NONE:
+            raise exception(
+                NOT_ALLOWED,
+                "message.subscribe with accept-mode none on a session with standard transactions",
+                "tx.select/explicit-accepts",
+            )
+        self._check_room(len(self.subscriptions))
+        self.subscriptions[destination] = command.accept_mode or 0
+
+    def _cancel(self, command: MessageCancel) -> None:
+        self._of_destination(command)
+        self.subscriptions.pop(command.destination or "", None)
+
+    def _of_destination(self, command: Any) -> None:
+        """A server throttles publishing: its destinations are exchanges (class 4, rule throttling)."""
+        destination = command.destination or ""
+        if self.side is Side.CLIENT and destination not in self.subscriptions:
+            raise exception(
+                NOT_FOUND,
+                f"{command.NAME} for {destination!r}, which is no subscription of this session",
+                "message.cancel/not-found",
+            )
+
+    def _check_room(self, count: int) -> None:
+        if count >= self.limit:
+            raise exception(
+                RESOURCE_LIMIT_EXCEEDED, f"{count} subscriptions, Limits.consumers allows no more"
+            )
+
+    _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+        **dict.fromkeys(_INPUTS, _select),
+        MessageSubscribe: _subscribe,
+        MessageCancel: _cancel,
+        MessageFlow: _of_destination,
+        MessageStop: _of_destination,
+        MessageFlush: _of_destination,
+        MessageSetFlowMode: _of_destination,
+    }
+
+
+class Asked:
+    """What a side has asked the other one with the controls of a session (class 2).
+
+    `wanted` is the longest timeout among those that weren't answered, None: for ever, -1: none was asked for.
+    """
+
+    __slots__ = ("flushed", "wanted")
+
+    def __init__(self, known: bool) -> None:
+        self.flushed = not known
+        self.wanted: int | None = -1
+
+    def flush(self, expected: bool) -> None:
+        """It asks which command the other side expects (session.flush)."""
+        self.flushed = self.flushed or expected
+
+    def check_expected(self) -> Violation | None:
+        """The other side says which one it expects."""
+        if self.flushed:
+            return None
+        text = "session.expected, which nobody has asked for"
+        rule = "session.expected/only-on-flush"
+        return exception(ILLEGAL_STATE, text, rule, harmless=True)
+
+    def request_timeout(self, seconds: int | None) -> None:
+        """It asks for the session to be kept (session.request-timeout)."""
+        if self.wanted != -1 and seconds is not None:
+            # The answers to both come in order.
+            seconds = None if self.wanted is None else max(seconds, self.wanted)
+        self.wanted = seconds
+
+    def check_timeout(self, granted: int | None) -> Violation | None:
+        """The other side grants a timeout (session.timeout)."""
+        wanted, self.wanted = self.wanted, -1
+        if wanted is None or wanted == -1 or (granted is not None and granted <= wanted):
+            return None
+        return exception(
+            ILLEGAL_STATE,
+            f"session.timeout of {granted} seconds, {wanted} were asked for",
+            "session.request-timeout/granted",
+        )
+
+
+class SessionModel:
+    """Both halves of a session, the server's and the client's, and what they do with files and streams.
+
+    Observers keep halves of another kind one by one, since one of them may be known and the other not.
+    """
+
+    __slots__ = ("files", "halves")
+
+    def __init__(self, limit: int) -> None:
+        self.halves = SessionHalf(Side.SERVER, limit), SessionHalf(Side.CLIENT, limit)
+        self.files = FileRules(limit)
+
+    def half(self, side: Side) -> SessionHalf:
+        """The half of a side."""
+        return self.halves[side is Side.CLIENT]
+
+    def step(self, side: Side, command: Any, body_size: int) -> None:
+        """`side` sends a command with a body of so many octets. Raises Violation."""
+        self.halves[side is Side.CLIENT].step(command)
+        self.files.step(side.value, command, body_size)
+
+
+class WholeHalf(SessionHalf):
+    """A half of a session that was seen from its first command on. `peer` is the other one (None: not known).
+
+    It knows what its side has done, and takes what the other side may not have heard of as not done yet. Everything in
+    it is bounded, by `most`; what was forgotten is held against nobody.
+
+    `next_id` is that of the next command. `sent` are the messages it transferred that nobody has settled, `transit`
+    destination and octets of those that the other side hasn't completed. `credit` is what the other side may send to
+    its subscriptions.
+
+    `mixed`: it has selected both kinds of transactions, or done as if it had. `left` are branches that it may be
+    associated with for all that is known (None: any), `starting` those of dtx.start without a result, `prepared` those
+    it has prepared.
+    """
+
+    __slots__ = (
+        "broken", "credit", "files", "left", "mixed", "most", "next_id", "peer", "prepared", "sent", "starting",
+        "transit",
+    )  # fmt: skip
+
+    def __init__(self, side: Side, limit: int, most: int) -> None:
+        super().__init__(side, limit)
+        self.most = most
+        self.peer: WholeHalf | None = None
+        self.files = SeenFiles(limit, most)
+        self.credit = AgedCredit(most)
+        self.next_id = 0
+        self.sent = SeenTransfers(most)
+        self.transit: dict[int, tuple[str, int]] = {}
+        self.mixed = False
+        self.left: dict[Xid, None] | None = {}
+        self.starting: dict[int, DtxStart] = {}
+        self.prepared: dict[Xid, None] = {}
+        self.broken: list[Violation] = []
+
+    def join(self, peer: WholeHalf) -> None:
+        """The other side has attached the session too."""
+        self.peer, peer.peer = peer, self
+        self.files = peer.files
+
+    def missed(self) -> None:
+        """Not all that this side has sent was seen: the other half goes on alone."""
+        if self.peer is not None:
+            self.peer.peer = None
+
+    def take(self, number: int, command: Any, sizes: tuple[int, int]) -> list[Violation]:
+        """Take the command `number`, with the octets of its header and body; the rules that it breaks."""
+        broken = self.broken
+        try:
+            self.step(command)
+        except Violation as violation:
+            self._broken(violation, command)
+        kind = command.__class__
+        if kind.CODE >= _FILE and (self.peer is not None or kind not in _OF_BOTH):
+            try:
+                self.files.step(self.side.value, command, sizes[1])
+            except Violation as violation:
+                broken.append(violation)
+        seen = self._SEEN.get(kind)
+        if seen is not None:
+            seen(self, number, command, sizes)
+        self.next_id = add(number, 1)
+        if not broken:
+            return broken
+        self.broken = []
+        return [each for each in broken if each.rule is not None]
+
+    def tolerate(self, violation: Violation) -> None:
+        """A rule is broken."""
+        self.broken.append(violation)
+
+    def _broken(self, violation: Violation, command: Any) -> None:
+        """A command isn't legal: go on as its sender does, who took it for legal."""
+        given = _INPUTS.get(command.__class__)
+        illegal = given is not None and given not in MODE[self.mode]
+        if not (illegal and self.mixed):
+            self.broken.append(violation)
+        if given is not None:
+            self.mixed = self.mixed or (illegal and self.mode is not Mode.NORMAL)
+            if illegal or self.mode is Mode.NORMAL:
+                self.mode = Mode.DTX if given.value.startswith("C:dtx") else Mode.TX
+            if isinstance(command, DtxStart):
+                self._work_for(command.xid)
+            elif isinstance(command, DtxEnd):
+                self._leave(command)
+        elif isinstance(command, MessageSubscribe) and violation.rule is not None:
+            if len(self.subscriptions) < self.limit:
+                self.subscriptions[command.destination or ""] = command.accept_mode or 0
+            else:
+                self.credit.forget()
+
+    @property
+    def _in_transaction(self) -> bool:
+        return self.mode is Mode.TX or self.mixed
+
+    # Transfers and what settles them.
+
+    def _transfer(self, number: int, command: MessageTransfer, sizes: tuple[int, int]) -> None:
+        self.sent.transfer(number, command.accept_mode, command.acquire_mode, None)
+        client = self.peer
+        if self.side is Side.CLIENT or client is None or client.credit.destinations is None:
+            return
+        # Only the payloads of header and body frames count (rule byte-accounting).
+        octets = sum(sizes)
+        name = command.destination or ""
+        self.transit[number] = (name, octets)
+        if len(self.transit) > self.most:
+            oldest = next(iter(self.transit))
+            client.credit.restore(*self.transit.pop(oldest))
+        broken = client.credit.spend(name, octets)
+        if broken is not None:
+            self.broken.append(broken)
+
+    def _settle(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+        """message.accept, reject or release: of messages that the other side has transferred, and once."""
+        peer = self.peer
+        if peer is None or not command.transfers:
+            return
+        broken = peer.sent.settle(
+            command.NAME,
+            command.transfers,
+            SETTLING[command.__class__][0],
+            peer.next_id,
+            aside=isinstance(command, MessageAccept) and self._in_transaction,
+        )
+        if broken is not None:
+            self.broken.append(broken)
+
+    def _acquire(self, number: int, command: MessageAcquire, sizes: tuple[int, int]) -> None:
+        """The result says what was acquired; until then it may be all."""
+        if self.peer is not None:
+            sent = self.peer.sent
+            sent.move(sent.named(command.transfers), TransferInput.R_ACQUIRE)
+
+    # Subscriptions and their credit.
+
+    def _check_room(self, count: int) -> None:
+        if count >= self.limit:
+            self.credit.forget()
+            super()._check_room(count)
+
+    def _of_destination(self, command: Any) -> None:
+        if self.credit.destinations is not None:
+            super()._of_destination(command)
+
+    def _subscribed(
+        self, number: int, command: MessageSubscribe, sizes: tuple[int, int]
+    ) -> None:
+        self.credit.subscribe(command.destination or "", number, self.limit)
+
+    def _zero(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+        self.credit.zero(command.destination or "", command.NAME, number)
+
+    def _flow(self, number: int, command: MessageFlow, sizes: tuple[int, int]) -> None:
+        self.credit.grant(command.destination or "", command.unit, command.value)
+
+    def _set_flow_mode(
+        self, number: int, command: MessageSetFlowMode, sizes: tuple[int, int]
+    ) -> None:
+        broken = self.credit.set_mode(command.destination or "", command.flow_mode)
+        if broken is not None:
+            self.broken.append(broken)
+
+    # Transactions.
+
+    def _tx_ended(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+        if self.peer is not None:
+            committed = isinstance(command, TxCommit)
+            self.peer.sent.end_work(self.peer.next_id, committed=committed)
+
+    def _work_for(self, xid: Xid | None) -> None:
+        if self.current is not None and self.left is not None and self.current != xid:
+            # It may have been left by an end whose start didn't go well.
+            self._leaves(self.current)
+        super()._work_for(xid)
+        if self.left is not None and xid is not None:
+            self.left.pop(xid, None)
+
+    def is_associated(self, xid: Xid | None) -> bool:
+        """Whether the session may work for a branch."""
+        return super().is_associated(xid) or self.left is None or xid in self.left
+
+    def _leave(self, command: DtxEnd) -> None:
+        super()._leave(command)
+        if self.left and command.xid is not None:
+            self.left.pop(command.xid, None)
+
+    def _leaves(self, xid: Xid) -> None:
+        if self.left is not None:
+            self.left[xid] = None
+            if len(self.left) > self.most:
+                self.left = None
+
+    def _started(self, number: int, command: DtxStart, sizes: tuple[int, int]) -> None:
+        if command.xid is None:
+            return
+        self.prepared.pop(command.xid, None)
+        self.starting[number] = command
+        if len(self.starting) > self.most:
+            del self.starting[next(iter(self.starting))]
+
+    def _result(self, number: int, command: ExecutionResult, sizes: tuple[int, int]) -> None:
+        """A dtx.start that didn't go well may leave the session without a branch; to end it is right all the same."""
+        peer = self.peer
+        start = None if peer is None else peer.starting.pop(command.command_id or 0, None)
+        if peer is None or start is None or start.xid is None:
+            return
+        if getattr(command.value, "status", None) != _OK and peer.current == start.xid:
+            peer.current = None
+            peer._leaves(start.xid)
+
+    def _outcome(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+        """dtx.prepare, commit, rollback and forget."""
+        xid: Xid | None = command.xid
+        if xid is None:
+            return
+        self.suspended.pop(xid, None)
+        if self.current == xid:
+            text = f"{command.NAME} of a branch that the session is still associated with"
+            rule = f"{command.NAME}/not-disassociated"
+            self.broken.append(exception(ILLEGAL_STATE, text, rule))
+        if isinstance(command, DtxPrepare):
+            self.prepared[xid] = None
+            if len(self.prepared) > self.most:
+                del self.prepared[next(iter(self.prepared))]
+            return
+        if isinstance(command, DtxCommit) and command.one_phase and xid in self.prepared:
+            text = "dtx.commit with one-phase of a branch that was prepared"
+            self.broken.append(exception(ILLEGAL_STATE, text, "dtx.commit/two-phase"))
+        self.prepared.pop(xid, None)
+
+    _SEEN: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
+        MessageTransfer: _transfer,
+        MessageAccept: _settle,
+        MessageReject: _settle,
+        MessageRelease: _settle,
+        MessageAcquire: _acquire,
+        MessageSubscribe: _subscribed,
+        MessageCancel: _zero,
+        MessageStop: _zero,
+        MessageFlush: _zero,
+        MessageFlow: _flow,
+        MessageSetFlowMode: _set_flow_mode,
+        TxCommit: _tx_ended,
+        TxRollback: _tx_ended,
+        DtxStart: _started,
+        DtxPrepare: _outcome,
+        DtxCommit: _outcome,
+        DtxRollback: _outcome,
+        DtxForget: _outcome,
+        ExecutionResult: _result,
+    }
+
+    # Completion.
+
+    def completes(self, commands: SequenceSet) -> Violation | None:
+        """This side has executed commands of the other one; the rule that this breaks."""
+        peer = self.peer
+        if peer is None:
+            return None
+        broken = never_sent(commands, peer.next_id)
+        for number in covered(peer.transit, commands):
+            self.credit.restore(*peer.transit.pop(number))
+        peer.credit.completed(commands)
+        return broken
+
+
+_OK: Final = 0
+_FILE: Final = 0x900
+"""The first code of the file class; that of streams is the last one."""
+_OF_BOTH: Final = frozenset({FileAck, FileReject, FileOpenOk, FileStage})
+"""Commands that are judged by what the other side has sent."""
