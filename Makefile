@@ -1,29 +1,32 @@
-# What a person types. Every target sets up what it needs by itself, once, and again when pyproject.toml changes.
+# Commands for developers. Every target sets up its own environment, once, and again when pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: demo test explore fuzz lint interop conformance conformance-check codegen-check bench bench-check clean help
+.PHONY: demo test test-slow explore fuzz lint interop conformance conformance-check codegen-check bench bench-check clean help
 SHELL := bash
-# Tests and commands start many interpreters; compiling the modules anew in each costs more than all else.
+# Tests and commands start many interpreters; compiling the modules again in each costs more than everything else.
 unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest
-# One process for Spark's session, one for what starts a Java process of its own; these wait a lot, and so do tests of
-# heartbeats: two processors are busy with three.
-PYTEST_ARGS ?= -q -n 3 --dist loadgroup
+# One process for Spark's session, one for tests that start a Java process; these wait a lot, and so do tests of
+# heartbeats: three processes keep two processors busy.
+PYTEST_ARGS ?= -q -n 3 --dist loadscope
 EXPLORE_S ?= 300
 FUZZ_S ?= 300
 FUZZ_SEED ?= 1
 RULE_OUTCOMES ?= build/rule-outcomes.json
 
-demo: $(VENV)/.stamp  ## The main job, start to end: recorded traffic to tables in Spark
+demo: $(VENV)/.stamp  ## The main job from start to end: recorded traffic to tables in Spark
 	@$(VENV)/bin/amqp-sansio demo
 
-test: $(VENV)/.stamp  ## The test suite without real brokers
+test: $(VENV)/.stamp  ## The test suite, but for real brokers and what takes long
 	$(PYTEST) $(PYTEST_ARGS) --rule-outcomes=$(RULE_OUTCOMES)
 
-explore: $(VENV)/.stamp  ## The properties and state machines with new seeds and more examples, for EXPLORE_S seconds
+test-slow: $(VENV)/.stamp  ## The tests that take long: Spark clusters whose executors are killed, whole commands, a million rows
+	$(PYTEST) -q -n 2 --dist loadscope -m "slow and not interop"
+
+explore: $(VENV)/.stamp  ## Property and state machine tests with new seeds and more examples, for EXPLORE_S seconds
 	$(PY) -m tools.explore --seconds $(EXPLORE_S) $(if $(EXPLORE_SEED),--seed $(EXPLORE_SEED))
 
 fuzz: $(VENV)/.stamp  ## Damaged and hostile octets for every part that reads them, from FUZZ_SEED, for FUZZ_S seconds
@@ -45,16 +48,16 @@ conformance: $(VENV)/.stamp  ## Runs the test suite and writes docs/conformance.
 conformance-check: $(VENV)/.stamp  ## Compares docs/conformance.* with the last run of the test suite
 	$(PY) -m tools.conformance --outcomes $(RULE_OUTCOMES) --check docs
 
-codegen-check: $(VENV)/.stamp  ## Generated code is what the generator writes
+codegen-check: $(VENV)/.stamp  ## Compares generated code with the generator's output
 	$(PY) -m tools.codegen --check
 
 bench: .venv-bench/.stamp  ## Compares speed with other libraries
 	.venv-bench/bin/python benchmarks/run.py
 
-bench-check: .venv-bench/.stamp  ## Compares the ratios with the committed ones; BENCH names parts
+bench-check: .venv-bench/.stamp  ## Compares the ratios with the committed ones; BENCH selects parts
 	.venv-bench/bin/python benchmarks/run.py --check $(BENCH)
 
-clean:  ## Removes what make and the tools wrote
+clean:  ## Removes all output of make and the tools
 	rm -rf $(VENV) .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

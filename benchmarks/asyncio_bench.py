@@ -1,4 +1,4 @@
-"""End to end on a RabbitMQ of this run's own: client CPU of the asyncio adapter against aiormq."""
+"""End to end on a RabbitMQ started by this run: client CPU of the asyncio adapter against aiormq."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ JOBS = (
 def run_client(
     library: str, job: str, url: str, count: int, module: str = "benchmarks.asyncio_client"
 ) -> float:
-    """CPU seconds of one client process."""
+    """Return the CPU seconds of one client process."""
     command = [sys.executable, "-m", module, library, job, url, str(count)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True)
     return float(done.stdout.split()[0])
 
 
 def prepare(broker: RabbitMQ, job: str, count: int) -> None:
-    """An exchange without queues, and a queue with `count` messages when the job reads."""
+    """Declare an exchange without queues, and a queue with `count` messages if the job reads."""
     connection = pika.BlockingConnection(pika.URLParameters(broker.url))
     channel = connection.channel()
     channel.exchange_declare(EXCHANGE, "fanout")
@@ -46,7 +46,7 @@ def prepare(broker: RabbitMQ, job: str, count: int) -> None:
 
 
 def cases(count: int = 30_000, rounds: int = 3) -> list[Case]:
-    """The four jobs, the libraries in turn, `rounds` times; seconds for 100k messages."""
+    """Run the four jobs, the libraries in turn, `rounds` times; seconds for 100k messages."""
     install_rabbitmq()
     results: list[Case] = []
     with tempfile.TemporaryDirectory() as folder, run_rabbitmq(Path(folder)) as broker:

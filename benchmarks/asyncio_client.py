@@ -1,9 +1,8 @@
-"""One client process for the end-to-end benchmark: prints its CPU seconds for one job of `count` messages of
-128 octets.
+"""One client process for the end-to-end benchmark: prints its CPU seconds for one job of `count` messages of 128
+octets.
 
-Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in
-confirm mode with a
-window of 1000 awaited together, `consume` a full queue without acknowledgement, `ack` the same with one
+Both libraries do the same job: `publish` to a fanout exchange that has no queue, `confirm` the same in confirm mode
+with a window of 1000 awaited together, `consume` a full queue without acknowledgement, `ack` the same with one
 acknowledgement each and prefetch 1000.
 """
 
@@ -21,13 +20,13 @@ WINDOW = 1000
 
 
 def cpu() -> float:
-    """User and system CPU seconds of this process."""
+    """Return user and system CPU seconds of this process."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
 async def ours(url: str, job: str, count: int) -> tuple[float, float]:
-    """The job with amqp_sansio_asyncio."""
+    """Do the job with amqp_sansio_asyncio."""
     from amqp_sansio.amqp_0_9_1 import BasicProperties
     from amqp_sansio_asyncio import connect
 
@@ -65,7 +64,7 @@ async def ours(url: str, job: str, count: int) -> tuple[float, float]:
 
 
 async def with_aiormq(url: str, job: str, count: int) -> tuple[float, float]:
-    """The job with aiormq."""
+    """Do the job with aiormq."""
     import aiormq
 
     connection = await aiormq.connect(url)

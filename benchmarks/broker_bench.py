@@ -1,4 +1,4 @@
-"""The broker: CPU of its process against RabbitMQ's, octets for idle connections, routing by many bindings."""
+"""The broker: its process's CPU against RabbitMQ's, memory for idle connections, routing by many bindings."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ IDLE_GOAL = 200.0
 """Megabytes."""
 BINDINGS = 100_000
 SLOWER = 3.0
-"""How much longer a message may take through so many bindings than through a thousandth of them."""
+"""The factor by which a message may take longer through that many bindings than through a thousandth of them."""
 
 
 def cpu_of_session(number: int) -> float:
-    """CPU seconds that all processes of a session have used; a node of RabbitMQ is several."""
+    """Return the CPU seconds of all processes of a session; a node of RabbitMQ has several."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -38,7 +38,7 @@ def cpu_of_session(number: int) -> float:
 
 
 def megabytes_of(pid: int) -> float:
-    """The resident set of a process."""
+    """Return the resident set of a process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024 / 1e6
@@ -47,7 +47,7 @@ def megabytes_of(pid: int) -> float:
 
 @contextmanager
 def run_broker(folder: Path) -> Generator[tuple[int, str]]:
-    """`amqp-sansio broker` in a session of its own: its process id and its URL."""
+    """Run `amqp-sansio broker` in its own session; yield its process id and its URL."""
     ready = folder / "ready"
     command = [sys.executable, "-m", "amqp_sansio_cli", "broker", "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(
@@ -76,7 +76,7 @@ def _many_files() -> None:
 
 @contextmanager
 def client(job: str, url: str, count: int) -> Generator[subprocess.Popen[str]]:
-    """A client process that has begun."""
+    """Run a client process; yield it once it has begun."""
     command = [sys.executable, "-m", "benchmarks.broker_clients", job, url, str(count)]
     process = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -99,7 +99,7 @@ def _expect(process: subprocess.Popen[str], word: str) -> None:
 
 
 def messages_through(library: str, session: int, url: str, count: int) -> float:
-    """CPU seconds of the broker for `count` messages that one client publishes and another consumes."""
+    """Return the broker's CPU seconds for `count` messages that one client publishes and another consumes."""
     with client(f"{library}-consume", url, count) as consumer:
         before = cpu_of_session(session)
         with client(f"{library}-publish", url, count) as publisher:
@@ -145,7 +145,7 @@ def rabbitmq_cases(count: int = 50_000, rounds: int = 3) -> list[Case]:
 
 
 def idle_case(count: int = IDLE) -> Case:
-    """Megabytes of the broker's process with so many connections that are open and do nothing."""
+    """Return the megabytes of the broker's process with that many idle connections."""
     with (
         tempfile.TemporaryDirectory() as folder,
         run_broker(Path(folder)) as (pid, url),
@@ -163,7 +163,7 @@ def idle_case(count: int = IDLE) -> Case:
 
 
 def routing_case(rounds: int = 5, count: int = 2_000) -> Case:
-    """Microseconds to route a message by a topic exchange with many bindings, against three times that with few."""
+    """Return the microseconds to route a message by a topic exchange with many bindings, against three times few."""
     many, few = _publisher(BINDINGS, count), _publisher(BINDINGS // 1000, count)
     pairs = [(cpu_seconds(many), cpu_seconds(few)) for _ in range(rounds + 1)][1:]
     ratio = statistics.median(SLOWER * each / most for most, each in pairs)
@@ -178,7 +178,7 @@ def routing_case(rounds: int = 5, count: int = 2_000) -> Case:
 
 
 def _publisher(bindings: int, count: int) -> Callable[[], object]:
-    """Publishes messages of which each matches two of the bindings."""
+    """Return a function that publishes messages, each of which matches two of the bindings."""
     from amqp_sansio import AMQP_0_9_1
     from amqp_sansio.amqp_0_9_1 import get_dialect
     from amqp_sansio.broker import Broker
@@ -203,5 +203,5 @@ def _publisher(bindings: int, count: int) -> Callable[[], object]:
 
 
 def cases() -> list[Case]:
-    """All of them."""
+    """Return all cases."""
     return [*rabbitmq_cases(), idle_case(), routing_case()]

@@ -1,4 +1,4 @@
-"""The clients of `broker_bench`, each a process of its own: `python -m benchmarks.broker_clients JOB URL COUNT`.
+"""The clients of `broker_bench`, each in its own process: `python -m benchmarks.broker_clients JOB URL COUNT`.
 
 A job prints "ready" when it has begun, and "done" at its end.
 
@@ -91,7 +91,7 @@ async def asyncio_consume(url: str, count: int) -> None:
 
 
 def idle(url: str, count: int) -> None:
-    """Connections without heartbeats, opened one after the other by blocking sockets."""
+    """Open connections without heartbeats, one after the other, by blocking sockets."""
     from amqp_sansio import NEED_DATA
     from amqp_sansio.amqp_0_9_1 import Config, Connection
     from amqp_sansio.events import Opened

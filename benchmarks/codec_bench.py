@@ -1,8 +1,7 @@
 """Decoding and encoding 0-9-1 through the whole engine, against pika's codec and py-amqp's tables.
 
-pika is driven at its best: the caller finds the frame boundaries and hands over exact slices. Ours is the
-engine with its
-events, state and limits; nothing is switched off.
+pika runs at its best: the caller finds the frame boundaries and passes exact slices. Ours is the engine with its
+events, state and limits; nothing is disabled.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _SIZE = Struct(">I").unpack_from
 
 
 def open_pair() -> tuple[Connection, Connection, Callable[[], None]]:
-    """A client and a server in memory, and what moves octets between them until both are at rest."""
+    """Return a client and a server in memory, and a function that moves octets between them until both are at rest."""
     client = Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0))
     server = Connection.server(Config(heartbeat=0))
 
@@ -71,7 +70,7 @@ def open_pair() -> tuple[Connection, Connection, Callable[[], None]]:
 
 
 def consumer() -> Connection:
-    """A client with one consumer without acknowledgement on channel 1."""
+    """Return a client with one consumer without acknowledgement on channel 1."""
     client, _, settle = open_pair()
     channel = client.open_channel()
     settle()
@@ -81,7 +80,7 @@ def consumer() -> Connection:
 
 
 def deliveries(count: int, size: int) -> bytes:
-    """`count` deliveries with five properties and a body of `size` octets, as RabbitMQ writes them."""
+    """Return `count` deliveries with five properties and a body of `size` octets, as RabbitMQ writes them."""
     properties = pika.spec.BasicProperties(
         content_type="application/json",
         delivery_mode=2,
@@ -101,12 +100,12 @@ def deliveries(count: int, size: int) -> bytes:
 
 
 def chunks(data: bytes, size: int = CHUNK) -> list[bytes]:
-    """The stream as a transport hands it over."""
+    """Return the stream in the chunks of a transport."""
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def decode_ours(client: Connection, parts: list[bytes], count: int, eager: bool) -> None:
-    """Everything through receive_data and next_event of an open client; eager reads every property and all headers."""
+    """Decode everything with receive_data and next_event of an open client; eager reads all properties and headers."""
     take = client.next_event
     seen = 0
     for part in parts:
@@ -136,7 +135,7 @@ def decode_ours(client: Connection, parts: list[bytes], count: int, eager: bool)
 
 
 def exact_frames(parts: list[bytes]) -> Iterator[bytes]:
-    """Whole frames out of a chunked stream, each octet copied once to join and once to cut."""
+    """Yield whole frames of a chunked stream, copying each octet once to join and once to cut."""
     data = b""
     pending: list[bytes] = []
     need = 7
@@ -163,7 +162,7 @@ def exact_frames(parts: list[bytes]) -> Iterator[bytes]:
 
 
 def decode_pika(parts: list[bytes], count: int) -> None:
-    """pika decodes eagerly, always."""
+    """Decode with pika, which is always eager."""
     decode = pika.frame.decode_frame
     seen = 0
     for octets in exact_frames(parts):
@@ -174,7 +173,7 @@ def decode_pika(parts: list[bytes], count: int) -> None:
 
 
 class _Sink:
-    """What pika's connection needs to encode without a socket."""
+    """The part of pika's connection needed to encode without a socket."""
 
     def __init__(self) -> None:
         self.params = pika.ConnectionParameters(frame_max=131072)
@@ -187,7 +186,7 @@ class _Sink:
 
 
 def encode_pika(count: int, size: int) -> None:
-    """pika's own path of a publish, its properties built for each message."""
+    """Publish by pika's own path, with properties built for each message."""
     sink: Any = _Sink()
     connection: Any = pika.connection.Connection
     sink._body_max_length = 131072 - 8
@@ -208,7 +207,7 @@ def encode_pika(count: int, size: int) -> None:
 
 
 def encode_ours(count: int, size: int) -> None:
-    """publish on an open channel, its properties built for each message."""
+    """Publish on an open channel, with properties built for each message."""
     client, _, settle = open_pair()
     channel: Channel = client.open_channel()
     settle()
@@ -231,7 +230,7 @@ def encode_ours(count: int, size: int) -> None:
 
 
 def table_of_twenty() -> dict[str, Any]:
-    """Twenty entries of the usual types with two nested tables and an array, about 600 octets."""
+    """Return twenty entries of the usual types with two nested tables and an array, about 600 octets."""
     table: dict[str, Any] = {f"x-name-{index}": f"value of entry {index}" for index in range(7)}
     table.update({f"x-number-{index}": index * 1000 for index in range(5)})
     table.update({"flag": True, "off": False, "big": 1 << 40, "ratio": 1.5})
@@ -243,7 +242,7 @@ def table_of_twenty() -> dict[str, Any]:
 
 
 def cases(scale: float = 1.0) -> list[Case]:
-    """Every codec case the issue names, and the ones that watch linear cost."""
+    """Return every codec case of the issue, and those that check for linear cost."""
     results: list[Case] = []
     for label, size, eager, goal in (
         ("0-9-1 decode eager 128 B vs pika", 128, True, 2.0),
@@ -271,7 +270,7 @@ def cases(scale: float = 1.0) -> list[Case]:
 
 
 def table_cases(count: int) -> list[Case]:
-    """A field table of 20 entries, every value of it and of the nested ones, against py-amqp."""
+    """Decode a field table of 20 entries, with every value of it and of the nested ones, against py-amqp."""
     table = table_of_twenty()
     encoded = Table(table)
     raw = encoded.raw
@@ -301,7 +300,7 @@ def table_cases(count: int) -> list[Case]:
 
 
 def chunk_cases(count: int) -> list[Case]:
-    """Cost of other chunk sizes: `peer` is the same stream in chunks of 64 KiB (or 4 KiB frames in 16 octets)."""
+    """Return the cost of other chunk sizes: `peer` is the stream in chunks of 64 KiB (or 4 KiB frames in 16 octets)."""
     client = consumer()
     data = deliveries(count, 128)
     whole = [data[start : start + 4 << 20] for start in range(0, len(data), 4 << 20)]

@@ -1,4 +1,4 @@
-"""What the core costs at rest: import time over a bare interpreter, octets for an idle connection, channel and link."""
+"""The core's footprint: import time over a bare interpreter, memory of an idle connection, channel and link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _cpu_of(statement: str) -> float:
 
 
 def import_case(label: str, package: str, rounds: int = 15) -> Case:
-    """CPU milliseconds of importing the core and one version, over a bare interpreter; the goal is 25."""
+    """Return the CPU milliseconds to import the core and one version, over a bare interpreter; the goal is 25."""
     statement = f"import amqp_sansio, amqp_sansio.{package}, amqp_sansio.sasl"
     _cpu_of(statement)
     spent = statistics.median(_cpu_of(statement) - _cpu_of("pass") for _ in range(rounds)) * 1e3
@@ -39,7 +39,7 @@ def import_case(label: str, package: str, rounds: int = 15) -> Case:
 
 
 def memory_cases(count: int = 100) -> list[Case]:
-    """KiB held by an open connection at rest, and by an open channel on it; the goals are 4 and 1.5."""
+    """Return the KiB of an idle open connection, and of an open channel on it; the goals are 4 and 1.5."""
     open_pair()
     gc.collect()
     tracemalloc.start()
@@ -67,7 +67,7 @@ def memory_cases(count: int = 100) -> list[Case]:
 
 
 def link_case(count: int = 100) -> Case:
-    """KiB held by either end of a 1.0 connection at rest, with a session and one link; the goal is 8 and 3."""
+    """Return the KiB of either end of an idle 1.0 connection, with a session and one link; the goals are 8 and 3."""
     Pair()
     gc.collect()
     tracemalloc.start()
@@ -91,7 +91,7 @@ def _kib(case: str, ours: float, goal: float) -> Case:
 
 
 def cases() -> list[Case]:
-    """Import and memory."""
+    """Return the cases of import and memory."""
     return [
         import_case("0-9-1", "amqp_0_9_1"),
         import_case("1.0", "amqp_1_0"),

@@ -1,7 +1,7 @@
 """Captures of any size: `python -m benchmarks.generate --output FOLDER --size 1g`.
 
-Real traffic (`benchmarks.traffic`) is written many times over, as connections that overlap in time, with faults that
-captures have. The same arguments give the same octets, but for what clients and broker say of themselves and when.
+Writes real traffic (`benchmarks.traffic`) many times over, as connections that overlap in time, with faults that
+captures have. The same arguments give the same octets, except for the properties and times of clients and broker.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _START_NS = 1_790_000_000 * _SECOND
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 FAULTS = ("lost", "repeated", "swapped", "no-syn", "reset", "silent", "reused")
-"""What a capture can have: a packet that is missing, or there twice, or before its neighbour; a connection whose begin
-wasn't captured, that is reset in the middle, that nobody closes, or that has the ports of the one before."""
+"""Faults of a capture: a packet that is missing, or present twice, or before its neighbour; a connection whose start
+wasn't captured, that is reset in the middle, that nobody closes, or that reuses the ports of the one before."""
 
 
 class Packet(NamedTuple):
-    """When, and its octets from the Ethernet header on."""
+    """The time of a packet, and its octets from the Ethernet header on."""
 
     ts_ns: int
     octets: bytes
@@ -66,10 +66,10 @@ def generate(
     hot: float = 0.0,
     seed: int = 7,
 ) -> list[Path]:
-    """Write about `octets` octets of captures, as `files` rotated files, and give their paths.
+    """Write about `octets` octets of captures, as `files` rotated files, and return their paths.
 
     Each connection has `messages` messages of one of `sizes` in one of `versions`, as a publisher or a consumer; `hot`
-    is which part of all octets is one connection, a publisher of 0-9-1; `faults` which part of the connections has one.
+    is the share of all octets in one connection, a publisher of 0-9-1; `faults` the share of connections with a fault.
     """
     rng = random.Random(seed)
     templates = [each for version in versions for size in sizes for each in record(version, size, messages)]
@@ -99,7 +99,7 @@ def _when(packet: Packet) -> int:
 
 
 def _connections(templates: list[Template], octets: int, faults: float, rng: random.Random) -> Iterator[Packet]:
-    """The packets of as many connections as make so many octets, in the order of time."""
+    """Yield the packets of as many connections as fit the octets, in the order of time."""
     waiting = _plans(templates, octets, faults, rng)
     following = next(waiting, None)
     heads: list[tuple[int, int, Packet, Iterator[Packet]]] = []
@@ -130,18 +130,18 @@ def _plans(templates: list[Template], octets: int, faults: float, rng: random.Ra
         fault = rng.choice(FAULTS) if rng.random() < faults else None
         client, port = 0x0A000001 + number // 50_000, 10_000 + number % 50_000
         if fault == "reused" and before is not None:
-            # The ports of the last connection, when that is over.
+            # The ports of the last connection, after its end.
             client, port, start_ns = before[0], before[1], max(start_ns, before[2] + _SECOND)
         yield Plan(number, template, start_ns, client, port, fault)
         before = client, port, start_ns + template.length_ns
         octets -= template.octets + (template.octets // MSS + 4) * (_HEADERS + _RECORD.size)
-        # About eight at a time.
+        # About eight overlap.
         start_ns += template.length_ns // 8 + rng.randrange(1_000_000)
         number += 1
 
 
 def _hot(template: Template, octets: int) -> Iterator[Packet]:
-    """One connection that publishes without end: its messages over and over."""
+    """Yield one connection that publishes endlessly: its messages repeat."""
     client = Half(0x0B000001, 40_000, _SERVER, 5672, 1000)
     server = Half(_SERVER, 5672, 0x0B000001, 40_000, 5000)
     at_ns = _START_NS
@@ -173,7 +173,7 @@ def _hot(template: Template, octets: int) -> Iterator[Packet]:
 
 
 def _unit(template: Template) -> bytes:
-    """The frames of one publish: from one mark to the next they repeat."""
+    """Return the frames of one publish: from one mark to the next."""
     octets, places = template.sides[True], template.places[True]
     length = places[1] - places[0]
     # A method frame of basic.publish begins with its type, channel and size, then class and method.
@@ -189,7 +189,7 @@ class Half:
         self.seq = isn
 
     def packet(self, other: Half, flags: int, payload: bytes | memoryview, ts_ns: int) -> Packet:
-        """One packet, which takes sequence numbers for what it carries."""
+        """Return one packet, which takes sequence numbers for its payload."""
         length = _IP.size + _TCP.size + len(payload)
         ip = _IP.pack(0x45, 0, length, 0, 0x4000, 64, 6, 0, self.src, self.dst)
         ack = other.seq & 0xFFFFFFFF if flags & _ACK else 0
@@ -198,7 +198,7 @@ class Half:
         return Packet(ts_ns, b"".join((_ETHERNET, ip, tcp, payload)))
 
     def send(self, data: bytes | memoryview, other: Half, ts_ns: int) -> Iterator[Packet]:
-        """The packets of some octets."""
+        """Yield the packets of some octets."""
         view = memoryview(data)
         for start in range(0, len(view), MSS):
             yield self.packet(other, _ACK | _PSH, view[start : start + MSS], ts_ns + start // MSS)
@@ -231,7 +231,7 @@ def _packets(plan: Plan) -> Iterator[Packet]:
 
 
 def _in_turn(packets: Iterable[Packet]) -> Iterator[Packet]:
-    """The packets of a connection, each later than the one before."""
+    """Yield the packets of a connection, each later than the one before."""
     last = 0
     for packet in packets:
         last = max(packet.ts_ns, last + 1)
@@ -239,7 +239,7 @@ def _in_turn(packets: Iterable[Packet]) -> Iterator[Packet]:
 
 
 def _faulty(packets: Iterable[Packet], fault: str | None, rng: random.Random) -> Iterator[Packet]:
-    """The packets of a connection as they are captured."""
+    """Yield the packets of a connection as they are captured."""
     if fault not in ("lost", "repeated", "swapped", "no-syn", "reset"):
         yield from packets
         return
@@ -262,13 +262,13 @@ def _faulty(packets: Iterable[Packet], fault: str | None, rng: random.Random) ->
 
 
 def octets_of(text: str) -> int:
-    """Octets, from a number that may end in k, m or g."""
+    """Return a number of octets, which may end in k, m or g."""
     unit = _UNITS.get(text[-1:].lower(), 1)
     return int(text.rstrip("kmgKMG")) * unit
 
 
 def main() -> int:
-    """The command; the exit status."""
+    """Run the command; return the exit status."""
     parser = argparse.ArgumentParser(description="Writes captures of any size.")
     parser.add_argument("--output", type=Path, required=True, help="a folder")
     parser.add_argument("--size", type=octets_of, default=1 << 30, help="octets in all; k, m, g (default 1g)")

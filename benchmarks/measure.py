@@ -1,4 +1,4 @@
-"""Measuring: contenders interleaved in one run, CPU time, medians of the ratios within a round."""
+"""Measurement: contenders interleaved in one run, CPU time, medians of the ratios within a round."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Case(TypedDict):
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of one call, without the garbage collector."""
+    """Return the CPU seconds of one call, without the garbage collector."""
     gc.collect()
     gc.disable()
     try:
@@ -41,7 +41,7 @@ def compare(
     goal: float | None,
     rounds: int = 7,
 ) -> Case:
-    """Run both in turn, drop the first round, and give microseconds of CPU for each of `count` operations."""
+    """Run both in turn, drop the first round, and return microseconds of CPU for each of `count` operations."""
     pairs = [(cpu_seconds(ours), cpu_seconds(peer)) for _ in range(rounds + 1)][1:]
     return {
         "case": case,
@@ -54,7 +54,7 @@ def compare(
 
 
 def show(cases: list[Case]) -> str:
-    """The cases as a table for people."""
+    """Return the cases as a table for people."""
     lines = [f"{'case':<48} {'ours':>10} {'peer':>10} {'unit':<14} {'ratio':>6} {'goal':>6}"]
     for case in cases:
         goal = "" if case["goal"] is None else f"{case['goal']:g}"

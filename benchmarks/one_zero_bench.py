@@ -1,12 +1,12 @@
 """AMQP 1.0: decoding and encoding frames with messages against azure's pyamqp and proton, an engine pair against
 proton's, the observer against the engine, and cost by the size of the chunks.
 
-azure's codec is driven at its best: the caller finds the frames and hands over views of them. It leaves strings and
-symbols octets; ours are str. Ours is the frame reader, the performative's record and the message, limits and
-checks switched on.
+azure's codec runs at its best: the caller finds the frames and passes views of them. Its strings and symbols stay
+octets; ours are str. Ours is the frame reader, the performative's record and the message, with limits and checks
+enabled.
 """
 
-# The codec of frames is the engine's own; these cases measure it alone.
+# The codec of frames is private to the engine; these cases measure it alone.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MAX_FRAME = 1 << 20
 
 
 def transfers(count: int, size: int) -> bytes:
-    """`count` transfers of one frame, their messages as proton writes them: header, properties, three application
+    """Return `count` single-frame transfers, with messages as proton writes them: header, properties, three application
     properties and `size` octets of data."""
     payload = bytes(make_proton_message(b"x" * size).encode())
     out: list[bytes] = []
@@ -54,7 +54,7 @@ def transfers(count: int, size: int) -> bytes:
 
 
 def decode_ours(parts: list[bytes], count: int, eager: bool) -> None:
-    """Every frame's transfer, and its message: all of it, or the octets of its sections only."""
+    """Decode every frame's transfer, and its message: all of it, or only the octets of its sections."""
     buffer = ReceiveBuffer()
     read, seen = decode_frame_body, 0
     for part in parts:
@@ -70,7 +70,7 @@ def decode_ours(parts: list[bytes], count: int, eager: bool) -> None:
 
 
 def read_message(transfer: Any, message: Message) -> None:
-    """Read everything that is there."""
+    """Read everything in a message."""
     _ = (transfer.handle, transfer.delivery_id, transfer.delivery_tag, transfer.message_format)
     _ = (transfer.settled, transfer.more)
     header = message.header
@@ -85,7 +85,7 @@ def read_message(transfer: Any, message: Message) -> None:
 
 
 def frames(parts: list[bytes]) -> Iterator[memoryview]:
-    """Whole frames without their header out of a chunked stream, as views."""
+    """Yield whole frames, without their header, of a chunked stream, as views."""
     rest = b""
     for part in parts:
         data = rest + part if rest else part
@@ -101,7 +101,7 @@ def frames(parts: list[bytes]) -> Iterator[memoryview]:
 
 
 def decode_azure(parts: list[bytes], count: int) -> None:
-    """azure decodes eagerly, always."""
+    """Decode with azure, which is always eager."""
     frame_of, message_of = peer_decode.decode_frame, peer_decode.decode_payload
     seen = 0
     for view in frames(parts):
@@ -112,7 +112,7 @@ def decode_azure(parts: list[bytes], count: int) -> None:
 
 
 def encode_ours(count: int, size: int) -> None:
-    """A message made and encoded for each transfer, with the frame around it."""
+    """Make and encode a message for each transfer, with its frame."""
     body = b"x" * size
     for number in range(count):
         payload = make_message(body).encode()
@@ -127,14 +127,14 @@ def encode_ours(count: int, size: int) -> None:
 
 
 def encode_proton(count: int, size: int) -> None:
-    """A message made and encoded; its frame comes from proton's engine and isn't counted."""
+    """Make and encode a message; proton's engine makes the frame, which isn't counted."""
     body = b"x" * size
     for _ in range(count):
         make_proton_message(body).encode()
 
 
 def check_contenders() -> None:
-    """All three read and write the same message."""
+    """Check that all three read and write the same message."""
     data = transfers(1, 128)
     view = next(frames([data]))
     _, fields = peer_decode.decode_frame(view)
@@ -153,8 +153,8 @@ def check_contenders() -> None:
 
 
 def chunk_cases(count: int) -> list[Case]:
-    """Nanoseconds for an octet through the engine, in chunks of other sizes; `peer` is 64 KiB, for chunks of 16 octets
-    the same in frames of 4 KiB."""
+    """Return the nanoseconds for an octet through the engine, in chunks of other sizes; `peer` is 64 KiB, for chunks of
+    16 octets the same in frames of 4 KiB."""
     stream = Stream(10 * count, 128)
     cost = {size: stream.cost(size) for size in (65536, 4096, 1460, 4 << 20)}
     large, small = Stream(max(4, count // 160), 65_000).cost(16), Stream(max(40, count // 10), 4000).cost(16)
@@ -167,7 +167,7 @@ def chunk_cases(count: int) -> list[Case]:
 
 
 def linear(case: str, ours: float, peer: float) -> Case:
-    """A case whose cost per octet should be that of the other one, up to a fifth."""
+    """Return a case whose cost per octet should equal the other's, up to a fifth."""
     return {
         "case": case,
         "ours": round(ours, 2),
@@ -179,7 +179,7 @@ def linear(case: str, ours: float, peer: float) -> Case:
 
 
 class Stream:
-    """What a client sends on one link, and a server that is ready to take it; `opening` is what was sent before."""
+    """A client's octets on one link, and a server ready to take them; `opening` has the octets sent before."""
 
     def __init__(self, count: int, size: int) -> None:
         pair = Pair(credit=count, snd_settle_mode=1)
@@ -192,12 +192,12 @@ class Stream:
         self.server = pickle.dumps(pair.server)
 
     def cost(self, chunk: int, rounds: int = 5) -> float:
-        """Nanoseconds of CPU for an octet, the least of some rounds."""
+        """Return the nanoseconds of CPU for an octet, the least of some rounds."""
         parts = chunks(self.octets, chunk)
         return min(self.spent(parts) for _ in range(rounds)) / len(self.octets) * 1e9
 
     def spent(self, parts: list[bytes]) -> float:
-        """Seconds of CPU that a server takes for it."""
+        """Return the seconds of CPU that a server takes for it."""
         server: Connection = pickle.loads(self.server)
         return cpu_seconds(partial(self._take, server, parts))
 
@@ -211,7 +211,7 @@ class Stream:
         assert seen == self.count, (seen, self.count)
 
     def observed(self, parts: list[bytes]) -> float:
-        """Seconds of CPU that an observer takes for it."""
+        """Return the seconds of CPU that an observer takes for it."""
         observer = Observer(client="client")
         for sender, octets in self.opening:
             observer.receive_data(octets, sender, 0)
@@ -228,7 +228,7 @@ class Stream:
 
 
 def observer_case(count: int) -> Case:
-    """The observer against a server that takes the same messages; `peer` is the server. No goal is set."""
+    """Compare the observer with a server that takes the same messages; `peer` is the server. No goal is set."""
     stream = Stream(count, 128)
     parts = chunks(stream.octets)
     ours = min(stream.observed(parts) for _ in range(5)) / count * 1e6
@@ -244,7 +244,7 @@ def observer_case(count: int) -> Case:
 
 
 def cases(scale: float = 1.0) -> list[Case]:
-    """Every case of 1.0's codec and engine."""
+    """Return every case of 1.0's codec and engine."""
     check_contenders()
     count = max(200, int(10_000 * scale))
     parts = chunks(transfers(count, 128))

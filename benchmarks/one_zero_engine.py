@@ -1,7 +1,7 @@
 """Messages from one end of an AMQP 1.0 connection in memory to the other and back to settlement: ours and proton's.
 
-Both ends are counted. Each message is made for itself, sent unsettled, read at the other end, accepted and settled;
-the sender learns of it and forgets it.
+Both ends are counted. Each message is created separately, sent unsettled, read at the other end, accepted and settled;
+the sender takes the outcome and forgets the delivery.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _proton: Any = proton
 
 
 def make_message(body: bytes) -> Message:
-    """A message with header, properties and three application properties."""
+    """Make a message with header, properties and three application properties."""
     return Message(
         body,
         header=Header(durable=True, priority=5),
@@ -44,7 +44,7 @@ def make_message(body: bytes) -> Message:
 
 
 def make_proton_message(body: bytes) -> Any:
-    """The same message as proton's."""
+    """Make the same message as proton's."""
     return _proton.Message(
         body,
         inferred=True,
@@ -60,9 +60,9 @@ def make_proton_message(body: bytes) -> Any:
 
 
 class Pair:
-    """A client with a sender and a server with its receiver, and octets that move between them.
+    """A client with a sender and a server with its receiver, connected in memory.
 
-    `opening` is what they sent until the link was ready, each with its sender's role.
+    `opening` has the octets before the link was ready, each with its sender's role.
     """
 
     def __init__(self, *, credit: int = 10 * WINDOW, snd_settle_mode: int = 2) -> None:
@@ -78,7 +78,7 @@ class Pair:
         self.receiver = cast("Receiver", self.server.session(0).link(0))
 
     def settle(self) -> None:
-        """Accept whatever is asked for, until both ends are at rest."""
+        """Accept all requests, until both ends are at rest."""
         moved = True
         while moved:
             moved = False
@@ -101,7 +101,7 @@ class Pair:
                     moved = True
 
     def run(self, count: int, body: bytes) -> None:
-        """Move `count` messages, `WINDOW` at a time; each is accepted for itself."""
+        """Move `count` messages, `WINDOW` at a time; each is accepted individually."""
         client, server = self.client, self.server
         sender, receiver = self.sender, self.receiver
         done = 0
@@ -122,7 +122,7 @@ class Pair:
 
 
 def read_message(message: Message) -> None:
-    """Read what the message holds, the same as of proton's."""
+    """Read the same parts of the message as with proton's."""
     properties = message.properties
     assert properties is not None
     _ = (properties.message_id, properties.to, properties.subject, properties.content_type)
@@ -156,7 +156,7 @@ class ProtonPair:
         self.pump()
 
     def pump(self) -> None:
-        """Move octets until both ends are at rest, as much at once as they take."""
+        """Move octets until both ends are at rest, as many at once as they take."""
         (_, one), (_, other) = self.ends
         moved = True
         while moved:
@@ -193,13 +193,13 @@ class ProtonPair:
 
 
 def read_proton_message(message: Any) -> None:
-    """Read what the message holds."""
+    """Read the parts of the message."""
     _ = (message.id, message.address, message.subject, message.content_type)
     _ = (message.creation_time, message.durable, message.properties, message.body)
 
 
 def engine_case(count: int) -> Case:
-    """The engine pair against proton's."""
+    """Compare the engine pair with proton's."""
     body = b"x" * 128
     ours, theirs = Pair(), ProtonPair()
     return compare(

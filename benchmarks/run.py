@@ -2,7 +2,7 @@
 
 Arguments name the parts to run (codec, one_zero, zero_ten, footprint, observer, asyncio, sync, broker, spark); none
 means all. With `--check` (`make bench-check`) nothing is written: the ratios of this run are compared with the
-committed ones, and the exit status is 1 when one has fallen by more than 5 % in each of three tries.
+committed ones, and the exit status is 1 if one has fallen by more than 5 % in each of three tries.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 LEAST = 0.95
-"""A ratio may fall to this much of the committed one: two runs of the same code differ by a few per cent."""
+"""The least acceptable part of a committed ratio: two runs of the same code differ by a few per cent."""
 TRIES = 3
 PARTS = ("codec", "one_zero", "zero_ten", "footprint", "observer", "asyncio", "sync", "broker", "spark")
 
 
 def main(wanted: list[str]) -> int:
-    """Run the parts and write what they measured; results of parts that weren't run are kept."""
+    """Run the parts and write their results; results of other parts are kept."""
     sys.path.insert(0, str(ROOT))
     from benchmarks.measure import show
 
@@ -45,18 +45,18 @@ def main(wanted: list[str]) -> int:
 
 
 def run_part(part: str) -> list[Case]:
-    """The cases of one part, measured now."""
+    """Run the cases of one part."""
     print(f"... {part}", file=sys.stderr, flush=True)
     cases: list[Case] = importlib.import_module(f"benchmarks.{part}_bench").cases()
     return cases
 
 
 def check(wanted: list[str]) -> int:
-    """Compare the ratios of the parts with the committed ones; measure a part anew when one has fallen."""
+    """Compare the ratios of the parts with the committed ones; repeat a part if one has fallen."""
     from benchmarks.measure import show
 
     committed: list[Case] = json.loads((ROOT / "benchmarks" / "results.json").read_text())
-    # Cases whose unit names a goal compare with a constant, so that their ratio is a figure of this machine.
+    # Cases whose unit names a goal compare with a constant, so their ratio depends on the machine.
     before = {case["case"]: case["ratio"] for case in committed if "goal" not in case["unit"]}
     fallen: list[str] = []
     for part in wanted or PARTS:

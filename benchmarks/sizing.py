@@ -1,4 +1,4 @@
-"""What a gigabyte of captures costs in Spark, by the shape of its messages and what is made of it: for docs/sizing.md.
+"""The cost of a gigabyte of captures in Spark, by the shape of its messages and the job: for docs/sizing.md.
 
     python benchmarks/sizing.py [--size 256m]
 
@@ -25,7 +25,7 @@ GB = 1_000_000_000
 
 
 class Cost(NamedTuple):
-    """Of one job on one shape."""
+    """The cost of one job on one shape."""
 
     cpu: float
     """Seconds, of all processes."""
@@ -88,7 +88,7 @@ def main() -> int:
 
 
 def counts(spark: SparkSession, traffic: Path) -> dict[str, int]:
-    """Rows of a capture."""
+    """Return the numbers of a capture's rows."""
     from amqp_sansio_spark import replay
     from benchmarks.spark_bench import PARTITIONS, read
 
@@ -102,7 +102,7 @@ def counts(spark: SparkSession, traffic: Path) -> dict[str, int]:
 
 
 def measured(job: Callable[[], None], cpu_of_tree: Callable[[Callable[[], None]], float]) -> Cost:
-    """The cheaper of two runs."""
+    """Return the cheaper of two runs."""
     found: list[Cost] = []
     for _ in range(2):
         began = time.perf_counter()

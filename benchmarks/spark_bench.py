@@ -1,7 +1,7 @@
-"""Replay in Spark against the same job that does nothing, and a worker's memory for connections of any size.
+"""Replay in Spark against the same job without work, and a worker's memory for connections of any size.
 
 CPU is that of the whole process tree, JVM and workers: `ours` is the replay, `peer` an identity `mapInArrow` in its
-place plus what the pure core takes for the same segments outside of Spark.
+place plus the pure core's time for the same segments outside of Spark.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from benchmarks.generate import generate
 from benchmarks.measure import Case
 
 SIZE = int(os.environ.get("BENCH_SPARK_OCTETS", str(1 << 30)))
-"""Of the generated traffic, octets."""
+"""Octets of the generated traffic."""
 WARM = 16 << 20
 BODY = b"x" * 4096
 BIG = 64 << 20
@@ -44,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def cases() -> list[Case]:
-    """All cases of Spark; takes about ten minutes."""
+    """Return all cases of Spark; takes about ten minutes."""
     with tempfile.TemporaryDirectory() as folder:
         warm = generate(Path(folder) / "warm", WARM, files=4)[0].parent
         traffic = generate(Path(folder) / "traffic", SIZE, files=8)[0].parent
@@ -61,7 +61,7 @@ def cases() -> list[Case]:
 
 
 def cpu_per_segment(spark: SparkSession, warm: Path, traffic: Path) -> Case:
-    """Microseconds of CPU for each segment, with every event and its fields made."""
+    """Return the microseconds of CPU for each segment, with every event and its fields."""
 
     def ours(folder: Path) -> None:
         run(replay(read(spark, folder), PARTITIONS).events)
@@ -87,7 +87,7 @@ def cpu_per_segment(spark: SparkSession, warm: Path, traffic: Path) -> Case:
 
 
 def core_seconds(traffic: Path) -> tuple[float, int]:
-    """CPU seconds of the pure core for the segments of all files, and how many these are; reading isn't counted."""
+    """Return the pure core's CPU seconds for the segments of all files, and their number; reading isn't counted."""
     spent, count = 0.0, 0
     open_flows: dict[str, FlowReplay] = {}
     for path in sorted(traffic.iterdir()):
@@ -110,10 +110,10 @@ def core_seconds(traffic: Path) -> tuple[float, int]:
 
 
 def two_cores(folder: str) -> list[Case]:
-    """Wall-clock seconds of one replay by `local[1]` and `local[2]`, where each has as many cores as its name says.
+    """Return the wall-clock seconds of a replay by `local[1]` and `local[2]`, each with as many cores as its name says.
 
-    Where there are two cores, `local[1]` uses more than one of them, because the JVM and its worker run at the same
-    time; that comparison has a case of its own, without a goal.
+    With two cores, `local[1]` uses more than one of them, because the JVM and its worker run at the same time; that
+    comparison has its own case, without a goal.
     """
     alone, both, free = [
         min(seconds_of_replay(folder, cores, bound) for _ in range(2))
@@ -140,7 +140,7 @@ def two_cores(folder: str) -> list[Case]:
 
 
 def seconds_of_replay(folder: str, cores: int, bound: bool) -> float:
-    """The better of two replays to events in a process of its own, bound to so many cores if asked for."""
+    """Return the better of two replays to events in a separate process, optionally bound to that many cores."""
     ended = subprocess.run(
         [sys.executable, __file__, folder, str(cores), "bound" if bound else "free"],
         stdout=subprocess.PIPE,
@@ -153,7 +153,7 @@ def seconds_of_replay(folder: str, cores: int, bound: bool) -> float:
 
 def _time_replays(folder: str, cores: int, bound: bool) -> float:
     if bound:
-        # Before there is a JVM, which makes its threads and collectors for the cores that it may use.
+        # Before the JVM starts, which creates its threads and collectors for the available cores.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     spark = session(folder, cores)
     traffic = Path(folder) / "traffic"
@@ -170,7 +170,7 @@ def _time_replays(folder: str, cores: int, bound: bool) -> float:
 
 
 def packets_per_second(traffic: Path) -> Case:
-    """Packets that one core reads into Arrow batches: the source's own reader, without Spark around it."""
+    """Return the packets that one core reads into Arrow batches: the source's own reader, without Spark."""
     options = parse_options({})
     columns = tuple(ARROW_SCHEMA.names)
     files = find_captures([str(traffic)])
@@ -192,7 +192,7 @@ def packets_per_second(traffic: Path) -> Case:
 
 
 def worker_memory(spark: SparkSession, folder: Path) -> Case:
-    """The most memory a worker had: ours for a connection of 64 MiB, peer for one of 1 MiB."""
+    """Return the peak memory of a worker: ours for a connection of 64 MiB, peer for one of 1 MiB."""
     most: dict[int, float] = {}
     for size in (SMALL, BIG):
         capture = folder / f"one{size}.pcapng"
@@ -213,7 +213,7 @@ def worker_memory(spark: SparkSession, folder: Path) -> Case:
 
 
 def session(folder: str, cores: int) -> SparkSession:
-    """So many cores; files below `folder`."""
+    """Start a session with that many cores and its files below `folder`."""
     paths = [str(ROOT / path) for path in (".", "adapters/spark", "adapters/cli")]
     os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -239,12 +239,12 @@ def session(folder: str, cores: int) -> SparkSession:
 
 
 def read(spark: SparkSession, capture: Path) -> DataFrame:
-    """The segments of a capture, or of a folder of them."""
+    """Return the segments of a capture, or of a folder of them."""
     return spark.read.format("amqp-capture").load(str(capture))
 
 
 def in_order(segments: DataFrame) -> DataFrame:
-    """The shuffle and the sort of a replay."""
+    """Do the shuffle and the sort of a replay."""
     frame = segments.repartition(PARTITIONS, "flow")
     return frame.sortWithinPartitions("flow", "ts_ns", "file", "packet")
 
@@ -255,12 +255,12 @@ def run(frame: DataFrame) -> None:
 
 
 def unchanged(batches: Iterator[Any]) -> Iterator[Any]:
-    """The job that does nothing."""
+    """Return the batches unchanged."""
     yield from batches
 
 
 def reporting(task: ReplayTask, folder: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The task, which counts its rows and writes the memory its process needed at most, in MiB."""
+    """Return a task that counts its rows and writes its process's peak memory, in MiB."""
 
     def run_task(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in task(batches):
@@ -273,14 +273,14 @@ def reporting(task: ReplayTask, folder: str) -> Callable[[Iterator[Any]], Iterat
 
 
 def cpu_of_tree(work: Callable[[], None]) -> float:
-    """CPU seconds of this process and all below it."""
+    """Return the CPU seconds of this process and all below it."""
     before = _tree_seconds()
     work()
     return _tree_seconds() - before
 
 
 def one_connection(size: int) -> bytes:
-    """A publisher that sends `size` octets of bodies on one channel and never waits."""
+    """Return a capture of a publisher that sends `size` octets of bodies on one channel without waiting."""
     start = b"AMQP\x00\x00\x09\x01"
     method = struct.pack(">HHHBB", 60, 40, 0, 0, 4) + b"jobs\x00"
     header = struct.pack(">HHQH", 60, 0, len(BODY), 0)

@@ -1,4 +1,4 @@
-"""End to end on a RabbitMQ of this run's own: client CPU of the blocking adapter against pika's BlockingConnection."""
+"""End to end on a RabbitMQ started by this run: client CPU of the blocking adapter and of pika's BlockingConnection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JOBS = (
 
 
 def ours(url: str, job: str, count: int) -> float:
-    """CPU seconds of the job with amqp_sansio_sync."""
+    """Return the CPU seconds of the job with amqp_sansio_sync."""
     from amqp_sansio.amqp_0_9_1 import BasicProperties
     from amqp_sansio_sync import connect
 
@@ -41,7 +41,7 @@ def ours(url: str, job: str, count: int) -> float:
 
 
 def blocking(url: str, job: str, count: int) -> float:
-    """CPU seconds of the job with pika."""
+    """Return the CPU seconds of the job with pika."""
     connection = pika.BlockingConnection(pika.URLParameters(url))
     channel = connection.channel()
     properties = pika.BasicProperties(content_type="text/plain", delivery_mode=1)
@@ -62,7 +62,7 @@ def blocking(url: str, job: str, count: int) -> float:
 
 
 def cases(count: int = 20_000, rounds: int = 3) -> list[Case]:
-    """Both jobs, the libraries in turn, `rounds` times; seconds for 100k messages."""
+    """Run both jobs, the libraries in turn, `rounds` times; seconds for 100k messages."""
     install_rabbitmq()
     results: list[Case] = []
     with tempfile.TemporaryDirectory() as folder, run_rabbitmq(Path(folder)) as broker:

@@ -1,6 +1,6 @@
-"""Real traffic of every version as templates: who sent which octets when, with the places of the messages' numbers.
+"""Real traffic of every version as templates: each side's octets, their times, and the places of the messages' numbers.
 
-A template is recorded once from clients on the embedded broker and then written as often as wanted, each time with
+A template is recorded once from clients on the embedded broker and then written any number of times, each time with
 other numbers in its bodies, so that no two messages of a capture are alike.
 """
 
@@ -30,7 +30,7 @@ from amqp_sansio_asyncio import connect, serve_broker
 VERSIONS: dict[str, Version] = {each.label: each for each in (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)}
 MARK = b"message "
 DIGITS = 12
-"""Of the number behind the mark in each body: six of the copy, six of the message."""
+"""Digits of the number after the mark in each body: six of the copy, six of the message."""
 CREDIT = 200
 
 
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 
 
 class Template:
-    """The octets of both sides of a connection, in which places the numbers of messages are, and in what order."""
+    """The octets of both sides of a connection, the places of the messages' numbers, and their order."""
 
     def __init__(self, items: list[StreamData], began_ns: int, client: str) -> None:
         sides = {True: bytearray(), False: bytearray()}
@@ -62,11 +62,11 @@ class Template:
 
     @property
     def octets(self) -> int:
-        """Of both sides together."""
+        """Octets of both sides together."""
         return sum([len(octets) for octets in self.sides.values()])
 
     def copy(self, number: int) -> dict[bool, bytearray]:
-        """The octets of both sides with the copy's number (below a million) in every message."""
+        """Return the octets of both sides with the copy's number (below a million) in every message."""
         text = b"%06d" % number
         made = {side: bytearray(octets) for side, octets in self.sides.items()}
         for side, places in self.places.items():
@@ -77,7 +77,7 @@ class Template:
 
 
 def record(version: str, octets: int, count: int) -> tuple[Template, Template]:
-    """A publisher and a consumer of a version, `count` messages of `octets` octets (at least 20)."""
+    """Record a publisher and a consumer of a version, with `count` messages of `octets` octets (at least 20)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recorded.pcapng"
         asyncio.run(_drive(VERSIONS[version], _bodies(octets, count), path))
@@ -88,7 +88,7 @@ def record(version: str, octets: int, count: int) -> tuple[Template, Template]:
 
 
 def templates_in(path: Path) -> list[Template]:
-    """The connections of a capture, in the order of their beginnings."""
+    """Return the connections of a capture, in the order of their starts."""
     began: dict[str, ConnectionStart] = {}
     data: dict[str, list[StreamData]] = {}
     rows = read_segments(path.read_bytes(), file=path.name)
@@ -155,7 +155,7 @@ def _groups(bodies: list[bytes]) -> Iterator[list[bytes]]:
 
 
 class _Delivery(Protocol):
-    """What the deliveries of all versions have."""
+    """The common part of all versions' deliveries."""
 
     async def accept(self) -> None: ...
 

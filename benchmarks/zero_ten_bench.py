@@ -1,6 +1,6 @@
 """AMQP 0-10 through its whole engine, against our own 0-9-1 with the same content: no pure peer exists.
 
-Both have three frames for a message; 0-10 counts commands and credit too, and every message is completed.
+Both have three frames for a message; 0-10 also counts commands and credit, and every message is completed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MESSAGE_ID = UUID("b6f2a2f0-7d4b-4c2e-9d4e-0123456789ab")
 
 
 def open_pair() -> tuple[Connection, Connection, Callable[[], None]]:
-    """A client and a server in memory, and what moves octets between them until both are at rest."""
+    """Return a client and a server in memory, and a function that moves octets between them until both are at rest."""
     client = Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0))
     server = Connection.server(Config())
 
@@ -64,7 +64,7 @@ def open_pair() -> tuple[Connection, Connection, Callable[[], None]]:
 
 
 def answer(here: Connection, event: Any) -> None:
-    """A server that agrees to everything."""
+    """Accept every request, as a server."""
     if isinstance(event, AuthenticationRequested):
         here.accept_authentication()
     elif isinstance(event, OpenRequested):
@@ -76,7 +76,7 @@ def answer(here: Connection, event: Any) -> None:
 
 
 def subscriber() -> tuple[Connection, Connection, Callable[[], None]]:
-    """A pair whose client has a subscription without accepts, and credit without limit."""
+    """Return a pair whose client has a subscription without accepts, and unlimited credit."""
     client, server, settle = open_pair()
     session = client.open_session("bench")
     session.call(MessageSubscribe("q", DESTINATION, NONE, 0))
@@ -88,7 +88,7 @@ def subscriber() -> tuple[Connection, Connection, Callable[[], None]]:
 
 
 def make_message(size: int) -> Message:
-    """The content of the 0-9-1 cases: five properties with three headers, routing key and exchange, `size` octets."""
+    """Make the content of the 0-9-1 cases: five properties with three headers, routing key, exchange, `size` octets."""
     return Message(
         b"x" * size,
         delivery_properties=DeliveryProperties(
@@ -106,7 +106,7 @@ def make_message(size: int) -> Message:
 
 
 def transfers(server: Connection, count: int, size: int) -> bytes:
-    """`count` transfers as our own server writes them."""
+    """Return `count` transfers as our own server writes them."""
     session = server.session(0)
     message = make_message(size)
     for _ in range(count):
@@ -115,7 +115,7 @@ def transfers(server: Connection, count: int, size: int) -> bytes:
 
 
 def decode_ours(client: Connection, parts: list[bytes], count: int, eager: bool) -> None:
-    """Everything through receive_data and next_event; each message is completed, and its completion told."""
+    """Decode everything with receive_data and next_event; complete each message, and send the completion."""
     take = client.next_event
     session = client.session(0)
     seen = 0
@@ -138,7 +138,7 @@ def decode_ours(client: Connection, parts: list[bytes], count: int, eager: bool)
 
 
 def read_properties(event: MessageReceived) -> None:
-    """Every property that is there."""
+    """Read every property."""
     delivery = event.headers.delivery_properties
     message = event.headers.message_properties
     assert delivery is not None
@@ -153,7 +153,7 @@ def read_properties(event: MessageReceived) -> None:
 def encode_ours(
     session: Session, connection: Connection, count: int, built: bool, out: list[bytes]
 ) -> None:
-    """Publish `count` messages, whose octets go to `out`; `built`: properties are there already."""
+    """Publish `count` messages, whose octets go to `out`; `built`: properties exist already."""
     body = b"x" * 128
     headers = make_message(0).headers
     for _ in range(count):
@@ -163,7 +163,7 @@ def encode_ours(
 
 
 def encode_classic(channel: Channel, connection: ClassicConnection, count: int, built: bool) -> None:
-    """The same of 0-9-1."""
+    """Do the same in 0-9-1."""
     body = b"x" * 128
     properties = make_properties()
     for _ in range(count):
@@ -176,7 +176,7 @@ def encode_classic(channel: Channel, connection: ClassicConnection, count: int, 
 
 
 def make_properties() -> BasicProperties:
-    """What `make_message` has, in the words of 0-9-1."""
+    """Make the properties of `make_message` in 0-9-1."""
     return BasicProperties(
         content_type="application/json",
         delivery_mode=2,
@@ -187,7 +187,7 @@ def make_properties() -> BasicProperties:
 
 
 def encode_case(label: str, built: bool, goal: float, count: int, rounds: int = 7) -> Case:
-    """Publishes, what waits for its completion being told between the rounds."""
+    """Measure publishes; their completions are sent between the rounds."""
     client, server, settle = open_pair()
     session = client.open_session("bench")
     settle()
@@ -214,7 +214,7 @@ def encode_case(label: str, built: bool, goal: float, count: int, rounds: int = 
 
 
 def cases(count: int = 20_000) -> list[Case]:
-    """Decode with properties untouched and read, and encode."""
+    """Return the cases: decode with properties untouched and read, and encode."""
     results: list[Case] = []
     for label, eager, goal in (
         ("0-10 decode vs own 0-9-1", False, 0.67),

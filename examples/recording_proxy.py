@@ -1,7 +1,6 @@
-"""A proxy that records what passes through it, as a pcapng file that Wireshark opens.
+"""A proxy that records all octets, as a pcapng file that Wireshark opens.
 
-Run it with `python examples/recording_proxy.py LISTEN_PORT UPSTREAM_HOST:PORT FILE.pcapng` and
-point clients at it.
+Run it with `python examples/recording_proxy.py LISTEN_PORT UPSTREAM_HOST:PORT FILE.pcapng` and point clients at it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Proxy:
         self.port = port
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Forward one connection; what `asyncio.start_server` wants."""
+        """Forward one connection; a callback for `asyncio.start_server`."""
         client, server = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
         record = self.recorder.open(client, server)
         try:
@@ -49,21 +48,21 @@ async def forward(
     note: Callable[[bytes], None],
     ended: Callable[[], None],
 ) -> None:
-    """Copy one direction until its end, as slowly as the receiver reads."""
+    """Copy one direction until its end, at the receiver's pace."""
     try:
         while data := await reader.read(READ_SIZE):
             note(data)
             writer.write(data)
             await writer.drain()
     except ConnectionError:
-        pass  # A reset ends a direction as well as an end of the stream does.
+        pass  # A reset ends a direction just as an end of the stream does.
     finally:
         ended()
         writer.close()
 
 
 def close(record: RecordedConnection, by: str) -> None:
-    """Write who hung up first."""
+    """Record which side closed first."""
     record.close("client" if by == "client" else "server")
 
 

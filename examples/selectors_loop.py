@@ -1,4 +1,4 @@
-"""A client on the core and nothing but `selectors`: the loop that every integration comes down to.
+"""A client on the core and nothing but `selectors`: the minimal loop of every integration.
 
 Run it with `python examples/selectors_loop.py [HOST [PORT]]`: it sends itself three messages.
 """
@@ -46,11 +46,11 @@ def drive(sock: socket.socket, connection: Connection, handle: Callable[[Event],
             # 1. Take events until there are none.
             while not isinstance(event := connection.next_event(), Signal):
                 handle(event)
-            # 2. Write what that queued, before any waiting.
+            # 2. Write the queued octets before waiting.
             unsent += connection.data_to_send(time.monotonic())
             if unsent:
                 unsent = unsent[_send(sock, unsent) :]
-            # 3. See whether it is over.
+            # 3. Check whether the connection has ended.
             hint = connection.close_hint
             if hint is CloseHint.CLOSE_NOW or (hint is CloseHint.CLOSE_WHEN_SENT and not unsent):
                 return
@@ -75,7 +75,7 @@ def _send(sock: socket.socket, data: bytes) -> int:
     except BlockingIOError:
         return 0
     except OSError:
-        return len(data)  # The next read says what is wrong.
+        return len(data)  # The next read reports the error.
 
 
 def _receive(sock: socket.socket, connection: Connection) -> None:
@@ -95,7 +95,7 @@ def _seconds_until(deadline: float | None) -> float | None:
 
 
 class Loopback:
-    """Publishes messages to a queue of its own and takes them back: an application in events."""
+    """Publishes messages to its own queue and receives them: an application in events."""
 
     def __init__(self, connection: Connection, bodies: list[bytes]) -> None:
         self.connection = connection
@@ -105,7 +105,7 @@ class Loopback:
         self.report: CloseReport | None = None
 
     def handle(self, event: Event) -> None:
-        """Go on with what has happened."""
+        """Continue after an event."""
         match event:
             case Opened(scope=Scope.CONNECTION):
                 self.channel = self.connection.open_channel()
@@ -132,13 +132,13 @@ class Loopback:
                 pass
 
     def close_when_done(self) -> None:
-        """Everything is confirmed and has come back."""
+        """Close once all messages are confirmed and received."""
         if self.confirmed == len(self.received) == len(self.bodies):
             self.connection.close()
 
 
 def main(host: str = "localhost", port: int = 5672) -> Loopback:
-    """Send three messages and take them back."""
+    """Send three messages and receive them."""
     connection = Connection.client(Config(sasl=Plain("guest", "guest")))
     application = Loopback(connection, [b"one", b"two", b"three"])
     with socket.create_connection((host, port)) as sock:

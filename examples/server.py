@@ -51,17 +51,17 @@ class Queue:
         self.subscriptions: list[Subscription] = []
 
     def put(self, message: Published) -> None:
-        """A new message at the end."""
+        """Append a new message."""
         self.messages.append((message, False))
         self.notify()
 
     def put_back(self, message: Published) -> None:
-        """A message that was delivered before, to its place at the front."""
+        """Return a delivered message to its place at the front."""
         self.messages.appendleft((message, True))
         self.notify()
 
     def notify(self) -> None:
-        """Let the consumers look."""
+        """Wake the consumers."""
         for subscription in self.subscriptions:
             subscription.changed.set()
 
@@ -109,7 +109,7 @@ class Subscription:
             delivered[self.channel.last_tag] = message, self.queue, self
 
     def end(self) -> None:
-        """Deliver no more."""
+        """Stop delivering."""
         self.task.cancel()
         if self in self.queue.subscriptions:
             self.queue.subscriptions.remove(self)
@@ -186,7 +186,7 @@ class Client:
         queue: Queue,
         method: QueueDelete | QueuePurge | BasicGet | BasicConsume,
     ) -> None:
-        """Do what a method asks of a queue."""
+        """Carry out a method on a queue."""
         match method:
             case QueueDelete():
                 del self.queues[queue.name]
@@ -236,7 +236,7 @@ class Client:
             channel.confirm(message.number)
 
     def settle(self, number: int, tag: int, multiple: bool, *, requeue: bool) -> None:
-        """The client has settled one delivery, or all up to it."""
+        """Settle one delivery, or all up to it."""
         delivered = self.unsettled.get(number, {})
         tags = [
             each for each in delivered if each == tag or (multiple and (each <= tag or not tag))
@@ -251,7 +251,7 @@ class Client:
                 queue.notify()
 
     def channel_closed(self, number: int) -> None:
-        """A channel has ended: so have its consumers, and what it didn't settle comes back."""
+        """End a channel's consumers, and return its unsettled messages."""
         for key in [key for key in self.subscriptions if key[0] == number]:
             self.subscriptions.pop(key).end()
         self.settle(number, 0, True, requeue=True)
@@ -259,13 +259,13 @@ class Client:
 
 
 class Broker:
-    """The queues that all clients share; `handle` is what `serve` wants."""
+    """The queues shared by all clients; `handle` is the handler for `serve`."""
 
     def __init__(self) -> None:
         self.queues: dict[str, Queue] = {}
 
     async def handle(self, connection: ServerConnection) -> None:
-        """Serve one client until it has gone."""
+        """Serve one client until it is gone."""
         await Client(self.queues, connection).run()
 
 

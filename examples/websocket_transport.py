@@ -1,8 +1,8 @@
-"""AMQP over WebSocket (RFC 6455): a transport of one's own below the asyncio client.
+"""AMQP over WebSocket (RFC 6455): a custom transport for the asyncio client.
 
-`connector` is what `connect(url, connector=...)` takes; `relay` is the other end, a WebSocket
-server before a broker. Run it with `python examples/websocket_transport.py [HOST [PORT]]` where a
-broker listens: it starts the relay, connects through it, and sends itself a message.
+`connector` is for `connect(url, connector=...)`; `relay` is the other end, a WebSocket server in front of a broker. Run
+it with `python examples/websocket_transport.py [HOST [PORT]]` next to a broker: it starts the relay, connects through
+it, and sends itself a message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def frame(kind: int, data: bytes, mask: bytes = b"") -> bytes:
-    """One whole frame (section 5.2); a client's is masked."""
+    """Return one whole frame (section 5.2); a client's is masked."""
     size = len(data)
     flag = 0x80 if mask else 0
     if size < 126:
@@ -37,13 +37,13 @@ def frame(kind: int, data: bytes, mask: bytes = b"") -> bytes:
 
 
 def masked(data: bytes, mask: bytes) -> bytes:
-    """The octets combined with the mask (section 5.3); twice is as before."""
+    """Apply the mask to octets (section 5.3); applying it twice restores them."""
     key = (mask * (len(data) // 4 + 1))[: len(data)]
     return (int.from_bytes(data) ^ int.from_bytes(key)).to_bytes(len(data))
 
 
 async def read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """The next frame's kind and octets. Raises IncompleteReadError at the end."""
+    """Return the next frame's kind and octets. Raises IncompleteReadError at the end."""
     first, second = await reader.readexactly(2)
     size = second & 0x7F
     if size > 125:
@@ -56,7 +56,7 @@ async def read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 def accept_key(key: bytes) -> bytes:
-    """What a server answers to a client's key (section 4.2.2)."""
+    """Return a server's answer to a client's key (section 4.2.2)."""
     return base64.b64encode(hashlib.sha1(key + _GUID).digest())
 
 
@@ -141,7 +141,7 @@ class WebSocketTransport(asyncio.Transport):
 def connector(
     host: str, port: int, path: str = "/"
 ) -> Callable[[Callable[[], asyncio.Protocol]], Awaitable[None]]:
-    """For `connect(url, connector=...)`: opens a WebSocket to `host`, `port`."""
+    """Return a connector for `connect(url, connector=...)` that opens a WebSocket to `host`, `port`."""
 
     async def open_websocket(factory: Callable[[], asyncio.Protocol]) -> None:
         reader, writer = await asyncio.open_connection(host, port)

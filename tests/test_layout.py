@@ -112,12 +112,23 @@ def module_name(path: Path, base: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path, base: Path) -> Iterator[Import]:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The parsed file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path, base: Path) -> tuple[Import, ...]:
     """Every import in the file, at any depth, relative ones made absolute."""
+    return tuple(_imports(path, base))
+
+
+def _imports(path: Path, base: Path) -> Iterator[Import]:
     package = module_name(path, base).split(".")
     if path.name != "__init__.py":
         package = package[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(alias.name, "", f"{path.relative_to(ROOT)}:{node.lineno}")
@@ -165,7 +176,7 @@ def test_nothing_but_tests_imports_the_strategies() -> None:
 def test_core_uses_no_impure_name() -> None:
     wrong: list[str] = []
     for path in python_files(CORE):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Attribute) and ast.unparse(node) in IMPURE_NAMES:
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
             if (
@@ -273,7 +284,7 @@ def test_no_submodule_takes_the_name_of_what_its_package_offers() -> None:
 
 def _offered(path: Path) -> list[str]:
     """What `__all__` of the file lists."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in tree_of(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return [
                 str(ast.literal_eval(it))
@@ -296,7 +307,7 @@ def test_every_module_says_what_it_owns() -> None:
     wrong = [
         str(path.relative_to(ROOT))
         for path in python_files(ROOT)
-        if (tree := ast.parse(path.read_text(encoding="utf-8"))).body
+        if (tree := tree_of(path)).body
         and ast.get_docstring(tree) is None
     ]
     assert not wrong, "\n".join(wrong)

@@ -11,6 +11,7 @@ import pytest
 
 from amqp_sansio import CodecError, LimitExceeded, Limits, LocalProtocolError, Side
 from amqp_sansio.amqp_0_10 import (
+    Config,
     DetachCode,
     ExecutionError,
     MessageFlow,
@@ -28,6 +29,13 @@ CLIENT, SERVER = Side.CLIENT, Side.SERVER
 FULL = Limits(backlog_high=0, backlog_low=0, backlog_hard=0)
 LONG = "x" * 300
 """Doesn't fit a str8."""
+
+
+def configure(end: Any, config: Config) -> None:
+    """Let an end go on with another configuration."""
+    end.config = end._transport.config = config
+    end._transport.limits = config.limits
+    end._out.hard = config.limits.backlog_hard
 
 
 def unchanged(
@@ -81,9 +89,9 @@ def test_a_full_backlog_changes_nothing(which: str) -> None:
     pair, session, _ = busy()
     command = CLIENTS[which]
     config = pair.client.config
-    pair.client.config = client_config(limits=FULL)
+    configure(pair.client, client_config(limits=FULL))
     unchanged(pair.client, lambda: command(session), LimitExceeded)
-    pair.client.config = config
+    configure(pair.client, config)
     command(session)
 
 
@@ -101,9 +109,9 @@ def test_a_full_backlog_of_a_server_changes_nothing(which: str) -> None:
     pair, _, other = busy()
     command = SERVERS[which]
     config = pair.server.config
-    pair.server.config = client_config(limits=FULL)
+    configure(pair.server, client_config(limits=FULL))
     unchanged(pair.server, lambda: command(other), LimitExceeded)
-    pair.server.config = config
+    configure(pair.server, config)
     command(other)
 
 
@@ -120,7 +128,7 @@ def test_a_backlog_that_holds_a_part_takes_nothing(backlog: int) -> None:
     )
     for side, command in commands:
         end = pair.ends[side]
-        end.config = client_config(limits=limits)
+        configure(end, client_config(limits=limits))
         before = pickle.dumps(end)
         try:
             command()
@@ -150,9 +158,9 @@ def test_a_full_backlog_attaches_nothing(which: str) -> None:
     side, command = commands[which]
     end = pair.ends[side]
     config = end.config
-    end.config = client_config(limits=FULL)
+    configure(end, client_config(limits=FULL))
     unchanged(end, command, LimitExceeded)
-    end.config = config
+    configure(end, config)
     command()
 
 

@@ -269,13 +269,14 @@ def test_modes_and_units_that_are_not_defined(octets: bytes) -> None:
     assert receiving.sent() == []
 
 
+@pytest.mark.rule("0-10/message.cancel/not-found")
 @pytest.mark.parametrize(
     "octets", [set_flow_mode("x", 0), flow("x", 0, 1), stop("x"), flush_messages("x")]
 )
 def test_credit_is_for_subscriptions_only(octets: bytes) -> None:
     facing = Facing.subscribed(SERVER)
     facing.feed(octets)
-    facing.excepts(404, None, 1, int.from_bytes(octets[12:14]))
+    facing.excepts(404, "message.cancel/not-found", 1, int.from_bytes(octets[12:14]))
     receiving = Facing.subscribed(CLIENT)
     for call in (
         MessageSetFlowMode("x", 0),
@@ -324,7 +325,7 @@ def test_what_is_completed_after_a_stop_gives_nothing_back() -> None:
     receiving.session.complete(0)
     assert receiving.session.granted("d") == (0, 0)
     receiving.feed(transfer("d", b"late"))
-    receiving.excepts(506, "message.set-flow-mode/no-partial", 1, 0x0401)
+    receiving.excepts(506, "message.subscribe/zero-credit", 1, 0x0401)
 
 
 @pytest.mark.rule("0-10/message.stop/zero")
@@ -364,27 +365,34 @@ def test_a_flush_is_complete_with_the_credit_at_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "octets", "body"),
-    [(1, None, b"b"), (5, len(BODY), b"b"), (5, len(BODY), b""), (5, 2 * len(BODY) - 1, BODY)],
+    ("messages", "octets", "body", "rule"),
+    [
+        (1, None, b"b", "message.subscribe/zero-credit"),
+        (5, len(BODY), b"b", "message.set-flow-mode/byte-accounting"),
+        (5, len(BODY), b"", "message.set-flow-mode/byte-accounting"),
+        (5, 2 * len(BODY) - 1, BODY, "message.set-flow-mode/byte-accounting"),
+    ],
 )
+@pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting", "0-10/message.subscribe/zero-credit")
 def test_more_than_was_granted_is_a_resource_limit(
-    messages: int, octets: int | None, body: bytes
+    messages: int, octets: int | None, body: bytes, rule: str
 ) -> None:
     facing = client(messages, octets, mode=CREDIT)
     facing.feed(transfer("d", BODY))
     facing.feed(transfer("d", body))
     assert arrived(facing) == [BODY]
-    facing.excepts(506, "message.set-flow-mode/no-partial", 1, 0x0401)
+    facing.excepts(506, rule, 1, 0x0401)
 
 
+@pytest.mark.rule("0-10/message.subscribe/zero-credit")
 def test_without_credit_nothing_may_come() -> None:
     facing = Facing.subscribed(CLIENT)
     facing.feed(transfer("d", b"x"))
-    facing.excepts(506, "message.set-flow-mode/no-partial", 0, 0x0401)
+    facing.excepts(506, "message.subscribe/zero-credit", 0, 0x0401)
     facing = Facing.subscribed(CLIENT)
     facing.session.call(MessageFlow("d", MESSAGE, 5))
     facing.feed(transfer("d", b"x"))
-    facing.excepts(506, "message.set-flow-mode/no-partial", 0, 0x0401)
+    facing.excepts(506, "message.set-flow-mode/byte-accounting", 0, 0x0401)
 
 
 def test_a_message_in_many_frames_counts_once() -> None:
@@ -419,7 +427,7 @@ def test_a_server_throttles_what_a_client_publishes() -> None:
     assert [each.NAME for each in server_side.records()] == ["message.flow"] * 2
     server_side.feed(transfer("e", b"x") + transfer("e", b"y"))
     assert arrived(server_side) == [b"x"]
-    server_side.excepts(506, "message.set-flow-mode/no-partial", 1, 0x0401)
+    server_side.excepts(506, "message.subscribe/zero-credit", 1, 0x0401)
 
 
 # Many subscriptions.

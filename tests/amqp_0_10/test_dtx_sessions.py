@@ -147,8 +147,8 @@ def test_a_branch_is_committed_by_another_session() -> None:
 SELECTED = [DtxSelect()]
 STARTED = [DtxSelect(), DtxStart(ONE)]
 ILLEGAL = [
-    pytest.param([], DtxStart(ONE), 409, "dtx.start/illegal-state", id="start before select"),
-    pytest.param([], DtxEnd(ONE), 409, "dtx.end/illegal-state", id="end before select"),
+    pytest.param([], DtxStart(ONE), 409, "dtx.select/required", id="start before select"),
+    pytest.param([], DtxEnd(ONE), 409, "dtx.select/required", id="end before select"),
     pytest.param(STARTED, DtxStart(TWO), 409, "dtx.start/illegal-state", id="two branches"),
     pytest.param(SELECTED, DtxEnd(ONE), 409, "dtx.end/not-associated", id="end without start"),
     pytest.param(STARTED, DtxEnd(TWO), 409, "dtx.end/not-associated", id="end of another"),
@@ -163,6 +163,7 @@ ILLEGAL = [
 ]
 
 
+@pytest.mark.rule("0-10/dtx.select/required")
 @pytest.mark.rule("0-10/dtx.start/illegal-state -> illegal-state 409")
 @pytest.mark.rule("0-10/dtx.start/join-and-resume -> not-allowed 530")
 @pytest.mark.rule("0-10/dtx.end/illegal-state -> illegal-state 409")

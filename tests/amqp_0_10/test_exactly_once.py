@@ -392,7 +392,7 @@ class World:
         except NoCredit:
             pass
         except EndpointClosed:
-            assert "detach" in self.live[side, name]._attachment.value
+            assert "detach" in self.live[side, name]._channel.state.value
         except LocalProtocolError as error:
             assert error.rule or "isn't completed" in str(error) or "subscription" in str(error), (
                 error
@@ -464,7 +464,7 @@ class World:
                 assert not each._state.outgoing.unsettled
                 assert not each._state.octets
                 assert not each._state.weight
-                assert not each._connection._bodies
+                assert not each._channel.transport.bodies
             for destination in DESTINATIONS:
                 if destination not in session._state.granted:
                     self.subscribe(name, destination)

@@ -31,8 +31,8 @@ from amqp_sansio.amqp_0_10 import (
     SessionRequested,
 )
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, HEADER, encode_assembly
-from amqp_sansio.amqp_0_10.endpoint import connection as connection_module
-from amqp_sansio.amqp_0_10.endpoint import fastpath, outgoing
+from amqp_sansio.amqp_0_10.endpoint.incoming import Incoming
+from amqp_sansio.amqp_0_10.endpoint.outgoing import Outgoing
 from amqp_sansio.sasl import Plain
 
 
@@ -118,7 +118,7 @@ def test_the_shortcut_equals_the_general_step(
     octets = server.data_to_send(0.0)
     other: Connection = pickle.loads(pickle.dumps(client))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connection_module, "fast_event", never)
+        patch.setattr(Incoming, "fast_event", never)
         slow = run(other, octets, chunk, late)
     assert run(client, octets, chunk, late) == slow
     assert snapshot(client) == snapshot(other)
@@ -142,7 +142,7 @@ def run(client: Connection, octets: bytes, chunk: int, late: bool) -> tuple[list
     return told, client.data_to_send(0.0)
 
 
-def never(connection: Connection) -> None:
+def never(incoming: Incoming) -> None:
     """No shortcut."""
 
 
@@ -155,10 +155,10 @@ def snapshot(client: Connection) -> bytes:
 def test_the_shortcut_is_taken(header: bool) -> None:
     """Else the comparison above would compare the general step with itself."""
     taken: list[bool] = []
-    fast = fastpath.fast_event
+    fast = Incoming.fast_event
 
-    def counted(connection: Connection) -> Any:
-        event = fast(connection)
+    def counted(incoming: Incoming) -> Any:
+        event = fast(incoming)
         taken.append(event is not None)
         return event
 
@@ -171,7 +171,7 @@ def test_the_shortcut_is_taken(header: bool) -> None:
         server.session(0).transfer("a", Message(b"x", routing_key="k" if header else None))
     client.receive_data(server.data_to_send(0.0), 0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connection_module, "fast_event", counted)
+        patch.setattr(Incoming, "fast_event", counted)
         while not isinstance(client.next_event(), Signal):
             pass
     assert taken.count(True) == 9
@@ -203,7 +203,7 @@ def test_a_body_frame_that_is_shorter_than_its_own_header_is_malformed_behind_an
 @pytest.mark.parametrize("header", [True, False])
 def test_the_shortcut_for_what_is_sent_is_taken(header: bool) -> None:
     sent: list[Any] = []
-    slow = outgoing._send
+    slow = Outgoing._send
 
     def counted(session: Any, call: Any, segments: Any) -> int:
         sent.append(segments)
@@ -213,7 +213,7 @@ def test_the_shortcut_for_what_is_sent_is_taken(header: bool) -> None:
     session = client.session(0)
     message = Message(b"x", routing_key="k" if header else None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outgoing, "_send", counted)
+        patch.setattr(Outgoing, "_send", counted)
         for _ in range(10):
             session.transfer("x", message)
     assert session._state.sending.next_id == 10

@@ -288,7 +288,7 @@ def test_frames_without_octets_cost_nothing(side: Side) -> None:
     facing.feed(first + frame(b"ab", 2, flags=0x02))
     for _ in range(400):
         facing.feed(frame(b"", 2, flags=0), frame(b"xy", 2, flags=0))
-    arriving = facing.session._arriving
+    arriving = facing.session._incoming._arriving
     assert arriving is not None
     assert len(arriving.header) == 2 - 1
     assert arriving.held == 802 + len(segment(0x0401, b"\x01d"))
@@ -301,7 +301,7 @@ def test_pieces_of_controls_are_bounded_together(side: Side) -> None:
         facing.feed(frame(bytes(1000), 0, flags=0x0E, channel=channel))
         if not facing.end.is_open:
             break
-    assert sum([each.size for each in facing.end._partials.values()]) <= 5000
+    assert sum([each.size for each in facing.end._frames._partials.values()]) <= 5000
     assert facing.of(Failed)
 
 

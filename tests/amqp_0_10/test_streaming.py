@@ -193,7 +193,7 @@ def test_a_streamed_message_above_the_credit_is_an_overrun(body: tuple[bytes, ..
     facing = streaming(CLIENT, 2, 100)
     facing.feed(HEAD + pieces(*body))
     (failed,) = facing.of(Failed)
-    assert (failed.error.code, failed.error.rule) == (506, "0-10/message.set-flow-mode/no-partial")
+    assert (failed.error.code, failed.error.rule) == (506, "0-10/message.set-flow-mode/byte-accounting")
     told_ = facing.records()[-3]
     assert (told_.NAME, told_.command_id) == ("execution.exception", 0)
 

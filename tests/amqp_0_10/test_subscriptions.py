@@ -167,7 +167,7 @@ def test_what_was_under_way_when_it_was_cancelled_still_comes() -> None:
     assert cancelled.done
     facing.forget()
     facing.feed(transfer("d", b"too late", header=routed()))
-    facing.excepts(404, "message.transfer/nonexistent-exchange", 1, 0x0401)
+    facing.excepts(404, "message.subscribe/zero-credit", 1, 0x0401)
 
 
 def test_a_subscription_octet_by_octet() -> None:

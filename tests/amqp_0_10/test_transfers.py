@@ -109,12 +109,12 @@ def test_an_empty_destination_is_the_default_exchange(destination: str | None) -
     assert client.records()[0].destination == ""
 
 
-@pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
+@pytest.mark.rule("0-10/message.subscribe/zero-credit")
 @pytest.mark.parametrize("destination", ["nowhere", "", None])
 def test_a_client_has_no_such_destination(destination: str | None) -> None:
     facing = fed(0)
     facing.feed(transfer(destination, b"x", header=routed()))
-    facing.excepts(404, "message.transfer/nonexistent-exchange", 0, 0x0401)
+    facing.excepts(404, "message.subscribe/zero-credit", 0, 0x0401)
 
 
 @pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import CodecError, LimitExceeded, Limits, LocalProtocolError, Side
+from amqp_sansio import CodecError, LimitExceeded, LocalProtocolError, Side
 from amqp_sansio.amqp_1_0 import (
     Accepted,
     Delivery,
@@ -221,10 +221,10 @@ def test_a_full_backlog_changes_nothing(which: str) -> None:
         "update": (pair.server, lambda: receiver.accept(delivery)),
     }
     end, command = commands[which]
-    config = end.config
-    end.config = client_config(limits=Limits(backlog_high=0, backlog_low=0, backlog_hard=0))
+    out = end._sessions.transport.out
+    hard, out.hard = out.hard, 0
     unchanged(end, command, LimitExceeded)
-    end.config = config
+    out.hard = hard
     command()
 
 

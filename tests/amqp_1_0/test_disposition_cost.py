@@ -21,7 +21,7 @@ from amqp_sansio.amqp_1_0 import (
     Transfer,
     Updated,
 )
-from amqp_sansio.amqp_1_0.model.settlement import EACH, FREE
+from amqp_sansio.amqp_1_0.model.link_state import EACH, FREE
 from tests.support.facing_1_0 import octets_of
 from tests.support.links_1_0 import BODY, Mapped, flow
 from tests.support.steps import count_steps

@@ -206,13 +206,13 @@ def test_the_octets_of_a_delivery_whose_session_was_left_are_given_back(whole: b
     sender.begin(Message(bytes(200)).encode())
     pair.pump()
     receiver.session.close()
-    assert pair.server._bodies == 0
+    assert pair.server._sessions.transport.bodies == 0
     if whole:
         sender.continue_delivery(b"", more=False)
     else:
         sender.abort()
     pair.pump()
-    assert pair.server._bodies == 0
+    assert pair.server._sessions.transport.bodies == 0
     assert not receiver.session.is_open
 
 
@@ -222,15 +222,15 @@ def test_the_octets_of_a_delivery_whose_receiver_left_are_given_back(more: str) 
     octets = Message(bytes(400)).encode()
     sender.begin(octets[:200])
     pair.pump()
-    assert pair.server._bodies == 200
+    assert pair.server._sessions.transport.bodies == 200
     receiver.detach()
-    assert pair.server._bodies == 0
+    assert pair.server._sessions.transport.bodies == 0
     if more == "aborted":
         sender.abort()
     elif more == "whole":
         sender.continue_delivery(octets[200:], more=False)
     pair.pump()
-    assert pair.server._bodies == 0
+    assert pair.server._sessions.transport.bodies == 0
     saved = receiver.saved_state().unsettled
     assert [each.payload for each in saved] == ([octets[:200]] if more == "cut" else [])
     check_books(pair.server)

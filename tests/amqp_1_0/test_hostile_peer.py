@@ -342,14 +342,14 @@ def test_the_octets_of_a_delivery_that_ends_with_its_link_are_given_back(side: S
         link = accepted(facing, session, attach(f"n{number}", snd_settle_mode=number % 2))
         link.flow(5)
         facing.feed(octets_of(Transfer(0, number, b"t", 0, more=True), payload=payload))
-        assert facing.end._bodies == len(payload)
+        assert facing.end._sessions.transport.bodies == len(payload)
         if how == "own close":
             link.close()
         elif how == "fault":
             facing.feed(octets_of(Transfer(0, number + 1, b"u", 0, more=True)))
         facing.feed(octets_of(Detach(0, how == "close")))
         assert link.report is not None
-        assert facing.end._bodies == 0
+        assert facing.end._sessions.transport.bodies == 0
         assert not session.peer.deliveries
         check_books(facing.end)
     assert len(facing.of(LinkFailed)) <= 1

@@ -340,7 +340,7 @@ def test_a_link_that_failed_may_only_be_resumed() -> None:
     facing = Mapped.begun()
     link = facing.receiver()
     # An error that doesn't close: the link may be resumed, not attached as if nothing had been.
-    facing.inside._send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
+    facing.inside._sessions.transport.send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
     facing.get(Detach(0))
     facing.forget()
     facing.get(attach("in", 0, False, unsettled=None))
@@ -352,7 +352,7 @@ def test_a_link_that_failed_may_only_be_resumed() -> None:
 def test_a_link_that_failed_is_resumed_with_an_unsettled_map() -> None:
     facing = Mapped.begun()
     facing.receiver()
-    facing.inside._send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
+    facing.inside._sessions.transport.send(0, Detach(0, False, Error(Symbol("amqp:internal-error"))))
     facing.get(Detach(0))
     facing.forget()
     facing.get(attach("in", 0, False, unsettled={}))

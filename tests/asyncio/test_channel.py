@@ -292,7 +292,7 @@ def test_a_return_that_nobody_reads_is_logged(caplog: pytest.LogCaptureFixture) 
 
     with caplog.at_level(logging.WARNING, "amqp_sansio_asyncio"):
         run(main())
-    assert "'nowhere' came back: 312 NO_ROUTE" in caplog.text
+    assert "'nowhere' was returned: 312 NO_ROUTE" in caplog.text
 
 
 def test_events_end_with_their_channel_and_connection() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import logging
 import ssl
+import threading
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,6 +31,9 @@ from amqp_sansio_asyncio.recording import STRANGER_OCTETS
 from tests.support.asyncio_broker import broker, until, url_of
 from tests.support.asyncio_loops import run
 from tests.support.certificates import make_certificates
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 SECRET = "open sesame"
 
@@ -276,3 +282,59 @@ def test_a_client_that_logs_in_late_enough_is_recorded_no_more(caplog: pytest.Lo
     assert "40000" in caplog.text
     ((client, server, end),) = streams_of(file.getvalue())
     assert (client, server, end.how) == (b"a" * STRANGER_OCTETS, b"", "end-of-capture")
+
+
+class SlowFile(io.BytesIO):
+    """A file on a disk that takes nothing until `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def write(self, data: Buffer) -> int:
+        assert self.go.wait(30)
+        return super().write(data)
+
+
+def test_a_disk_that_stalls_holds_up_no_connection() -> None:
+    file = SlowFile()
+
+    async def main() -> None:
+        async with serve_broker(record=file) as broker:
+            async with connect(broker.url) as connection:
+                ch = await connection.open_channel(confirm=True)
+                await ch.call(QueueDeclare(queue="jobs"))
+                await ch.publish(b"while nothing can be written", routing_key="jobs")
+            assert not file.getvalue()
+            file.go.set()
+
+    run(main())
+    ((client, _, end),) = streams_of(file.getvalue())
+    assert b"while nothing can be written" in client
+    assert end.how == "fin"
+
+
+def test_a_recording_waits_for_the_disk_when_much_is_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amqp_sansio_asyncio.recording.UNWRITTEN", 1000)
+    file = SlowFile()
+    with Recorder(file) as recorder:
+        connection = recorder.open(("127.0.0.1", 40000), ("127.0.0.1", 5672))
+        connection.server_sent(b"a" * 400)
+        timer = threading.Timer(0.1, file.go.set)
+        timer.start()
+        connection.server_sent(b"b" * 400)
+        assert file.go.is_set()
+        connection.close("server")
+    timer.join()
+    ((_, server, _),) = streams_of(file.getvalue())
+    assert server == b"a" * 400 + b"b" * 400
+
+
+def test_a_recorder_that_nobody_closes_writes_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "left.pcapng"
+    recorder = Recorder(path)
+    recorder.open(("127.0.0.1", 40000), ("127.0.0.1", 5672)).server_sent(b"the last words")
+    del recorder
+    gc.collect()
+    ((_, server, _),) = streams_of(path.read_bytes())
+    assert server == b"the last words"

@@ -12,13 +12,11 @@ from amqp_sansio.amqp_0_9_1 import BasicProperties
 from amqp_sansio.broker import Broker, BrokerLimits, Entry, Fault, Outcome
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.commands import Command, Lifetime, Publish, Published
-from amqp_sansio.broker.model.consumer import Consumer, Filter, Measure, Window
+from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Filter, Measure, Message
 from amqp_sansio.broker.model.effects import Blocked, Cancelled, Deliver, NodeDeleted, Unblocked
-from amqp_sansio.broker.model.entry import MESSAGE_OCTETS, PLACE_OCTETS, Message, State
 from amqp_sansio.broker.model.exchange import Exchange
-from amqp_sansio.broker.model.owner import Owner
-from amqp_sansio.broker.model.queue import Queue
-from amqp_sansio.broker.model.transaction import Transaction
+from amqp_sansio.broker.model.queue import Consumer, Owner, Queue, Transaction, Window
+from amqp_sansio.broker.model.states import State
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.broker.naive_model import NaiveBroker
 from tests.broker.naive_values import (
@@ -300,7 +298,7 @@ class Both:
         self.naive.restart(self.now)
         self._compare_effects()
         self.windows.clear()
-        self.blocked = self.broker.is_blocked
+        self.blocked = self.broker.ledger.is_blocked
 
     def hold_publishers(self, reason: str) -> None:
         """Hold publishers up, until `reason` is ""."""
@@ -474,9 +472,9 @@ class Both:
         for message, count in alive.items():
             same(message.copies, count, f"copies of {message}")
         kept = sum(each.content.octets + MESSAGE_OCTETS + PLACE_OCTETS * count for each, count in alive.items())
-        same(self.broker.octets, kept, "octets of the broker")
-        same(self.broker.is_blocked, self.blocked, "whether publishers are held up")
-        if not self.broker.held_up:
+        same(self.broker.ledger.octets, kept, "octets of the broker")
+        same(self.broker.ledger.is_blocked, self.blocked, "whether publishers are held up")
+        if not self.broker.ledger.held_up:
             limits = self.broker.limits
             if (kept > limits.memory_high and not self.blocked) or (kept <= limits.memory_low and self.blocked):
                 fail(f"publishers are held up: {self.blocked}, with {kept} octets")

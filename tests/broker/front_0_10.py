@@ -54,7 +54,6 @@ from amqp_sansio.amqp_0_10 import (
     XaResult,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.endpoint.session_controls import tell_completed
 from tests.broker.front_0_10_ground import FORCED, Sent, ZeroTenGround
 from tests.broker.front_models import Actor, Answer, Handle, Note, Place, Room, same
 from tests.broker.naive_0_10 import Flow, Terms
@@ -330,7 +329,7 @@ class ZeroTenStage(ZeroTenGround):
         """session.completed of transfers: windows open again."""
         for handle in handles:
             actor.core.complete(handle[1])
-            tell_completed(actor.core)
+            actor.core._incoming.tell_completed()
         self.pump()
 
         def command() -> None:
@@ -382,7 +381,7 @@ class ZeroTenStage(ZeroTenGround):
         if not options["completes"]:
             return self.ask(actor, SETTLING[outcome](ids, **more))
         handle = getattr(actor.core, outcome)(*ids, sync=True, **more)
-        tell_completed(actor.core)
+        actor.core._incoming.tell_completed()
         self.pump()
         return self._answer(actor, handle)
 

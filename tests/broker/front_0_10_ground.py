@@ -25,7 +25,6 @@ from amqp_sansio.amqp_0_10 import (
     MessageReceived,
     SessionClosed,
 )
-from amqp_sansio.amqp_0_10.endpoint.outgoing import issue
 from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import ServedSession, register_of
 from amqp_sansio.broker.model.content import Content
@@ -364,7 +363,7 @@ class ZeroTenGround(Stage):
         try:
             handle = actor.core.call(command, message)
         except LocalProtocolError:
-            issue(actor.core, command)
+            actor.core._outgoing.issue(command)
             self.pump()
             return Answer(FORCED, self._error_of(actor))
         self.carry(actor, number)
@@ -486,7 +485,7 @@ def _executed(session: ServedSession, number: int) -> bool:
     core = session.core
     state = session.state if core is None else core._state
     assert state is not None
-    if core is not None and core._arriving is not None and core._arriving.number == number:
+    if core is not None and core._incoming._arriving is not None and core._incoming._arriving.number == number:
         return False
     return state.receiving.next_id is not None and state.receiving.next_id > number
 

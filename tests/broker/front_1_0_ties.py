@@ -370,6 +370,10 @@ class Ties(Ground):
         """Sessions are over, and their links are detached; then what is to go with them goes."""
         here = [each for each in self.ties.values() if each.is_attached and each.actor in actors]
         for each in here:
+            if isinstance(each, Tap) and each.consumer is not None:
+                # All are over at once: what one of them leaves isn't for another.
+                each.consumer.rooms = [Room(0, None, False)]
+        for each in here:
             self.suspend(each)
         for actor in actors:
             # What follows from the end of each link, in the order in which they were attached.

@@ -107,7 +107,11 @@ class TransactedStage(OneZeroStage):
 
     def _drop(self, control: Control) -> None:
         self.controls.remove(control)
-        for work in [each for each in self.works if each.control is control]:
+        gone = [each for each in self.works if each.control is control]
+        for work in gone:
+            # All are over at once: what one of them gives back isn't delivered for another.
+            self._is_over(work)
+        for work in gone:
             self._roll_back(work)
 
     # Work.
@@ -325,7 +329,8 @@ class TransactedStage(OneZeroStage):
     def _roll_back(self, work: Work) -> None:
         """What was posted was never there, what was retired is as before or has the default outcome where the client
         can't decide any more, what was acquired is available (part 4 section 4.4.4)."""
-        self._is_over(work)
+        if work in self.works:
+            self._is_over(work)
         line = work.control.line
         acquired = {(each.tap, each.tag) for each in work.acquired}
         ours = [each for each in work.acquired if self._has_still(work, each)]

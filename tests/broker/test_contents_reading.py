@@ -16,8 +16,7 @@ from amqp_sansio.amqp_0_10 import Headers
 from amqp_sansio.broker.contents.amqp_0_10 import ZeroTenContent
 from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
-from amqp_sansio.broker.model.content import Content
-from amqp_sansio.broker.model.death import Death
+from amqp_sansio.broker.model.content import Content, Death
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0
 from tests.support.broker_contents import (
     VERSIONS,

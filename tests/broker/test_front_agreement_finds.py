@@ -251,3 +251,38 @@ def test_what_was_retired_before_a_detach_is_not_brought_again_after_the_commit(
     stage.flow(tap, 10)
     stage.check()
     assert [int.from_bytes(each, "big") for each in tap.engine.unsettled] == [2]
+
+
+@pytest.mark.parametrize("how", ["end", "close", "lose"])
+def test_what_an_inactive_consumer_waited_for_is_not_delivered_to_it_when_all_are_gone_at_once(how: str) -> None:
+    stage = TransactedStage()
+    line, other = stage.connect("alice"), stage.connect("bob")
+    stage.declare_queue(line, "two", arguments={"x-single-active-consumer": True})
+    actor, sender = stage.open(line), stage.open(other)
+    for name, credit in (("active", 0), ("next", 10)):
+        assert stage.attach_source(actor, name, SourceTerms("two", expiry=Expiry("session-end")), credit) is not None
+    spout = stage.attach_target(sender, "x", TargetTerms("two"))
+    assert spout is not None
+    stage.send(spout, [OneZeroNote(stage.new_body())])
+    if how == "end":
+        stage.close(actor)
+    else:
+        stage.end(line, lost=how == "lose")
+    stage.check()
+    assert len(stage.naive.queues["two"].ordered()) == 1
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_transactions_that_are_rolled_back_together_get_nothing_of_each_other(closed: bool) -> None:
+    pair = _Pair()
+    stage = pair.stage
+    pair.send(3)
+    control = stage.control(pair.actor)
+    first, second = stage.declare(control), stage.declare(control)
+    stage.retire(pair.tap, list(pair.tap.deliveries)[:1], Accepted(), first, settled=True)
+    tap = stage.attach_source(pair.actor, "other", pair.terms, 0)
+    assert tap is not None
+    stage.flow(pair.tap, 0)
+    stage.acquire(tap, 5, second)
+    stage.close_control(control, closed=closed)
+    stage.check()

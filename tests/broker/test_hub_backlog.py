@@ -181,7 +181,7 @@ def test_who_never_reads_what_it_asks_for_is_not_read_either(name: str) -> None:
     assert (client.receive_budget == 0) is (name not in BOUND_BY_CREDIT)
     assert (client.send_backlog > HIGH) is (name not in BOUND_BY_CREDIT)
     assert client.send_backlog < HIGH + 2 * len(BODY)
-    held = driver.hub.model.octets
+    held = driver.hub.model.ledger.octets
     # 0-10 keeps what it has sent until the client has confirmed it.
     assert len(dumps(driver.hub)) < before + 2 * held + 4 * HIGH + UNPARSED
     line.go_on()

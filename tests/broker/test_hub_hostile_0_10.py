@@ -233,7 +233,7 @@ def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers
     assert client is not None
     assert publisher is not None
     assert SMALL.backlog_high // 2 <= client.send_backlog <= SMALL.backlog_high + 2 * len(BODY)
-    assert hub.model.is_blocked
+    assert hub.model.ledger.is_blocked
     assert publisher.receive_budget == 0
     assert slow.out.credit("")[0] == 0
     got: list[int] = []
@@ -245,9 +245,9 @@ def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers
             slow.into.complete(number)
         slow.taken.clear()
         slow.call(slow.into, ExecutionSync())
-    assert not hub.model.is_blocked
+    assert not hub.model.ledger.is_blocked
     assert got == list(range(slow.sent))
-    assert hub.model.octets == 0
+    assert hub.model.ledger.octets == 0
 
 
 def test_who_gives_no_credit_gets_nothing() -> None:
@@ -256,7 +256,7 @@ def test_who_gives_no_credit_gets_nothing() -> None:
     slow.publish(2000)
     assert not slow.bodies()
     check_held(slow.driver.hub, SMALL.memory_high + 4 * len(BODY))
-    assert slow.driver.hub.model.is_blocked
+    assert slow.driver.hub.model.ledger.is_blocked
     slow.grant(3)
     pump(slow.publisher, slow.consumer)
     assert slow.bodies() == [0, 1, 2]
@@ -293,7 +293,7 @@ def test_a_queue_with_a_limit_keeps_no_more() -> None:
     slow.subscribe()
     slow.publish(500)
     assert slow.queue.ready == 10
-    assert not slow.driver.hub.model.is_blocked
+    assert not slow.driver.hub.model.ledger.is_blocked
     check_held(slow.driver.hub, 12 * (len(BODY) + 1000))
     assert [int(each.message.content.body[:6]) for each in slow.queue.available()] == list(range(490, 500))
 

@@ -279,11 +279,11 @@ def test_who_does_not_read_gets_no_more_than_the_backlog_and_holds_up_publishers
     assert len(told) == 1
     slow.consumer.go_on()
     pump(slow.publisher, slow.consumer)
-    assert not hub.model.is_blocked
+    assert not hub.model.ledger.is_blocked
     told = [each for each in slow.publisher.events if isinstance(each, Blocked | Unblocked | FlowChanged)]
     assert isinstance(told[-1], Unblocked) if label == "0-9-1" else told[-1] == FlowChanged(1, True)
     assert slow.bodies() == list(range(slow.sent))
-    assert hub.model.octets == 0
+    assert hub.model.ledger.octets == 0
 
 
 @BOTH
@@ -294,7 +294,7 @@ def test_who_does_not_settle_gets_its_prefetch_and_the_rest_waits_in_the_queue(l
     assert (slow.queue.ready, slow.queue.unsettled) == (95, 5)
     slow.publish(2000)
     check_held(slow.driver.hub, SMALL.memory_high + 2 * len(BODY) + 300)
-    assert slow.driver.hub.model.is_blocked
+    assert slow.driver.hub.model.ledger.is_blocked
     assert not slow.bodies()
     slow.into.accept(3, True)
     pump(slow.publisher, slow.consumer)
@@ -309,7 +309,7 @@ def test_a_queue_with_a_limit_keeps_no_more(label: str, overflow: str) -> None:
         slow.call(slow.out, "confirm.select")
     slow.publish(500)
     assert slow.queue.ready == 10
-    assert not slow.driver.hub.model.is_blocked
+    assert not slow.driver.hub.model.ledger.is_blocked
     check_held(slow.driver.hub, 12 * (len(BODY) + 1000))
     kept = [int(each.message.content.body[:6]) for each in slow.queue.available()]
     assert kept == (list(range(490, 500)) if overflow == "drop-head" else list(range(1, 11)))

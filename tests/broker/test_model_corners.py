@@ -26,9 +26,8 @@ from amqp_sansio.broker.model.commands import (
     Subscribe,
     UnlinkQueue,
 )
-from amqp_sansio.broker.model.consumer import Consumer, Window
 from amqp_sansio.broker.model.effects import Deliver
-from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Consumer, Owner, Window
 from tests.broker.both_models import OddLength, body_of, classic_content
 
 
@@ -74,7 +73,7 @@ def test_dead_letters_do_not_go_round_for_ever_after_a_rejection() -> None:
     broker.apply(message(owner, "first"), 0.0)
     entry = broker.apply(Get(owner, "first"), 0.0)
     broker.apply(Settle(owner, (entry,), Outcome.REJECT), 0.0)
-    assert broker.messages < 10
+    assert broker.publishing.messages < 10
 
 
 def test_what_has_expired_is_not_delivered_however_late_the_timer_comes() -> None:

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from amqp_sansio.broker import Fault, FaultKind
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.commands import Outcome
-from amqp_sansio.broker.model.consumer import Consumer, Window
-from amqp_sansio.broker.model.entry import Entry
 from amqp_sansio.broker.model.options import QueueOptions, queue_options
+from amqp_sansio.broker.model.queue import Consumer, Entry, Window
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.support.broker_model import Model, bodies
 
@@ -186,7 +185,7 @@ def test_nothing_is_kept_of_values_that_are_gone() -> None:
     for number in range(50):
         put(model, f"{number}:x", header="k")
     queue = model.broker.vhosts["/"].queues["jobs"]
-    assert (len(queue.newest), model.broker.octets) == (0, 0)
+    assert (len(queue.newest), model.broker.ledger.octets) == (0, 0)
 
 
 @pytest.mark.parametrize("value", [1, "1", True, 1.0, None, [1], {"n": 1}])

@@ -11,9 +11,10 @@ import pytest
 from amqp_sansio.broker import BrokerLimits, Fault, FaultKind
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.commands import Lifetime, Outcome
-from amqp_sansio.broker.model.consumer import Filter, Window
+from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Filter, Message
 from amqp_sansio.broker.model.effects import Blocked, Cancelled, Unblocked
-from amqp_sansio.broker.model.entry import MESSAGE, MESSAGE_OCTETS, PLACE_OCTETS, Message, State
+from amqp_sansio.broker.model.queue import Window
+from amqp_sansio.broker.model.states import MESSAGE, State
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.support.broker_model import Model, bodies, content
 
@@ -35,7 +36,7 @@ def test_a_message_comes_to_one_consumer_and_goes_when_it_is_accepted() -> None:
     (entry,) = model.delivered()
     assert (queue.ready, queue.unsettled, entry.state) == (0, 1, State.ACQUIRED)
     model.settle(ACCEPT, entry)
-    assert (queue.ready, queue.unsettled, entry.state, model.broker.octets) == (0, 0, State.ARCHIVED, 0)
+    assert (queue.ready, queue.unsettled, entry.state, model.broker.ledger.octets) == (0, 0, State.ARCHIVED, 0)
 
 
 def test_what_is_released_goes_back_to_its_place() -> None:
@@ -238,7 +239,7 @@ def test_messages_expire_where_they_wait(per_queue: bool) -> None:
     model.wait(4.9)
     assert queue.ready == 1
     model.wait(0.1)
-    assert (queue.ready, model.broker.octets) == (0, 0)
+    assert (queue.ready, model.broker.ledger.octets) == (0, 0)
 
 
 def test_an_acquired_message_does_not_expire_before_it_comes_back() -> None:
@@ -386,10 +387,10 @@ def test_a_message_in_many_queues_is_held_once() -> None:
         model.queue(f"q{number}")
         model.apply(commands.Bind(model.owner, f"q{number}", "amq.fanout"))
     model.publish("x" * 100, exchange="amq.fanout")
-    assert model.broker.octets == 102 + MESSAGE_OCTETS + 10 * PLACE_OCTETS
+    assert model.broker.ledger.octets == 102 + MESSAGE_OCTETS + 10 * PLACE_OCTETS
     for number in range(10):
         model.apply(commands.PurgeQueue(model.owner, f"q{number}"))
-    assert model.broker.octets == 0
+    assert model.broker.ledger.octets == 0
 
 
 def test_an_owner_that_ends_leaves_nothing_behind() -> None:
@@ -429,7 +430,7 @@ def test_consumers_of_a_deleted_queue_are_told() -> None:
     assert model.apply(commands.DeleteQueue(model.owner, "jobs")) == 0
     assert any(isinstance(each, Cancelled) and each.consumer is consumer for each in model.effects())
     model.settle(RELEASE, entry)
-    assert (entry.state, model.broker.octets) == (State.ARCHIVED, 0)
+    assert (entry.state, model.broker.ledger.octets) == (State.ARCHIVED, 0)
 
 
 def test_orphans_go_to_the_alternate() -> None:

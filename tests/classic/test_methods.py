@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_8 as old
@@ -35,6 +35,9 @@ from amqp_sansio.errors import CodecError
 from tests.support.captures import everywhere
 from tests.support.classic_values import every_method, records
 from tests.support.pcap_streams import METHOD, frames
+
+few = settings(max_examples=15)
+"""For tests that run once for each method."""
 
 EVERY = [
     pytest.param(dialect, kind, id=f"{dialect.name}-{kind.NAME}") for dialect, kind in every_method()
@@ -65,6 +68,7 @@ def test_every_method_of_every_capture_encodes_to_its_octets(path: Any) -> None:
 
 
 @pytest.mark.parametrize(("dialect", "kind"), RECORDS)
+@few
 @given(data=st.data())
 @pytest.mark.rule("0-8/wire/method-payload", "0-9-1/wire/method-payload")
 def test_a_record_survives_the_wire_pickle_and_hashing(
@@ -102,6 +106,7 @@ def test_a_record_says_what_it_is(dialect: Dialect, kind: type[Method]) -> None:
 
 
 @pytest.mark.parametrize(("dialect", "kind"), RECORDS)
+@few
 @given(octets=st.binary(max_size=80))
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_any_octets_are_a_record_or_refused(
@@ -111,6 +116,7 @@ def test_any_octets_are_a_record_or_refused(
 
 
 @pytest.mark.parametrize(("dialect", "kind"), RECORDS)
+@few
 @given(data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_damaged_octets_are_a_record_or_refused(

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_8 as old
@@ -20,6 +20,9 @@ from amqp_sansio.errors import CodecError
 from tests.support.captures import everywhere
 from tests.support.classic_values import every_properties, properties
 from tests.support.pcap_streams import HEADER, frames
+
+few = settings(max_examples=15)
+"""For tests that run once for each class of properties."""
 
 EVERY = [
     pytest.param(dialect, kind, id=f"{dialect.name}-{kind.__name__}")
@@ -73,6 +76,7 @@ def test_the_properties_of_every_capture_encode_to_their_octets(path: Any) -> No
 
 
 @pytest.mark.parametrize(("dialect", "kind"), EVERY)
+@few
 @given(data=st.data())
 @pytest.mark.rule("0-8/wire/content-flags", "0-9-1/wire/content-flags")
 def test_properties_survive(dialect: Dialect, kind: type[Any], data: st.DataObject) -> None:
@@ -96,6 +100,7 @@ def test_properties_survive(dialect: Dialect, kind: type[Any], data: st.DataObje
 
 
 @pytest.mark.parametrize(("dialect", "kind"), KINDS)
+@few
 @given(raw=st.binary(max_size=60))
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_any_octets_are_properties_or_refused(
@@ -105,6 +110,7 @@ def test_any_octets_are_properties_or_refused(
 
 
 @pytest.mark.parametrize(("dialect", "kind"), KINDS)
+@few
 @given(data=st.data())
 @pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
 def test_damaged_octets_are_properties_or_refused(

@@ -226,10 +226,10 @@ def test_unless_that_is_wanted(start: Callable[..., Running]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--listen", "localhost"], "HOST:PORT is wanted"),
-        (["--listen", "127.0.0.1:99999"], "HOST:PORT is wanted"),
-        (["--user", ":pw"], "NAME:PASSWORD is wanted"),
-        (["--user", "me:"], "NAME:PASSWORD is wanted"),
+        (["--listen", "localhost"], "expected HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], "expected HOST:PORT"),
+        (["--user", ":pw"], "expected NAME:PASSWORD"),
+        (["--user", "me:"], "expected NAME:PASSWORD"),
         (["--vhost", "v" * 256], "longer than 255"),
         (["--tls-key", "key.pem"], "need --tls-cert"),
         (["--tls-cert", "no-such.pem"], "no-such.pem: no such file"),

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -127,26 +128,26 @@ def as_nobody() -> Generator[None]:
 @pytest.mark.parametrize("command", READERS)
 @pytest.mark.parametrize("given", ["locked", "locked/x.pcap", "locked.pcap"])
 def test_what_may_not_be_read(
-    one_line: OneLine, tmp_path_factory: pytest.TempPathFactory, command: str, given: str
+    one_line: OneLine, command: str, given: str
 ) -> None:
-    folder = tmp_path_factory.mktemp("rights")
-    (folder / "locked").mkdir(mode=0)
-    (folder / "locked.pcap").write_bytes(b"")
-    (folder / "locked.pcap").chmod(0)
-    upwards = [folder, *folder.parents]
-    modes = {path: path.stat().st_mode for path in upwards[: len(upwards) - 2]}
-    if os.geteuid() == 0:
-        for path, mode in modes.items():
-            path.chmod(mode | 0o011)
+    options = ["--output", "x.html"] if command == "report" else []
     here = os.getcwd()
-    os.chdir(folder)
-    try:
-        with as_nobody():
-            said = one_line(command, *(["--output", "x.html"] if command == "report" else []), given)
-    finally:
-        os.chdir(here)
-        for path, mode in modes.items():
-            path.chmod(mode)
+    # Not below pytest's folder, which only its owner may enter.
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "locked").mkdir(mode=0)
+        (folder / "locked.pcap").write_bytes(b"")
+        (folder / "locked.pcap").chmod(0)
+        os.chdir(folder)
+        try:
+            # The command's modules are loaded now: without the rights of root they may not be readable.
+            one_line(command, *options, "missing.pcap")
+            with as_nobody():
+                said = one_line(command, *options, given)
+        finally:
+            os.chdir(here)
+            (folder / "locked").chmod(0o700)
     assert said == f"amqp-sansio: {given}: permission denied"
 
 
@@ -187,7 +188,7 @@ def test_what_may_not_be_read(
             ([*command, *more], words)
             for command in (["broker"], ["record", "--upstream", "h:1", "--output", "x.pcapng"])
             for more, words in [
-                (["--listen", f"127.0.0.1:{NUMBER}"], "HOST:PORT is wanted"),
+                (["--listen", f"127.0.0.1:{NUMBER}"], "expected HOST:PORT"),
                 (["--listen", "a..b:0"], "'a..b' can't be the name of a host"),
                 (["--listen", f"{LONG}:0"], "can't be the name of a host"),
                 (["--listen", f"{NO_UTF8}:0"], "can't be the name of a host"),

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import Failed, Limits, Signal, Version
-from amqp_sansio._classic.endpoint import connection as engine
-from amqp_sansio._classic.endpoint import fastpath
-from amqp_sansio._classic.endpoint.connection import Connection
+from amqp_sansio._classic.endpoint.fastpath import FastPath
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
 from amqp_sansio.endpoint import Side
 from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
@@ -31,15 +29,15 @@ from tests.support.pair import (
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
 
 
-def _general_step_only(connection: Connection) -> None:
-    """What `fast_event` says of everything that isn't the common case: nothing."""
+def _general_step_only(fast_path: FastPath) -> None:
+    """What `FastPath.event` says of everything that isn't the common case: nothing."""
 
 
 @contextmanager
 def without_shortcut() -> Generator[None]:
     """Switch the shortcut off."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "fast_event", _general_step_only)
+        patch.setattr(FastPath, "event", _general_step_only)
         yield
 
 
@@ -192,4 +190,4 @@ def test_the_shortcut_is_taken() -> None:
     pair.peer(channel).deliver(b"x", consumer_tag="c")
     pair.write(Side.SERVER)
     pair.client.receive_data(bytes(pair.flying[Side.SERVER]), 0.0)
-    assert fastpath.fast_event(pair.client) is not None
+    assert pair.client._fast_path.event() is not None

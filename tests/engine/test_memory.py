@@ -7,13 +7,14 @@ from __future__ import annotations
 import gc
 import sys
 import tracemalloc
+from collections import deque
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_9_1, Signal, Version
+from amqp_sansio import AMQP_0_9_1, Limits, Signal, Version
 from amqp_sansio._core.receive_buffer import ReceiveBuffer
 from amqp_sansio._core.send_buffer import SendBuffer
 from amqp_sansio.endpoint import Side
@@ -203,7 +204,7 @@ def test_many_channels_open_and_close_without_a_search(version: Version) -> None
 
 @pytest.mark.parametrize("size", [1, 10, 1000])
 def test_a_backlog_is_taken_in_pieces_without_copying_the_rest(size: int) -> None:
-    out = SendBuffer()
+    out = SendBuffer(deque(), Limits(backlog_high=1_000_000, backlog_low=0))
     for number in range(2000):
         out.append(bytes([number % 256]) * 10)
     taken: list[bytes] = []

@@ -20,10 +20,8 @@ from amqp_sansio import (
     Version,
 )
 from amqp_sansio._classic.codec.dialect import default_dialect
-from amqp_sansio._classic.endpoint import connection as engine
-from amqp_sansio._classic.endpoint import fastpath
 from amqp_sansio._classic.endpoint.channel import Channel
-from amqp_sansio._classic.endpoint.connection import Connection
+from amqp_sansio._classic.endpoint.fastpath import FastPath
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, MethodReceived, Published
 from amqp_sansio.endpoint import Side
 from tests.support.driving import VERSIONS
@@ -112,7 +110,7 @@ def test_forwarding_is_for_servers_and_has_bounds() -> None:
 # What arrives.
 
 
-def general_step_only(connection: Connection) -> None:
+def general_step_only(fast_path: FastPath) -> None:
     """What the shortcut says of everything that isn't the common case: nothing."""
 
 
@@ -133,7 +131,7 @@ def received(version: Version, mode: str, with_handles: bool, octets: bytes, siz
     states: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
         if not quick:
-            patch.setattr(engine, "fast_event", general_step_only)
+            patch.setattr(FastPath, "event", general_step_only)
         for piece in pieces(*sizes, 30_000)(octets):
             server.receive_data(piece, 0.0)
             while not isinstance(event := server.next_event(), Signal):
@@ -193,6 +191,6 @@ def test_the_shortcuts_are_taken() -> None:
     client.publish(b"y", routing_key="r")
     pair.write(Side.CLIENT)
     pair.server.receive_data(bytes(pair.flying[Side.CLIENT]), 0.0)
-    first, second = fastpath.fast_event(pair.server), fastpath.fast_event(pair.server)
+    first, second = pair.server._fast_path.event(), pair.server._fast_path.event()
     assert isinstance(first, MethodReceived)
     assert isinstance(second, Published)

@@ -77,7 +77,7 @@ def test_deliveries_that_never_end_are_not_held_for_ever() -> None:
     assert talk.observer.held <= limits.bodies
     # The books of the machine are what grows when nobody forgets.
     machine: Any = talk.observer._machine  # pyright: ignore[reportPrivateUsage]
-    half = machine.joint.halves[0]
+    half = machine.model.halves[0]
     assert len(machine.directions[1].contents) <= limits.consumers
     assert len(half.channels) <= limits.channels + 1
     for session in half.channels.values():

@@ -84,7 +84,7 @@ def test_the_shortcut_leaves_the_books_as_the_general_step_does(path: Path) -> N
                         observer.receive_data(what, sender, at_ns)
                     take(observer)
                 machine: Any = observer._machine  # pyright: ignore[reportPrivateUsage]
-                books.append(machine and structure(machine.joint))
+                books.append(machine and structure(machine.model))
             assert books[0] == books[1]
 
 
@@ -166,7 +166,7 @@ def test_the_common_case_takes_the_shortcut(monkeypatch: pytest.MonkeyPatch) -> 
             taken.append(event.event)
         return event
 
-    monkeypatch.setattr("amqp_sansio.amqp_1_0.observer.connection.fast_observed", counted)
+    monkeypatch.setattr("amqp_sansio.amqp_1_0.observer.connection.OneZeroObserver.fastpath", counted)
     observer = Observer(client=CLIENT)
     pair = Pair(observer=observer).open()
     sender = pair.session().open_sender("q")

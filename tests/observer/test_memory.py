@@ -12,11 +12,18 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, NEED_DATA, Limits, Observer, Version
 from amqp_sansio.amqp_0_10 import (
+    DtxEnd,
+    DtxSelect,
+    DtxStart,
     ExecutionSync,
+    MessageAccept,
     MessageSubscribe,
     QueueQuery,
+    SequenceSet,
     SessionAttach,
     SessionDetach,
+    TxSelect,
+    Xid,
 )
 from amqp_sansio.amqp_1_0 import (
     Accepted,
@@ -218,6 +225,22 @@ ZERO_TEN: dict[str, Callable[[Talk010, int], Talk010]] = {
     "sessions that nobody attached": lambda talk, at: talk.client(ExecutionSync(), channel=at + 1),
     "commands that nobody completes": lambda talk, at: talk.client(QueueQuery(f"queue {at}")),
     "subscriptions": lambda talk, at: talk.client(MessageSubscribe("q", f"d{at}", 0, 0)),
+    "wrong subscriptions": lambda talk, at: talk.client(
+        *([TxSelect()] if not at else []), MessageSubscribe("q", f"d{at}", 1, 0)
+    ),
+    "suspended branches": lambda talk, at: talk.client(
+        *([DtxSelect()] if not at else []),
+        DtxStart(Xid(at, b"g", b"b")),
+        DtxEnd(Xid(at, b"g", b"b"), suspend=True),
+    ),
+    "branches left by another start": lambda talk, at: talk.client(
+        *([DtxSelect()] if not at else []), DtxStart(Xid(at, b"g", b"b"))
+    ),
+    "accepts that nobody commits": lambda talk, at: (
+        talk.client(*([TxSelect()] if not at else []))
+        .server(message("d", b"body", accept_mode=0))
+        .client(MessageAccept(SequenceSet.of(at)))
+    ),
     "messages that nobody completes": lambda talk, at: talk.client(message("ex", b"body")),
     "deliveries that nobody accepts": lambda talk, at: talk.server(message("d", b"body", accept_mode=0)),
     "deliveries to unknown destinations": lambda talk, at: talk.server(message(f"d{at}", b"body")),

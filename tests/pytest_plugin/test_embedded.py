@@ -275,7 +275,7 @@ def test_a_client_that_never_speaks_is_given_up(amqp_broker: EmbeddedBroker) -> 
 
 @pytest.mark.parametrize("seconds", [-1, float("inf"), float("nan")])
 def test_time_does_not_run_backwards(amqp_broker: EmbeddedBroker, seconds: float) -> None:
-    with pytest.raises(ValueError, match="moved on"):
+    with pytest.raises(ValueError, match="can't advance"):
         amqp_broker.clock.advance(seconds)
 
 

@@ -99,7 +99,7 @@ def test_a_cut_needs_octets(amqp_broker: EmbeddedBroker) -> None:
         amqp_broker.faults.drop(sideways)
     with pytest.raises(ValueError, match="on is"):
         amqp_broker.faults.drop(on=sideways)
-    with pytest.raises(ValueError, match="late"):
+    with pytest.raises(ValueError, match="delayed"):
         amqp_broker.faults.delay(-1)
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 pytest.importorskip("pyspark", reason="needs the extra `spark`")
 
 from amqp_sansio_spark.complaints import CaptureProblem
-from amqp_sansio_spark.files import CaptureFile
+from amqp_sansio_spark.files import CaptureFile, Piece
 from amqp_sansio_spark.options import parse_options
-from amqp_sansio_spark.pieces import Piece, check_beginning, read_piece, split, tasks_of, whole
+from amqp_sansio_spark.pieces import check_beginning, read_piece, split, tasks_of, whole
 from amqp_sansio_spark.segments import ARROW_SCHEMA
 from tests.support.captures import carried, named
 from tests.support.packets import enhanced, ethernet, interface, ipv4, pcap, section, tcp

@@ -74,7 +74,7 @@ def test_pcapng_of_any_blocks(seed: int, most: int) -> None:
     same(any_pcapng(seed), seed, most)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(SEEDS, st.booleans(), SIZES)
 def test_captures_with_octets_changed_missing_or_added(seed: int, plain: bool, most: int) -> None:
     chance = Random(seed)

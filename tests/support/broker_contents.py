@@ -16,8 +16,7 @@ from amqp_sansio.broker.conversion import amqp_0_10 as zero_ten
 from amqp_sansio.broker.conversion import amqp_1_0 as one_zero
 from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, classic
 from amqp_sansio.broker.conversion.common import Common
-from amqp_sansio.broker.model.content import Content
-from amqp_sansio.broker.model.entry import Message
+from amqp_sansio.broker.model.content import Content, Message
 from amqp_sansio.testing import amqp_0_8 as testing_0_8
 from amqp_sansio.testing import amqp_0_9_1 as testing_0_9_1
 from amqp_sansio.testing import amqp_0_10 as testing_0_10

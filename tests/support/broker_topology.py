@@ -16,9 +16,7 @@ from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.broker import Broker
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.broker.model.exchange import Exchange
-from amqp_sansio.broker.model.owner import Owner
-from amqp_sansio.broker.model.queue import Queue
-from amqp_sansio.broker.model.routing import route
+from amqp_sansio.broker.model.queue import Owner, Queue
 from amqp_sansio.versions import AMQP_0_9_1
 
 NO_ARGUMENTS: Mapping[str, Any] = {}
@@ -82,7 +80,7 @@ class Topology:
     ) -> list[str]:
         """The names of the queues that a message goes to."""
         source = self.vhost.exchanges[exchange]
-        return [queue.name for queue in route(self.vhost, source, key, classic(headers), **options)]
+        return [queue.name for queue in self.vhost.route(source, key, classic(headers), **options)]
 
 
 def classic(headers: Mapping[str, Any] = NO_ARGUMENTS) -> Content:

@@ -205,11 +205,11 @@ def _answer_all(connection: Connection) -> None:
         target = connection.channel(number)
         for call in tuple(target.calls(connection.role is Side.SERVER) or ()):
             if connection.is_open and (target.is_open or not number):
-                _reply(target, call.request)
+                _reply(connection, target, call.request)
 
 
-def _reply(target: Channel, request: Any) -> None:
-    reply = plausible_reply(target.connection, request)
+def _reply(connection: Connection, target: Channel, request: Any) -> None:
+    reply = plausible_reply(connection, request)
     if reply.HAS_CONTENT:
         target.reply(reply, None, b"reply")
     else:
@@ -354,7 +354,7 @@ def _server_reply(pair: Pair, first: int, second: int) -> Given:
         method = pair.method("basic.get-ok", delivery_tag=channel.last_tag + 1)
         channel.reply(method, BasicProperties(), bytes(_SIZES[second % len(_SIZES)]))
     else:
-        _reply(channel, request)
+        _reply(pair.server, channel, request)
     return None
 
 

@@ -11,6 +11,7 @@ from amqp_sansio import (
     Failed,
     OpenRequested,
     RemoteProtocolError,
+    Side,
     Signal,
 )
 from amqp_sansio.amqp_0_10 import (
@@ -22,8 +23,8 @@ from amqp_sansio.amqp_0_10 import (
     Session,
     SessionRequested,
 )
-from amqp_sansio.amqp_0_10.model.command_rules import CommandRules
 from amqp_sansio.amqp_0_10.model.file_rules import FileRules
+from amqp_sansio.amqp_0_10.model.session_model import SessionHalf
 from amqp_sansio.sasl import Plain
 
 
@@ -82,10 +83,11 @@ class Ends:
     def forced(self, session: Session, command: Any, message: Message | None = None) -> None:
         """Send a command that the sender's own check would refuse."""
         state = session._state
-        files, rules = state.files, state.own_rules
-        state.files, state.own_rules = Unchecked(1), Lawless(rules.side, 1)
+        files, halves = state.files, state.halves
+        state.files = Unchecked(1)
+        state.halves = Lawless(Side.SERVER, 1), Lawless(Side.CLIENT, 1)
         session.call(command, message)
-        state.files, state.own_rules = files, rules
+        state.files, state.halves = files, halves
         self.move()
 
 
@@ -96,7 +98,7 @@ class Unchecked(FileRules):
         """Whatever it is."""
 
 
-class Lawless(CommandRules):
+class Lawless(SessionHalf):
     """The same for the other classes."""
 
     def step(self, command: Any) -> None:

@@ -163,7 +163,8 @@ class Play:
 
     def fork(self) -> None:
         """What comes out of the pickle goes on."""
-        peer, before = self.peer, self.facing.end._sessions
+        peer, end = self.peer, self.facing.end
+        before = {channel: end.session(channel) for channel in end.sessions}
         copied = pickle.loads(pickle.dumps((self.facing.end, self.application.kept)))
         self.facing.end, self.application.kept = copied
         for channel, session in peer.lasted.items():
@@ -172,7 +173,7 @@ class Play:
         self.application.end = self.peer.end = self.facing.end
         sessions = self.application.sessions
         self.application.sessions = {
-            channel: self.facing.end._sessions.get(channel, each)
+            channel: self.facing.end._sessions.get(channel) or each
             for channel, each in sessions.items()
         }
 

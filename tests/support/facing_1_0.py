@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amqp_sansio import By, Closed, CloseHint, Event, Failed, RemoteProtocolError, Scope, Signal
+from amqp_sansio._core.sasl_exchange import configured_mechanisms
 from amqp_sansio.amqp_1_0 import (
     Close,
     Composite,
@@ -16,7 +17,7 @@ from amqp_sansio.amqp_1_0 import (
     Symbol,
     decode_frame_body,
 )
-from amqp_sansio.amqp_1_0.endpoint.config import Config, client_mechanisms
+from amqp_sansio.amqp_1_0.endpoint.config import Config
 from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.endpoint import Side
 from tests.support.pair_1_0 import Application, connection_of
@@ -138,7 +139,7 @@ class Facing:
         facing = cls(side, config)
         facing.feed(SASL_HEADER)
         if side is CLIENT:
-            names = tuple([Symbol(each.name) for each in client_mechanisms(config)])
+            names = tuple([Symbol(each.name) for each in configured_mechanisms(config)])
             facing.feed(sasl(SaslMechanisms(names)))
         return facing
 

@@ -62,7 +62,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_0_10.codec.frames import BODY, COMMAND, CONTROL, HEADER, encode_assembly
 from amqp_sansio.amqp_0_10.codec.record import COMMANDS, CONTROLS
-from amqp_sansio.amqp_0_10.model.command_rules import Mode
+from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.amqp_0_10.model.states import Attachment
 from tests.support.hostile_1_0 import NUMBERS, Choices
 
@@ -146,10 +146,10 @@ class Peer:
         if session is None:
             if choices.below(8) and self.end.role is Side.SERVER:
                 return SessionAttach(self._new_name(), choices.below(2) == 1)
-        elif session._attachment is Attachment.ATTACHING:
+        elif session._channel.state is Attachment.ATTACHING:
             if choices.below(8):
                 return SessionAttached(session.name)
-        elif not session._ready and session._report is None and choices.below(4):
+        elif not session._channel.ready and session.report is None and choices.below(4):
             return SessionExpected(self._expected(session))
         elif session._state.receiving.point is None and choices.below(64):
             return SessionCommandPoint(self._number(), 0)
@@ -182,7 +182,7 @@ class Peer:
         choices = self.choices
         if not choices.below(16):
             return SequenceSet.of(*[choices.of(NUMBERS) for _ in range(choices.below(3))])
-        if session._resuming:
+        if session._channel.resuming:
             return SequenceSet.of((session._state.sending.next_id - choices.below(4)) & 0xFFFF_FFFF)
         return SequenceSet()
 
@@ -260,7 +260,7 @@ class Peer:
         known = (
             tuple(state.granted)
             if state.side is Side.CLIENT
-            else tuple(state.peer_rules.subscriptions)
+            else tuple(state.peer.subscriptions)
         )
         return choices.of(known or DESTINATIONS)
 
@@ -328,14 +328,14 @@ class Peer:
         """A command about a subscription, mostly one that there is."""
         session, destination = self.session, self._destination()
         if self.end.role is Side.SERVER and session is not None and self.choices.below(64):
-            known = session._state.peer_rules.subscriptions
+            known = session._state.peer.subscriptions
             return made(destination) if destination in known else self._subscribe()
         return made(destination)
 
     def _work(self, kind: type[Command[Any]]) -> Command[Any]:
         """The end of a transaction, mostly of one that has begun."""
         session = self.session
-        mode = Mode.TX if session is None else session._state.peer_rules.mode
+        mode = Mode.TX if session is None else session._state.peer.mode
         if mode is Mode.TX or self.choices.below(64) == 63:
             return kind()
         return TxSelect() if self.choices.below(8) == 7 else ExecutionSync()

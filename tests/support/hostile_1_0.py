@@ -115,7 +115,7 @@ class Peer:
 
     def face(self, end: Connection) -> None:
         """Look at the books of an endpoint from now on."""
-        joint = end._joint
+        joint = end._sessions
         self.own, self.other = joint.halves[1 - end._side], joint.halves[end._side]
         self.side = 1 - end._side
         self.session: Any = None

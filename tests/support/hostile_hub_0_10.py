@@ -67,10 +67,10 @@ from amqp_sansio.amqp_0_10 import (
     TxSelect,
     encode_headers,
 )
-from amqp_sansio.amqp_0_10.model.command_rules import Mode
 from amqp_sansio.amqp_0_10.model.dtx_states import Branch
+from amqp_sansio.amqp_0_10.model.session_model import Mode
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import Register, register_of
-from amqp_sansio.broker.model.vhost import VirtualHost
+from amqp_sansio.broker.model.queue import VirtualHost
 from tests.support.hostile_0_10 import DESTINATIONS, MAKERS, XIDS, Choices, Peer
 from tests.support.hostile_classic import KEYS, NEW, OWN
 from tests.support.hub_hostile import Driver, End, Hostile
@@ -122,11 +122,11 @@ class HubPeer(Peer):
         choices, session = self.choices, self.session
         if session is None:
             return super()._record()
-        if session._report is not None and choices.below(8):
+        if session.report is not None and choices.below(8):
             # The hub has ended it.
             return SessionDetached(session.name, 0)
-        if session._ready and choices.below(4) == 3:
-            known = tuple(session._state.peer_rules.subscriptions)
+        if session._channel.ready and choices.below(4) == 3:
+            known = tuple(session._state.peer.subscriptions)
             lacking = [each for each in known if 0 in session.credit(each)]
             if not known:
                 return self._subscribe()
@@ -294,7 +294,7 @@ class HubPeer(Peer):
     def branch(self, kind: type[Any]) -> Command[Any]:
         """A command of a branch, in a session that may."""
         choices, session = self.choices, self.session
-        mode = None if session is None else session._state.peer_rules.mode
+        mode = None if session is None else session._state.peer.mode
         if mode is not Mode.DTX and kind in (DtxStart, DtxEnd) and choices.below(64):
             return DtxSelect()
         book = None if session is None else self._register.books.get("/")

@@ -30,8 +30,7 @@ from amqp_sansio.broker.model.commands import (
     OpenOwner,
     Publish,
 )
-from amqp_sansio.broker.model.owner import Owner
-from amqp_sansio.broker.model.queue import Queue
+from amqp_sansio.broker.model.queue import Owner, Queue
 from amqp_sansio.broker.settings import Settings
 from amqp_sansio.events import Handle
 from amqp_sansio.sasl import ClientMechanism, Plain

@@ -16,19 +16,18 @@ from amqp_sansio.broker.frontends.amqp_1_0.links import NodeLink, Termini
 from amqp_sansio.broker.frontends.amqp_1_0.sources import OutgoingLink
 from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
 from amqp_sansio.broker.model.broker import Broker
-from amqp_sansio.broker.model.commands import Publish
-from amqp_sansio.broker.model.consumer import Consumer, Window
-from amqp_sansio.broker.model.entry import MESSAGE_OCTETS, PLACE_OCTETS, Entry, Message, State
-from amqp_sansio.broker.model.owner import Owner
-from amqp_sansio.broker.model.queue import Queue
+from amqp_sansio.broker.model.commands import Publish, Settle
+from amqp_sansio.broker.model.content import MESSAGE_OCTETS, PLACE_OCTETS, Message
+from amqp_sansio.broker.model.queue import Consumer, Entry, Owner, Queue, Window
+from amqp_sansio.broker.model.states import State
 from tests.support import using_0_10, using_1_0
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from amqp_sansio.broker.model.exchange import Exchange
+    from amqp_sansio.broker.model.exchange import Destination
     from amqp_sansio.broker.model.history import Happened
-    from amqp_sansio.broker.model.vhost import VirtualHost
+    from amqp_sansio.broker.model.queue import VirtualHost
 
 _TOKEN = re.compile(rb"<[^<>]+>")
 
@@ -67,7 +66,7 @@ def entries_of(broker: Broker) -> dict[Entry, None]:
         found.update(owner.held)
     for transaction in broker.transactions.values():
         for each in transaction.work:
-            if not isinstance(each, Publish):
+            if isinstance(each, Settle):
                 assert all([entry.transaction is transaction for entry in each.entries])
                 found.update(dict.fromkeys(each.entries))
     for entry in found:
@@ -99,7 +98,7 @@ def _audit_queue(broker: Broker, queue: Queue, alive: dict[Entry, None]) -> None
     assert len(queue.expiring) <= 2 * queue.ready + 66
     deadline = queue.next_deadline()
     if deadline is not None:
-        known = broker._watched.get(queue)
+        known = broker.ledger._watched.get(queue)
         assert known is not None, (queue, deadline)
         assert known <= deadline, (queue, deadline, known)
         assert broker.next_deadline is not None
@@ -189,14 +188,14 @@ def _audit_octets(broker: Broker, alive: dict[Entry, None]) -> None:
     for message, count in copies.items():
         assert message.copies == count, (message, message.copies, count)
         octets += message.octets + MESSAGE_OCTETS + PLACE_OCTETS * count
-    assert broker.octets == octets, (broker.octets, octets)
+    assert broker.ledger.octets == octets, (broker.ledger.octets, octets)
     limits = broker.limits
-    assert broker.is_blocked or broker.held_up or octets <= limits.memory_high
-    assert not broker.is_blocked or broker.held_up or octets > limits.memory_low
+    assert broker.ledger.is_blocked or broker.ledger.held_up or octets <= limits.memory_high
+    assert not broker.ledger.is_blocked or broker.ledger.held_up or octets > limits.memory_low
 
 
 def _audit_bindings(vhost: VirtualHost) -> None:
-    sources: dict[Queue | Exchange, Counter[str]] = {}
+    sources: dict[Destination, Counter[str]] = {}
     total = 0
     for name, exchange in vhost.exchanges.items():
         assert exchange.name == name
@@ -243,7 +242,7 @@ def _audit_hub(hub: Hub) -> None:
     for number, front in hub._owners.items():
         assert number in broker.owners, number
         assert hub.fronts.get(front.number) is front, number
-    assert bool(hub.is_blocked) == broker.is_blocked
+    assert bool(hub.is_blocked) == broker.ledger.is_blocked
     known: dict[Owner, None] = {}
     for front in hub.fronts.values():
         if isinstance(front, ClassicFrontend):
@@ -275,7 +274,8 @@ def _audit_classic(front: ClassicFrontend, known: dict[Owner, None]) -> None:
     for number, channel in front.channels.items():
         known[channel.owner] = None
         engine = channel.engine
-        assert front.hub._owners.get(channel.owner.number) is front
+        hub: Any = front.hub
+        assert hub._owners.get(channel.owner.number) is front
         if engine.is_open:
             assert connection._channels.get(number) is engine
             acquired = {tag for tag, each in channel.entries.items() if each.state is State.ACQUIRED}
@@ -317,7 +317,7 @@ def _audit_session(register: Register, session: ServedSession) -> None:
     else:
         assert front.attached.get(core.channel) is session
         assert front.owned.get(session.owner.number) is session
-        using_0_10.check_state(core._state, core._connection.config.limits)
+        using_0_10.check_state(core._state, core._channel.transport.config.limits)
     numbers = {each.consumer.number for each in session.subscriptions.values()}
     assert set(session.users) == numbers
     assert set(session.owner.consumers) <= numbers
@@ -340,7 +340,7 @@ def _audit_zero_ten(front: ZeroTenFrontend) -> None:
         assert session.front is front
         assert core.channel == channel
         assert front.register.known.get(session.key) is session
-        if core._attachment is not Attachment.ATTACHED or session.owner.number in front.full:
+        if core._channel.state is not Attachment.ATTACHED or session.owner.number in front.full:
             continue
         for (kind, name), each in session.subscriptions.items():
             if kind == "message" and core.is_attached:

@@ -505,7 +505,7 @@ def check_bounds(hub: Hub) -> None:
         assert vhost.bindings <= limits.bindings
         for queue in vhost.queues.values():
             assert len(queue.consumers) <= limits.consumers
-    assert hub.model.octets <= limits.memory_high + 10 * settings.connection_limits.bodies
+    assert hub.model.ledger.octets <= limits.memory_high + 10 * settings.connection_limits.bodies
 
 
 _WAITING = (Branch.IDLE, Branch.PREPARED, Branch.ROLLBACK_ONLY)

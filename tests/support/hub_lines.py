@@ -84,7 +84,7 @@ def result(handle: Handle[Any], *lines: Line) -> Any:
 def check_held(hub: Hub, most: int) -> None:
     """The hub holds no more octets of messages than `most`, and its pickle isn't much bigger than that."""
     limits: BrokerLimits = hub.settings.limits
-    held = hub.model.octets + hub.model.pending_octets
+    held = hub.model.ledger.octets + hub.model.pending_octets
     assert held <= most, (held, most)
     backlog = sum([each.send_backlog for each in hub.clients.values()])
     assert backlog <= len(hub.clients) * (limits.backlog_high + 2 * len(BODY)), backlog

@@ -97,12 +97,12 @@ class Mapped(Facing):
     @property
     def held(self) -> int:
         """Octets of deliveries under way."""
-        held: int = self.inside._bodies
+        held: int = self.inside._sessions.transport.bodies
         return held
 
     def peer_takes(self, octets: int) -> None:
         """As if the peer's max-frame-size were this."""
-        self.inside._max_frame = octets
+        self.inside._sessions.transport.max_frame = octets
 
     def get(self, frame: Composite, payload: bytes = b"") -> list[Any]:
         """A frame of the peer on the session's channel; gives the new events."""

@@ -6,6 +6,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from types import MethodType
 from typing import Any, Protocol, cast
 
 from amqp_sansio import (
@@ -391,6 +392,8 @@ def structure(value: Any) -> object:
 def _structure(value: Any, seen: dict[int, int]) -> object:
     if value is None or isinstance(value, bool | int | float | str | bytes | Enum):
         return value
+    if isinstance(value, MethodType):
+        return [value.__name__, _structure(value.__self__, seen)]
     if isinstance(value, bytearray | type) or callable(value):
         return repr(value)
     if id(value) in seen:

@@ -316,7 +316,7 @@ def held_octets(connection: Connection) -> int:
     """Octets that an endpoint keeps: unparsed, of deliveries under way, waiting to be sent, in events not yet taken."""
     # The gauge of the memory bounds reads what no application needs to see.
     inside: Any = connection
-    total: int = len(inside._buffer) + inside._out.size + inside._bodies
+    total: int = len(inside._buffer) + inside._out.size + inside._sessions.transport.bodies
     for event in inside._events:
         total += len(getattr(event, "payload", b""))
     return total

@@ -291,22 +291,22 @@ _ACTS: tuple[Callable[[Using], object], ...] = (
 def check_books(end: Connection) -> None:
     """All that an endpoint keeps is bounded by its limits, and its octets are counted right."""
     limits = end.config.limits
-    assert len(end._sessions) <= limits.channels
-    assert len(end._partials) <= limits.channels + 1
-    assert sum([each.size for each in end._partials.values()]) <= limits.bodies + limits.header
+    assert len(end.sessions) <= limits.channels
+    assert len(end._frames._partials) <= limits.channels + 1
+    assert sum([each.size for each in end._frames._partials.values()]) <= limits.bodies + limits.header
     assert end._out.size <= limits.backlog_hard + 1000
     held = 0
-    for session in end._sessions.values():
+    for session in map(end.session, end.sessions):
         state = session._state
-        arriving = session._arriving
+        arriving = session._incoming._arriving
         if arriving is not None:
             held += arriving.held
             parts = (*arriving.command, *arriving.header, *arriving.body)
             assert sum(map(len, parts)) == arriving.held
             assert len(parts) <= arriving.held
         check_state(state, limits)
-        assert session._attachment is not Attachment.DETACHED
-    assert end._bodies == held, (end._bodies, held)
+        assert session._channel.state is not Attachment.DETACHED
+    assert end._transport.bodies == held, (end._transport.bodies, held)
     assert held <= limits.bodies + limits.header
 
 

@@ -241,10 +241,10 @@ def check_books(end: Any) -> None:
     """All that an endpoint keeps is bounded by its limits, and its octets are counted right."""
     limits = end.config.limits
     octets = 0
-    joint = end._joint
-    assert len(end._sessions) <= 2 * limits.channels
+    joint = end._sessions
+    assert len(end.sessions) <= 2 * limits.channels
     sessions = {id(each): each for half in joint.halves for each in half.channels.values()}
-    sessions.update({id(each): each for each in end._sessions.values()})
+    sessions.update({id(each): each for each in joint.transport.sessions.values()})
     assert len(sessions) <= 3 * limits.channels
     for session in sessions.values():
         assert len(session.crossed) <= 64
@@ -269,7 +269,7 @@ def check_books(end: Any) -> None:
                 continue
             if not delivery.ignored:
                 octets += sum(map(len, delivery.parts))
-    assert end._bodies == octets, (end._bodies, octets)
+    assert end._sessions.transport.bodies == octets, (end._sessions.transport.bodies, octets)
     assert octets <= limits.bodies + limits.message
 
 

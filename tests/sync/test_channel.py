@@ -203,7 +203,7 @@ def test_what_comes_back_without_confirms(
     with caplog.at_level(logging.WARNING):
         channel.publish(b"lost", routing_key="none", mandatory=True)
         channel.call(QueueDeclare("jobs"))
-    assert "routing key 'none' came back: 312 NO_ROUTE" in caplog.text
+    assert "routing key 'none' was returned: 312 NO_ROUTE" in caplog.text
 
 
 def test_events_time_out_and_end_with_the_channel(connection: Connection) -> None:

@@ -1,1 +1,1 @@
-"""Which rules of the specifications the test suite proves: facts, outcomes of a run, a report."""
+"""Rules of the specifications that the test suite proves: facts, outcomes of a run, a report."""

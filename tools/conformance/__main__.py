@@ -15,7 +15,7 @@ from tools.conformance.rules import RULES_FOLDER, RuleError, read_not_applicable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0: written, or the report claims only what is proven; 1: more; 2: bad input."""
+    """Exit status 0: written, or the report claims only proven rules; 1: it claims more; 2: bad input."""
     parser = argparse.ArgumentParser(prog="python -m tools.conformance", description=__doc__)
     parser.add_argument(
         "--outcomes", type=Path, required=True, help="what a test run wrote with --rule-outcomes"

@@ -1,4 +1,4 @@
-"""How the tests of each rule ended in one run, and the file that carries it to the report."""
+"""The outcome of each rule's tests in one run, and the file that carries it to the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import cast
 
 @dataclass
 class Outcome:
-    """How many tests of one rule passed, failed and were skipped."""
+    """The numbers of passed, failed and skipped tests of one rule."""
 
     passed: int = 0
     failed: int = 0
@@ -19,7 +19,7 @@ class Outcome:
 
     @property
     def proves(self) -> bool:
-        """At least one test passed and none failed."""
+        """Whether at least one test passed and none failed."""
         return self.passed > 0 and self.failed == 0
 
 
@@ -38,6 +38,6 @@ def write_outcomes(outcomes: Outcomes, path: Path) -> None:
 
 
 def read_outcomes(path: Path) -> dict[str, Outcome]:
-    """Read what `write_outcomes` wrote."""
+    """Read a file of `write_outcomes`."""
     document = cast("dict[str, dict[str, int]]", json.loads(path.read_text(encoding="utf-8")))
     return {name: Outcome(**counts) for name, counts in document.items()}

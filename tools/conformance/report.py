@@ -26,7 +26,7 @@ LAYERS = {
 }
 
 MOST_NAMED = 12
-"""How many rules that aren't applicable for one reason are named one by one."""
+"""Most rules listed individually among those not applicable for the same reason."""
 
 HEAD = """\
 # Conformance
@@ -50,12 +50,12 @@ class Count:
 
     @property
     def open(self) -> int:
-        """Neither proven nor not applicable."""
+        """Number neither proven nor not applicable."""
         return self.all - self.proven - self.not_applicable
 
 
 class Report:
-    """What a run proves of the rules."""
+    """The rules that a run proves."""
 
     def __init__(self, rules: Rules, not_applicable: Mapping[str, str], outcomes: Outcomes) -> None:
         """Raises RuleError for an outcome of an unknown rule."""
@@ -70,11 +70,11 @@ class Report:
         self._outcomes = outcomes
 
     def is_open(self, rule: Rule) -> bool:
-        """Neither proven nor not applicable."""
+        """Whether a rule is neither proven nor not applicable."""
         return rule.id not in self._proven and rule.id not in self._reasons
 
     def open_musts(self, version: str | None = None) -> list[Rule]:
-        """The MUST rules that are open, of one version or of all."""
+        """Return the open MUST rules, of one version or of all."""
         return [
             rule
             for rule in self.rules
@@ -82,13 +82,13 @@ class Report:
         ]
 
     def count(self, rules: Iterable[Rule], level: str) -> Count:
-        """Counts over those of `rules` that have `level`."""
+        """Count those of `rules` that have `level`."""
         ids = [rule.id for rule in rules if rule.level == level]
         proven = sum(name in self._proven for name in ids)
         return Count(len(ids), proven, sum(name in self._reasons for name in ids))
 
     def numbers(self) -> dict[str, dict[str, int]]:
-        """What `conformance.json` holds."""
+        """Return the content of `conformance.json`."""
         result: dict[str, dict[str, int]] = {}
         for version in VERSIONS:
             must = self.count(self._of(version), "must")
@@ -103,18 +103,18 @@ class Report:
         return result
 
     def json(self) -> str:
-        """The text of `conformance.json`."""
+        """Return the text of `conformance.json`."""
         return json.dumps(self.numbers(), indent=2) + "\n"
 
     def markdown(self) -> str:
-        """The text of `conformance.md`."""
+        """Return the text of `conformance.md`."""
         lines = [HEAD, "## Totals", "", *self._table("version", self._by_version()), ""]
         for version in VERSIONS:
             lines += self._section(version)
         return "\n".join(lines)
 
     def overclaims(self, committed: str, numbers: Mapping[str, Mapping[str, int]]) -> list[str]:
-        """What the committed report says is proven and this run doesn't prove.
+        """Return the claims of the committed report that this run doesn't prove.
 
         A rule whose tests were all skipped in this run isn't judged.
         """

@@ -1,4 +1,4 @@
-"""The rules of the specifications as facts: id, who is bound, level, layer; from `docs/rules`."""
+"""The rules of the specifications as facts: id, addressee, level, layer; from `docs/rules`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ RULES_FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
 
 
 class RuleError(ValueError):
-    """Rule facts that contradict themselves, or an id that names no rule."""
+    """Contradictory facts about rules, or an id that names no rule."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its full id, the version it belongs to, whom it binds, its level and its layer."""
+    """One rule: its full id, its version, its addressee, its level and its layer."""
 
     id: str
     version: str
@@ -29,7 +29,7 @@ class Rule:
 
     @property
     def short_id(self) -> str:
-        """The id without the reaction that some ids carry after an arrow."""
+        """The id without the reaction that some ids have after an arrow."""
         return self.id.partition(" -> ")[0].strip()
 
 
@@ -52,7 +52,7 @@ class Rules:
         return len(self._by_id)
 
     def find(self, name: str) -> Rule | None:
-        """The rule of that full id, with or without its reaction; None where there is none."""
+        """Return the rule of that full id, with or without its reaction; None if there is none."""
         return self._by_id.get(self._short.get(name, name))
 
 
@@ -69,11 +69,10 @@ def read_rules(folder: Path = RULES_FOLDER) -> Rules:
 
 
 def read_not_applicable(rules: Rules, folder: Path = RULES_FOLDER) -> dict[str, str]:
-    """Full id -> reason, for the rules that `not-applicable.csv` names.
+    """Return the reasons of the rules in `not-applicable.csv`, by full id.
 
-    An entry is a full id (with or without its reaction), or a pattern of shell wildcards which
-    may end in `:LAYER`. The first entry that fits a rule counts. Raises RuleError for an entry that
-    fits no rule or has no reason.
+    An entry is a full id (with or without its reaction), or a pattern of shell wildcards which may end in `:LAYER`. The
+    first entry that fits a rule counts. Raises RuleError for an entry that fits no rule or has no reason.
     """
     reasons: dict[str, str] = {}
     path = folder / "not-applicable.csv"

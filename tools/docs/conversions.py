@@ -1,4 +1,4 @@
-"""docs/conversions.md: what of a message each of the 4 x 4 conversions keeps, found by doing them."""
+"""docs/conversions.md: the parts of a message that each of the 4 x 4 conversions keeps, found by converting."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, read
 from amqp_sansio.broker.conversion.common import ANNOTATION_PREFIX, HEADER_PREFIX, Common
-from amqp_sansio.broker.model.content import Content
-from amqp_sansio.broker.model.death import Death
-from amqp_sansio.broker.model.entry import Message
+from amqp_sansio.broker.model.content import Content, Death, Message
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 from tools.docs.pages import run
 
@@ -34,7 +32,7 @@ _SYMBOL = values.Symbol
 
 
 class Sample(NamedTuple):
-    """Something that a message can say: a name, a message that says it, and how to see whether one does."""
+    """A possible part of a message: a name, a message that has it, and a test for it."""
 
     name: str
     content: Content
@@ -42,7 +40,7 @@ class Sample(NamedTuple):
 
 
 def said(common: Common) -> str:
-    """All that a message says, in an order of its own; to the kind of every value."""
+    """Return the whole content of a message in canonical order, including the kind of every value."""
     return repr(
         (
             sorted(common.properties.items()),
@@ -54,7 +52,7 @@ def said(common: Common) -> str:
 
 
 def convert(content: Content, target: Version) -> Content:
-    """The message as `target` has it."""
+    """Return the message in the target's version."""
     message = Message(content, "shop", "orders", 1)
     if target is AMQP_1_0:
         return as_one_zero(message)
@@ -64,19 +62,19 @@ def convert(content: Content, target: Version) -> Content:
 
 
 def classic(version: Version, body: bytes = b"hello", **properties: Any) -> ClassicContent:
-    """A message of 0-8 or 0-9-1."""
+    """Make a message of 0-8 or 0-9-1."""
     raw = BasicProperties(**properties).encode(RULES[version])
     return ClassicContent(version, raw, RULES[version], body)
 
 
 def zero_ten(body: bytes = b"hello", **sections: Any) -> ZeroTenContent:
-    """A message of 0-10."""
+    """Make a message of 0-10."""
     message = amqp_0_10.Message(body, **sections)
     return ZeroTenContent(message.headers, body)
 
 
 def one_zero(body: Any = b"hello", **sections: Any) -> OneZeroContent:
-    """A message of 1.0."""
+    """Make a message of 1.0."""
     return OneZeroContent(amqp_1_0.Message(body, **sections).encode())
 
 
@@ -323,7 +321,7 @@ def _reply_to(content: Content) -> Any:
 
 
 def samples(version: Version) -> list[Sample]:
-    """Everything that is looked at of a version."""
+    """Return all samples of a version."""
     if version is AMQP_1_0:
         return _one_zero_samples()
     return _zero_ten_samples() if version is AMQP_0_10 else _classic_samples(version)
@@ -337,9 +335,9 @@ _LOSSES = {
     ("headers: a timestamp beyond 64 bits of milliseconds", AMQP_1_0): "the number of seconds",
     ("headers: text that isn't UTF-8", None): "its octets, as bytes",
     ("headers: a name twice", None): "the entry that counts",
-    ("content-length", None): "said anew",
-    ("redelivered", None): "said anew at each delivery",
-    ("discard-unroutable, immediate", None): "lost: said to the broker",
+    ("content-length", None): "written anew",
+    ("redelivered", None): "written anew at each delivery",
+    ("discard-unroutable, immediate", None): "lost: for the broker only",
     ("expiration", None): "lost: ttl counts",
     ("resume-id, resume-ttl", None): "lost: of the transfer, not of the message",
     ("user-id above 255 octets", AMQP_0_8): "lost",
@@ -347,17 +345,17 @@ _LOSSES = {
     ("headers: struct32", None): "its octets, as bytes",
     ("further structs of the header segment", None): "lost",
     ("body: several data sections", None): "joined",
-    ("header.first-acquirer, delivery-count", None): "said anew at each delivery",
-    ("delivery annotations", None): "lost: from one hop to the next only",
+    ("header.first-acquirer, delivery-count", None): "written anew at each delivery",
+    ("delivery annotations", None): "lost: for one hop only",
     ("message-id, ulong above 63 bits", AMQP_0_8): "its digits, as text",
     ("message-id, ulong above 63 bits", AMQP_0_9_1): "its digits, as text",
     ("reply-to, /queues/Q", None): "the same queue, by its plain name",
 }  # fmt: skip
-"""What isn't kept, with the reason, by what it is and the version it's converted to (None: to every other version)."""
+"""The losses, with the reason, by sample and target version (None: every other version)."""
 
 
 def outcome(sample: Sample, source: Version, target: Version) -> str:
-    """What becomes of it. Raises LookupError for a loss that isn't explained."""
+    """Return the outcome of a conversion. Raises LookupError for an unexplained loss."""
     there = convert(sample.content, target)
     if there is sample.content:
         return SAME
@@ -378,7 +376,7 @@ def _carries(content: Content) -> bool:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     lines = [*_INTRODUCTION]
     for source in VERSIONS:
         lines += [
@@ -400,13 +398,11 @@ _INTRODUCTION = (
     "Written by `python -m tools.docs.conversions`, which converts a message for every line, there and back; a test "
     "compares the two.",
     "",
-    "The broker keeps a message in the encoding in which it was published. Who consumes it with the same "
-    "version gets the "
-    "same octets; for another version it's converted (`amqp_sansio.broker.conversion`). Nothing that is "
-    "well-formed fails "
-    "to convert. The octets of the body stay as they are, unless the table below says that they are an encoded value.",
+    "The broker keeps a message in the encoding in which it was published. Consumers of the same version get the same "
+    "octets; for another version it is converted (`amqp_sansio.broker.conversion`). Every well-formed message can be "
+    "converted. The octets of the body stay the same, unless the table below says that they are an encoded value.",
     "",
-    "## Where everything stands",
+    "## Properties",
     "",
     "| 0-8, 0-9-1 | 0-10 | 1.0 |",
     "|---|---|---|",
@@ -430,12 +426,10 @@ _INTRODUCTION = (
     "| headers of the same name, x-opt- | the same | message annotations x-opt- |",
     "| header x-death | application header x-death | message annotation x-opt-deaths |",
     "",
-    "*Carried* is what the other version has no place for, or what doesn't fit there exactly: a value too "
-    "long, of a type "
-    "that it hasn't, or of which it can't say the type. It then stands (beside the nearest that the version "
-    "can say, if "
-    "there is such a thing) in the header `x-amqp-NAME` of 0-8, 0-9-1 and 0-10, or in the message annotation "
-    "`x-opt-amqp-NAME` of 1.0, and is taken from there where the message is converted back. "
+    "*Carried* values have no place in the other version, or don't fit there exactly: they are too long, or of a type "
+    "that it lacks or can't express. Such a value is (in addition to the nearest one that the version can express, if "
+    "any) in the header `x-amqp-NAME` of 0-8, 0-9-1 and 0-10, or in the message annotation `x-opt-amqp-NAME` of 1.0, "
+    "and is restored from there when the message is converted back. "
     "`x-amqp-message-annotations`, "
     "`x-amqp-application-properties` and `x-amqp-footer` hold the octets of a map of 1.0. A user id is never "
     "carried: it "
@@ -449,31 +443,27 @@ _INTRODUCTION = (
     "| amqp-value, string | UTF-8 | text/plain | string |",
     "| amqp-value, binary | the octets | | binary |",
     "| amqp-value, null | empty | | null |",
-    "| amqp-value, map with strings as keys | a map of 0-10, behind its size | amqp/map | |",
-    "| amqp-value, list | a list of 0-10, behind its size | amqp/list | |",
+    "| amqp-value, map with strings as keys | a map of 0-10, after its size | amqp/map | |",
+    "| amqp-value, list | a list of 0-10, after its size | amqp/list | |",
     "| anything else | the octets of the body's sections | amqp/1.0 | sections |",
     "| of another message format, N | the octets of the message | amqp/1.0 | format N |",
     "",
-    "amqp/map and amqp/list are those of Qpid's clients: what they send becomes an amqp-value in 1.0.",
+    "amqp/map and amqp/list are those of Qpid's clients: such bodies become an amqp-value in 1.0.",
     "",
     "## Damage, dialects",
     "",
-    "Properties, headers or sections whose octets are damaged say nothing in another version; the body is "
-    "kept. Where not "
-    "even the sections of a message of 1.0 can be told apart, all of it is the body. Values nested deeper than "
-    "the other "
+    "Damaged properties, headers or sections are left out in another version; the body is kept. If not even the "
+    "sections of a message of 1.0 can be told apart, all of it is the body. Values nested deeper than the other "
     "version allows are left out.",
     "",
     "Between 0-8 and 0-9-1, and between dialects whose tables have the same types, the octets are the same. A "
-    "dialect whose "
-    "tables lack a type gets the nearest one: text for numbers that don't fit and for floats, no entry for "
-    "void, a table "
-    "with the names i1, i2 and so on for an array. Where names can't have a hyphen they get an underscore.",
+    "dialect whose tables lack a type gets the nearest one: text for numbers that don't fit and for floats, no entry "
+    "for void, a table with the names i1, i2 and so on for an array. Names that can't have a hyphen get an underscore.",
     "",
     "## What each conversion keeps",
     "",
-    "*same octets*: nothing is changed. *kept*: said in the other version, and the same when it's converted back. "
-    "*carried*: the same when it's converted back, see above. All else is what becomes of it.",
+    "*same octets*: nothing is changed. *kept*: expressed in the other version, and the same when converted back. "
+    "*carried*: the same when converted back, see above. Any other text is the result.",
 )
 
 

@@ -1,4 +1,4 @@
-"""docs/limits.md: every bound of the core, its default, and what happens when it is reached."""
+"""docs/limits.md: every bound of the core, its default, and its consequence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OCTETS = frozenset(
 
 
 def rows(of: type[Limits | BrokerLimits] = Limits) -> dict[str, str]:
-    """What the docstring of a record of limits says of each field."""
+    """Return the description of each field in the docstring of a record of limits."""
     found: dict[str, str] = {}
     for line in inspect.cleandoc(of.__doc__ or "").splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -27,20 +27,20 @@ def rows(of: type[Limits | BrokerLimits] = Limits) -> dict[str, str]:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     lines = [
         "# Limits",
         "",
         "Written by `python -m tools.docs.limits` from `amqp_sansio.Limits`; a test compares the two.",
         "",
         "An endpoint or observer never holds more than these bounds allow, whatever its peer sends. "
-        "Each check comes before the octets are kept. `Config(limits=Limits(message=1024 * 1024))` changes a bound.",
+        "Each check comes before the octets are stored. `Config(limits=Limits(message=1024 * 1024))` changes a bound.",
         "",
         *_table(Limits()),
         "",
         "## The broker",
         "",
-        "`amqp_sansio.broker.BrokerLimits`: what the model holds, `Settings(limits=...)`; each connection to it has "
+        "`amqp_sansio.broker.BrokerLimits`: bounds of the model, `Settings(limits=...)`; each connection to it has "
         "the bounds above, `Settings(connection_limits=...)`.",
         "",
         *_table(BrokerLimits()),
@@ -69,7 +69,7 @@ def _amount(name: str, value: int) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; the exit status."""
+    """Write or check the page; return the exit status."""
     return run("limits.md", page, arguments)
 
 

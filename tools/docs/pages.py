@@ -1,4 +1,4 @@
-"""What every generated page shares: writing it, and comparing it with what the code says now."""
+"""The common part of generated pages: writing one, and comparing it with the code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(name: str, page: Callable[[], str], arguments: list[str] | None = None) -> int:
-    """Write docs/`name`, or with --check compare it; the exit status."""
+    """Write docs/`name`, or with --check compare it; return the exit status."""
     parser = argparse.ArgumentParser(description=f"Writes docs/{name} from the code.")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""docs/queries.md: the worked queries, as the package has them."""
+"""docs/queries.md: the worked queries of the package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ spark.sql(QUERIES["unacked"].sql).show()
 
 The views are lazy, and belong to the session. With `cache()` one pass over the capture serves all queries.
 
-| view | what is in it |
+| view | content |
 |---|---|
 """
 
@@ -34,7 +34,7 @@ Columns: [tables.md](tables.md), [histories.md](histories.md). `fields` of `amqp
 
 
 def page() -> str:
-    """The text of docs/queries.md."""
+    """Return the text of docs/queries.md."""
     views = "".join([f"| `{PREFIX}{name}` | {text} |\n" for name, text in VIEWS.items()])
     queries = "".join(
         [f'\n## {query.question}\n\n`QUERIES["{name}"]`\n\n```sql{query.sql}```\n' for name, query in QUERIES.items()]
@@ -43,7 +43,7 @@ def page() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check docs/queries.md; the exit status."""
+    """Write or check docs/queries.md; return the exit status."""
     return run("queries.md", page, arguments)
 
 

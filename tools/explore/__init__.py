@@ -1,1 +1,1 @@
-"""`make explore`: the Hypothesis tests with new seeds and more examples, for as long as one likes."""
+"""`make explore`: runs the Hypothesis tests with new seeds and more examples, for any time."""

@@ -25,7 +25,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FACTORS: Final = (1, 2, 4, 8, 16, 32)
-"""Of the rounds of one process; the last stands for all that follow."""
+"""For the rounds of one process; the last one applies to all that follow."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Round:
     factor: int
 
     def options(self) -> list[str]:
-        """What pytest has to be told for these examples."""
+        """Return pytest's options for these examples."""
         plugin = ["-p", "tests.support.examples"]
         return [*plugin, f"--explore={self.factor}", f"--hypothesis-seed={self.seed}"]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The first failure of its kind: of one test, at one place, with one message."""
+    """The first of several equal failures: of one test, at one place, with one message."""
 
     test: str
     where: str
@@ -52,17 +52,17 @@ class Failure:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What failures with other values have in common."""
+        """The key shared by failures that differ only in values."""
         return self.test, re.sub(r"\d+|b?'[^']*'|b?\"[^\"]*\"", "*", self.where)
 
     def command(self) -> str:
-        """It reproduces the failure, given the same version of Hypothesis."""
+        """Return the command that reproduces the failure, with the same version of Hypothesis."""
         return shlex.join([".venv/bin/python", "-m", "pytest", self.test, *self.round.options()])
 
 
 @dataclass
 class Worker:
-    """One process after the other, a round each."""
+    """Runs one process after the other, a round each."""
 
     rounds: Iterator[Round]
     folder: Path
@@ -86,40 +86,40 @@ class Worker:
 
     @property
     def report(self) -> Path:
-        """Where this round's failures go."""
+        """The file for this round's failures."""
         return self.folder / f"{self.round.seed}.jsonl"
 
     @property
     def log(self) -> Path:
-        """What pytest prints."""
+        """The file for pytest's output."""
         return self.folder / f"{self.round.seed}.log"
 
     def failures(self) -> list[Failure]:
-        """So far, of this round. A line that is still being written isn't read."""
+        """Return the failures of this round so far. An unfinished line is ignored."""
         if not self.report.exists():
             return []
         lines = self.report.read_text(encoding="utf-8").split("\n")[:-1]
         return [Failure(**json.loads(line), round=self.round) for line in lines]
 
     def ended(self) -> bool:
-        """Whether the round is over."""
+        """Whether the round has ended."""
         return self.process is not None and self.process.poll() is not None
 
     def stop(self) -> None:
-        """End the round, and all processes it started, now."""
+        """End the round now, with all processes it started."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
 
 def rounds_of(seed: int, worker: int, workers: int, rounds: int | None) -> Iterator[Round]:
-    """The rounds of one of several workers: no two have a seed in common."""
+    """Yield the rounds of one of several workers: no two have a seed in common."""
     for number in count() if rounds is None else range(rounds):
         yield Round(seed + worker + number * workers, FACTORS[min(number, len(FACTORS) - 1)])
 
 
 def explore(seconds: float, seed: int, jobs: int, rounds: int | None, tests: list[str]) -> int:
-    """Run rounds until `seconds` are over, print each new failure, and give the exit status."""
+    """Run rounds for `seconds`, print each new failure, and return the exit status."""
     found: dict[tuple[str, str], Failure] = {}
     broken: list[str] = []
     end = time.monotonic() + seconds
@@ -159,7 +159,7 @@ def explore(seconds: float, seed: int, jobs: int, rounds: int | None, tests: lis
 
 
 def note(worker: Worker, found: dict[tuple[str, str], Failure]) -> None:
-    """Print what wasn't seen before."""
+    """Print new failures."""
     for failure in worker.failures():
         if failure.kind not in found:
             found[failure.kind] = failure
@@ -168,18 +168,18 @@ def note(worker: Worker, found: dict[tuple[str, str], Failure]) -> None:
 
 
 def finish(worker: Worker) -> list[str]:
-    """Say how a round ended; a list of what kept the tests from running at all."""
+    """Report the end of a round; return errors that kept the tests from running at all."""
     assert worker.process is not None
     status = worker.process.returncode
     log = worker.log.read_text(encoding="utf-8", errors="replace")
     last = log.strip().rpartition("\n")[2]
     print(f"round with seed {worker.round.seed}, factor {worker.round.factor}: {last}", flush=True)
-    # 0: all passed; 1: some failed, which the report has.
+    # 0: all passed; 1: some failed, and are in the report.
     return [] if status in (0, 1) else [f"pytest ended with status {status}:\n{log}"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Read the command line; the exit status is 1 when anything was found."""
+    """Run the command line; the exit status is 1 if anything was found."""
     parser = argparse.ArgumentParser(prog="python -m tools.explore", description=__doc__)
     parser.add_argument("--seconds", type=float, default=300, help="time budget (default: 300)")
     parser.add_argument("--seed", type=int, help="the first seed (default: a new one)")

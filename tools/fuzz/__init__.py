@@ -1,5 +1,5 @@
-"""`make fuzz`: damaged and hostile octets for every part of the core that reads what somebody else wrote.
+"""`make fuzz`: damaged and hostile octets for every part of the core that reads foreign input.
 
-Three oracles: no exception that isn't documented, the same events however the octets are cut, and a cost that grows
-no faster than the input does (steps counted, not timed).
+Three oracles: no undocumented exception, the same events however the octets are cut, and a cost that grows no faster
+than the input (steps counted, not timed).
 """

@@ -42,12 +42,12 @@ def run_bomb(bomb: Bomb) -> Failure | None:
 
 
 def chosen_bombs(targets: list[str], seeds: Seeds | None) -> list[Bomb]:
-    """Those for the targets."""
+    """Return the bombs for the targets."""
     return [bomb for bomb in bombs(seeds) if bomb.target in targets]
 
 
 class Work:
-    """The part of one process: every `jobs`-th bomb and input, in turn."""
+    """The work of one process: every `jobs`-th bomb and input, in turn."""
 
     def __init__(
         self, options: argparse.Namespace, targets: list[str], part: int, end: float
@@ -59,7 +59,7 @@ class Work:
         self._end = end
 
     def findings(self) -> Iterator[Message]:
-        """What was found, and now and then how far it is."""
+        """Yield the findings, and progress now and then."""
         jobs: int = self._options.jobs
         seeds = None if self._options.cases else self._cases.seeds
         left = chosen_bombs(self._targets, seeds)[self._part :: jobs]
@@ -98,7 +98,7 @@ def _work(work: Work, queue: SimpleQueue[Message]) -> None:
 
 
 def fuzz(options: argparse.Namespace, targets: list[str]) -> int:
-    """Run all parts until the time is over; the exit status."""
+    """Run all processes until the time is over; return the exit status."""
     end = time.monotonic() + options.seconds
     context = get_context("fork")
     queue: SimpleQueue[Message] = context.SimpleQueue()
@@ -119,7 +119,7 @@ def fuzz(options: argparse.Namespace, targets: list[str]) -> int:
             if failure is not None and (failure.target, failure.kind) not in found:
                 found[failure.target, failure.kind] = failure
                 show(failure, keep(failure))
-        # One that is in a step of C that never ends.
+        # It may be in a C function that never ends.
         if not alive or time.monotonic() > end + 3 * SECONDS:
             break
         time.sleep(0.1)
@@ -139,7 +139,7 @@ def fuzz(options: argparse.Namespace, targets: list[str]) -> int:
 
 
 def path_of(failure: Failure) -> Path:
-    """Where the octets of a finding are kept: the name says the target."""
+    """Return the path for a finding's octets: the name has the target."""
     kind = re.sub(r"[^a-zA-Z0-9]+", "-", failure.kind).strip("-")[:60]
     digest = hashlib.sha256(failure.octets).hexdigest()[:8]
     return FOLDER / f"{failure.target}--{kind}-{digest}.bin"
@@ -154,7 +154,7 @@ def keep(failure: Failure) -> Path:
 
 
 def command(path: Path) -> str:
-    """It reproduces a finding."""
+    """Return the command that reproduces a finding."""
     name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     return f".venv/bin/python -m tools.fuzz --replay {name}"
 
@@ -168,7 +168,7 @@ def show(failure: Failure, path: Path) -> None:
 
 
 def replay(path: Path) -> int:
-    """Try one kept input again. A bomb's is tried as an input: `--target` tries all its sizes."""
+    """Try a saved input again. A bomb's is tried as an input: `--target` tries all its sizes."""
     target = TARGETS[path.name.partition("--")[0]]
     octets = path.read_bytes()
     for attempt in range(8):
@@ -189,7 +189,7 @@ def replay(path: Path) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Read the command line; the exit status is 1 when anything was found."""
+    """Run the command line; the exit status is 1 if anything was found."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=300, help="time budget (default: 300)")
     parser.add_argument("--cases", type=int, default=0, help="inputs in all (default: no end)")

@@ -1,6 +1,6 @@
 """Bombs: inputs of any size that cost a careless reader more than their size.
 
-Each is a function of a number, whose octets grow with it, or stay as many. `check_cost` compares two sizes.
+Each is a function of a number, whose octets grow with it, or stay the same. `check_cost` compares two sizes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .targets import packed
 
 @dataclass(frozen=True)
 class Bomb:
-    """`make(size)` gives the octets; `size` is what it is tried with, and twice that."""
+    """`make(size)` returns the octets; it is tried with `size` and twice that."""
 
     name: str
     target: str
@@ -47,12 +47,12 @@ def _array(code: int, count: int, inside: bytes = b"") -> bytes:
 
 
 def _colliding(number: int) -> bytes:
-    """A list of -1 and -2, which have the same hash in Python."""
+    """Return a list of -1 and -2, which have the same hash in Python."""
     return _list([b"\x55\xff" if number >> bit & 1 else b"\x55\xfe" for bit in range(12)])
 
 
 def _alike(number: int) -> bytes:
-    """A name of eleven parts, each an octet that isn't UTF-8, or the text that stands for it."""
+    """Return a name of eleven parts, each an octet that isn't UTF-8, or the text that represents it."""
     return b"".join([b"\x80" if number >> bit & 1 else b"\\x80" for bit in range(11)])
 
 
@@ -335,7 +335,7 @@ def _captures() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     )
 
 
-# Streams: what was recorded, and behind it one frame again and again.
+# Streams: a recording, followed by many copies of one frame.
 
 
 def _frames(version: Version) -> Iterator[tuple[str, bytes]]:
@@ -426,7 +426,7 @@ class _Repeated:
 
 
 def bombs(seeds: Seeds | None = None) -> list[Bomb]:
-    """All there are; with `seeds` also one for each frame that these give."""
+    """Return all bombs; with `seeds` also one for each of their frames."""
     named = {
         "value-1.0": _one_values(),
         "performative-1.0": _one_performatives(),

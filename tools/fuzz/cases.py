@@ -1,4 +1,4 @@
-"""The inputs of a run: each has a number, and comes out of the seed and that number alone."""
+"""The inputs of a run: each has a number, and depends only on the seed and that number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .seeds import Seeds
 from .targets import TARGETS, Target, version_of
 
 _TRIES = 300
-"""Shorter inputs that are tried for a finding, at most."""
+"""Most shorter inputs tried for a finding."""
 
 
 class Cases:
@@ -23,14 +23,14 @@ class Cases:
         self._targets = targets
 
     def check(self, number: int) -> Failure | None:
-        """Make the input with this number, and ask the oracles."""
+        """Make the input with this number, and apply the oracles."""
         random = Random(f"{self._seed} {number}")
-        # Decoders take a small part of the time that connections do: they have their turn in each round.
+        # Decoders take far less time than connections: they run in every round.
         target = TARGETS[self._targets[number % len(self._targets)]]
         return check(target, self.octets(target, random), random)
 
     def octets(self, target: Target, random: Random) -> bytes:
-        """An input for a target: one to begin with, and changes."""
+        """Return an input for a target: a seed with changes."""
         seeds = self.seeds.of(target.name)
         begin = random.choice(seeds)
         kind = target.name.partition("-")[0]
@@ -39,7 +39,7 @@ class Cases:
         if kind not in ("client", "server", "hub", "observer"):
             return mutate(random, begin, seeds)
         version = version_of(target.name)
-        # What a client is attacked with is what servers send.
+        # Clients are attacked with octets that servers send.
         sides = {"client": ("server",), "observer": ("client", "server")}.get(kind, ("client",))
         frames = [
             frame for side in sides for frame in self.seeds.of(f"frames-{version.label}-{side}")
@@ -55,7 +55,7 @@ def _change(random: Random, frames: list[bytes], version: object, octets: bytes)
 
 
 def shorter(failure: Failure) -> Failure:
-    """The finding with a shorter input that has it too: parts are left out as long as that goes."""
+    """Return the finding with a shorter input that reproduces it, by leaving out parts repeatedly."""
     target = TARGETS[failure.target]
     if failure.kind.startswith(("bomb", "too long")):
         return failure

@@ -1,7 +1,6 @@
-"""The ends that are attacked: clients that go through a script, servers that let everybody in, a hub, an observer.
+"""The attacked ends: clients that follow a script, servers that accept everybody, a hub, an observer.
 
-Each takes one step of its script after each event, so that what it does depends on what it was told, and on nothing
-else.
+Each takes one step of its script after each event, so that its actions depend only on the events.
 """
 
 from __future__ import annotations
@@ -48,21 +47,21 @@ SERVERS: Final[dict[Version, Any]] = {
 QUEUE: Final = "f"
 BODY: Final = b"a body of some octets"
 _TURNS: Final = 100_000
-"""More events than any input here can give."""
+"""More events than any input here can cause."""
 
 Step = Callable[[Any], object]
 Call = tuple[int, str, dict[str, Any]]
 """A channel, a method and its fields."""
 Lines = list[str]
-"""What an end did: a line for each event, and what it sent."""
+"""A trace of an end: a line for each event, and its octets."""
 
 
 class Endless(AssertionError):
-    """Events come, or octets, and never end."""
+    """An endless sequence of events or octets."""
 
 
 def events_of(source: Any) -> Iterator[Any]:
-    """All events until more octets are needed."""
+    """Yield all events until more octets are needed."""
     for _ in range(_TURNS):
         event = source.next_event()
         if isinstance(event, Signal):
@@ -72,7 +71,7 @@ def events_of(source: Any) -> Iterator[Any]:
 
 
 class End:
-    """An endpoint with a script. `lines` is what it did, `sent` its octets."""
+    """An endpoint with a script. `lines` is its trace, `sent` its octets."""
 
     def __init__(self, endpoint: Any, script: Iterable[Step], server: bool) -> None:
         self.endpoint = endpoint
@@ -91,7 +90,7 @@ class End:
         self._send()
 
     def feed(self, octets: bytes) -> None:
-        """Octets of the peer; what comes after the end of the connection is dropped."""
+        """Take octets of the peer; those after the end of the connection are dropped."""
         while octets:
             room = self.endpoint.receive_budget
             if room <= 0:
@@ -101,7 +100,7 @@ class End:
             self.run()
 
     def finish(self) -> None:
-        """The peer hangs up; later all time is over."""
+        """End the peer's stream; then let all timeouts pass."""
         self.endpoint.receive_eof(self._now)
         self.run()
         for self._now in (100.0, 200.0):
@@ -112,7 +111,7 @@ class End:
         self.lines.append(f"{self.endpoint.close_hint} {self.endpoint.report!r}")
 
     def trace(self) -> Lines:
-        """What it did, and all it sent."""
+        """Return its trace, and all octets sent."""
         return [*self.lines, f"sent {bytes(self.sent)!r}"]
 
     def _act(self, event: Any) -> None:
@@ -130,7 +129,7 @@ class End:
                 if step is not None:
                     step(self.endpoint)
         except AmqpError as error:
-            # The peer may have taken away what a command needs.
+            # The peer may have ended something that a command needs.
             self.lines.append(f"refused: {type(error).__name__}")
 
     def _send(self) -> None:
@@ -139,7 +138,7 @@ class End:
 
 
 def _accept(endpoint: Any, event: Any) -> None:
-    """What a server does with whatever asks for its consent."""
+    """Accept every request, like a server."""
     if isinstance(event, amqp_0_10.SessionRequested):
         endpoint.accept_session(event.channel)
     elif isinstance(event, amqp_1_0.SessionRequested):
@@ -156,7 +155,7 @@ def _accept(endpoint: Any, event: Any) -> None:
 
 
 def _reply(endpoint: Any, event: amqp_0_9_1.Request) -> None:
-    """The first of the methods that may answer, its fields copied from the request where names agree."""
+    """Reply with the first possible method, with fields of equal names copied from the request."""
     request: Any = event.method
     for kind in endpoint.dialect.replies[request.ID]:
         names = [name for name, wire in kind.FIELDS if wire != "bit" and hasattr(request, name)]
@@ -203,11 +202,11 @@ _ACCESS: Final = {"realm": "/data", "active": True, "write": True, "read": True}
 
 
 def _wait(end: Any) -> None:
-    """Let an event pass."""
+    """Skip an event."""
 
 
 class _Kept:
-    """What a step of a script left for those after it."""
+    """The results of a script's step for later steps."""
 
     def __get__(self, owner: Any, kind: type[Any]) -> Any:
         try:
@@ -223,7 +222,7 @@ class _Kept:
 
 
 class _Ten:
-    """The script of 0-10, which keeps its session."""
+    """The script of 0-10, with its session."""
 
     session = _Kept()
 
@@ -253,7 +252,7 @@ class _Ten:
 
 
 class _One:
-    """The script of 1.0, which keeps its session and links."""
+    """The script of 1.0, with its session and links."""
 
     session = _Kept()
     sender = _Kept()
@@ -294,7 +293,7 @@ class _One:
 
 
 def client(version: Version) -> End:
-    """A client that opens what it can, publishes, consumes and closes."""
+    """Return a client that opens everything it can, publishes, consumes and closes."""
     kind, config = SERVERS[version]
     values: dict[str, Any] = {"sasl": Plain("guest", "guest"), "limits": LIMITS}
     if version is AMQP_1_0:
@@ -311,7 +310,7 @@ def client(version: Version) -> End:
 
 
 def server(version: Version) -> End:
-    """A server that lets everybody in and accepts what it's asked."""
+    """Return a server that accepts every client and request."""
     kind, config = SERVERS[version]
     values: dict[str, Any] = {
         "limits": LIMITS,
@@ -324,7 +323,7 @@ def server(version: Version) -> End:
 
 
 class HubEnd:
-    """A hub with one client; another one, of 0-9-1, has made a queue before."""
+    """A hub with one client; another one, of 0-9-1, has declared a queue before."""
 
     def __init__(self) -> None:
         self.hub = Hub(
@@ -345,7 +344,7 @@ class HubEnd:
         self._serve()
 
     def feed(self, octets: bytes) -> None:
-        """Octets of the client; what there is no room for is dropped."""
+        """Take octets of the client; those without room are dropped."""
         while octets:
             room = self.client.receive_budget
             if room <= 0:
@@ -355,7 +354,7 @@ class HubEnd:
             self._serve()
 
     def finish(self) -> None:
-        """The client hangs up; later all time is over."""
+        """End the client's stream; then let all timeouts pass."""
         self.client.receive_eof(self.hub.now)
         self._serve()
         for moment in (50.0, 100.0, 200.0):
@@ -366,18 +365,18 @@ class HubEnd:
         self._serve()
 
     def trace(self) -> Lines:
-        """All that the client was sent, what happened in the broker, and how it ended."""
+        """Return all octets sent to the client, the broker's history, and the end."""
         history = self.hub.model.history
         report = self.client.report
         lines = [] if history is None else [repr(each) for each in history.records]
         if self.client.version is AMQP_0_10:
-            # Of 0-10 what one read has brought is accepted by one command, so that the ids of those that follow, which
-            # the client's next words refer to, depend on the cuts.
+            # In 0-10 one command accepts all messages of a read, so the ids of the following commands, which the
+            # client's next octets refer to, depend on the cuts.
             return [repr(report)]
         return [*lines, f"sent {bytes(self.sent)!r}", repr(report)]
 
     def _join(self, end: End) -> None:
-        """Make the queue, as a well-behaved client does."""
+        """Declare the queue, like a well-behaved client."""
         there = self.hub.connect()
         read = 0
         for _ in range(100):
@@ -403,7 +402,7 @@ class HubEnd:
 
 
 def observe(pieces: Iterable[tuple[int, bytes]]) -> Lines:
-    """What an observer makes of octets of the client (0) and the server (1), and of gaps (2, 3)."""
+    """Return an observer's events for octets of the client (0) and the server (1), and gaps (2, 3)."""
     lines: Lines = []
     observer = Observer(client="client", from_start=True, body="all", limits=LIMITS)
 
@@ -439,7 +438,7 @@ def _observed(event: Observed) -> str:
 
 
 def record(version: Version) -> tuple[bytes, bytes, list[tuple[int, bytes]]]:
-    """What a client of the version and the hub say to each other: each side's octets, and both in order."""
+    """Return a conversation of a client of the version and the hub: each side's octets, and both in order."""
     hub = HubEnd()
     end = client(version)
     order: list[tuple[int, bytes]] = []

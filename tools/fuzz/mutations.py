@@ -1,6 +1,6 @@
-"""Damage: an input is changed octet by octet, or frame by frame where its frames are known.
+"""Damage: changes an input octet by octet, or frame by frame if its frames are known.
 
-All of it is chosen by one `Random`, so that a seed gives the same inputs everywhere.
+A single `Random` makes all choices, so that a seed gives the same inputs everywhere.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _TOKENS: Final = (
 
 
 def mutate(random: Random, octets: bytes, others: Sequence[bytes]) -> bytes:
-    """A few changes, octet by octet."""
+    """Make a few changes, octet by octet."""
     found = bytearray(octets)
     for _ in range(random.choice((1, 1, 1, 2, 3, 6))):
         random.choice(_CHANGES)(random, found, others)
@@ -93,7 +93,7 @@ def mutate(random: Random, octets: bytes, others: Sequence[bytes]) -> bytes:
 
 
 def mutate_text(random: Random, octets: bytes, others: Sequence[bytes]) -> bytes:
-    """A few changes to a selector, word by word."""
+    """Make a few changes to a selector, word by word."""
     found = octets.decode("utf-8", "replace")
     for _ in range(random.choice((1, 2, 4, 8))):
         at = random.randint(0, len(found))
@@ -114,7 +114,7 @@ def mutate_stream(
     frames: Sequence[bytes],
     version: Version,
 ) -> bytes:
-    """Changes to a stream of frames: frames are left out, doubled, swapped, put in, or damaged with a right size."""
+    """Change a stream of frames: leave out, duplicate, swap or insert frames, or damage them with a correct size."""
     if random.random() < 0.15:
         return mutate(random, octets, others)
     parts = split(octets, version)
@@ -142,7 +142,7 @@ def mutate_stream(
 def mutate_pieces(
     random: Random, octets: bytes, others: Sequence[bytes], change: Callable[[bytes], bytes]
 ) -> bytes:
-    """Changes to what an observer is given: the pieces, their order, their sides, and gaps."""
+    """Change an observer's input: the pieces, their order, their sides, and gaps."""
     pieces = pieces_of(octets)
     if not pieces:
         return packed([(0, octets)])
@@ -168,7 +168,7 @@ def mutate_pieces(
 
 
 def split(octets: bytes, version: Version) -> list[bytes]:
-    """The protocol header and the frames; what is no whole frame is the last part."""
+    """Return the protocol header and the frames; an incomplete frame is the last part."""
     parts: list[bytes] = []
     at = 0
     while at < len(octets):
@@ -190,7 +190,7 @@ def _size(octets: bytes, at: int, version: Version) -> int:
 
 
 def _resized(frame: bytes, version: Version) -> bytes:
-    """The frame with the size that it has."""
+    """Return the frame with a correct size field."""
     if version is AMQP_1_0:
         return pack(">I", len(frame)) + frame[4:]
     if version is AMQP_0_10:
@@ -199,14 +199,14 @@ def _resized(frame: bytes, version: Version) -> bytes:
 
 
 def _on_channel(random: Random, frame: bytes, version: Version) -> bytes:
-    """The frame on a channel that is likely to be in use."""
+    """Return the frame on a channel that is likely to be in use."""
     at = 6 if version is AMQP_1_0 else 4 if version is AMQP_0_10 else 1
     channel = random.choice((0, 0, 1, 1, 1, 2, 2, 3)) if len(frame) > 8 else 0
     return frame[:at] + pack(">H", channel) + frame[at + 2 :]
 
 
 def _damaged(random: Random, frame: bytes, others: Sequence[bytes], version: Version) -> bytes:
-    """The frame with other octets inside, and a size that fits."""
+    """Return the frame with other octets inside, and a correct size."""
     head = 8 if version is AMQP_1_0 else 12 if version is AMQP_0_10 else 7
     tail = len(frame) - (version not in (AMQP_0_10, AMQP_1_0))
     if len(frame) <= head + 1:

@@ -1,4 +1,4 @@
-"""The oracles: what an input has to leave true of a target."""
+"""The oracles: properties of a target that every input must preserve."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from typing import Any, Final, cast
 from .targets import Lines, Target, packed, pieces_of
 
 SECONDS: Final = 10.0
-"""Of processor time; no input of the sizes here may take as long."""
+"""Of processor time; inputs of these sizes take far less."""
 GROWTH: Final = 1.1
-"""An input may cost so many times what its size allows: twice the octets, at most 2.2 times the steps."""
+"""Cost per size may grow by this factor: twice the octets, at most 2.2 times the steps."""
 PER_OCTET: Final = 400
-"""Steps for one octet, at most, beside `AT_ONCE`."""
+"""Most steps for one octet, in addition to `AT_ONCE`."""
 AT_ONCE: Final = 50_000
 SLACK: Final = 300
-"""Steps by which a size may differ for reasons of its own, such as a buffer that becomes full."""
+"""Steps by which costs may differ for unrelated reasons, such as a full buffer."""
 _SCANS: Final = ("count", "index", "remove")
-"""Methods of lists that walk over them without a step that is seen."""
+"""Methods of lists that iterate without visible steps."""
 
 
 class TooLong(BaseException):
-    """The processor time of an input is over. No handler of exceptions in the code under test takes it."""
+    """The processor time for an input is over. No exception handler in the tested code catches it."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What an oracle found. `kind` tells findings apart: failures of one kind are one finding."""
+    """A finding of an oracle. `kind` identifies it: failures of one kind are one finding."""
 
     target: str
     kind: str
@@ -43,7 +43,7 @@ class Failure:
 
 
 def check(target: Target, octets: bytes, random: Random) -> Failure | None:
-    """Whether the target takes the input without an undocumented exception, and the same way for other cuts."""
+    """Check that the target takes the input without an undocumented exception, and in the same way for other cuts."""
     try:
         with _bounded():
             whole = target.run(_pieces(target, octets, None))
@@ -61,7 +61,7 @@ def check(target: Target, octets: bytes, random: Random) -> Failure | None:
 
 
 def _steps(target: Target, octets: bytes, random: Random) -> list[int]:
-    """Sizes of the pieces to try."""
+    """Return the sizes of the pieces to try."""
     if not target.cuts or not octets:
         return []
     sizes = [random.choice((1, 2, 3, 7, 8, 9, 11, 13))]
@@ -71,7 +71,7 @@ def _steps(target: Target, octets: bytes, random: Random) -> list[int]:
 
 
 def _pieces(target: Target, octets: bytes, step: int | None) -> Sequence[bytes]:
-    """The input in pieces of `step` octets; None: whole. Of an observer's the pieces are cut, not what holds them."""
+    """Return the input in pieces of `step` octets; None: whole. An observer's pieces are cut, not their container."""
     if step is None:
         return [octets]
     if not target.name.startswith("observer"):
@@ -99,7 +99,7 @@ def _differing(target: Target, octets: bytes, step: int, whole: Lines, cut: Line
 
 
 def _place(error: BaseException) -> str:
-    """The last line of the library in a traceback."""
+    """Return the last line of the library in a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if "/amqp_sansio/" in frame.filename] or frames[-1:]
     path = inside[-1].filename
@@ -125,9 +125,9 @@ def _bounded() -> Generator[None]:
 
 
 class Steps:
-    """Counts the steps of a call: the lines of this library that are run, and what its lists are walked over for.
+    """Counts the steps of a call: the lines of this library executed, and the items of lists iterated in C.
 
-    Dictionaries whose keys collide are walked over without any line: `collisions` counts them in a result.
+    Lookups in dictionaries with colliding keys execute no lines: `collisions` counts them in a result.
     """
 
     def __init__(self, most: int) -> None:
@@ -135,7 +135,7 @@ class Steps:
         self._most = most
 
     def of(self, target: Target, octets: bytes) -> int:
-        """The steps of one input; more than `most` are not counted on."""
+        """Return the steps of one input; counting stops at `most`."""
         before = sys.gettrace(), sys.getprofile()
         sys.setprofile(self._profile)
         sys.settrace(self._trace)
@@ -167,7 +167,7 @@ class Steps:
 
 
 def collisions(keys: Any) -> int:
-    """How many comparisons keys with the same hash have cost."""
+    """Return the number of comparisons caused by keys with the same hash."""
     if len(keys) < 16:
         return 0
     seen: dict[int, int] = {}
@@ -180,15 +180,15 @@ def collisions(keys: Any) -> int:
 
 
 def check_cost(target: Target, name: str, sizes: Sequence[bytes]) -> Failure | None:
-    """Whether a bomb costs no more than its octets allow; `sizes` are three, each of twice the size before it.
+    """Check that a bomb costs no more than its octets allow; `sizes` are three, each twice the one before.
 
-    The steps that a size takes more than the one before are compared, so that what comes before the bomb, and costs the
-    same in each, counts for nothing. A bomb whose octets stay as many has to cost the same in every size.
+    It compares the additional steps of each size, so that constant costs before the bomb don't count. A bomb whose
+    octets stay the same must cost the same in every size.
     """
     octets = [len(each) for each in sizes]
     steps: list[int] = []
     try:
-        target.run([sizes[0]])  # What is loaded when it is first used is no step of the input.
+        target.run([sizes[0]])  # First-use imports aren't steps of the input.
         for each in sizes:
             bound = AT_ONCE + PER_OCTET * len(each)
             steps.append(Steps(bound).of(target, each))

@@ -1,5 +1,5 @@
-"""Well-formed inputs for each target, which the mutations begin with: recorded traffic, sessions of this library's own
-client with its hub, and what the strategies of `amqp_sansio.testing` give for a seed.
+"""Well-formed inputs for each target, the basis of mutations: recorded traffic, sessions of this library's own client
+with its hub, and examples of the strategies in `amqp_sansio.testing` for a seed.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from amqp_sansio.amqp_0_10.codec.record import encode_headers
 from amqp_sansio.amqp_0_10.codec.types import encode_value
 from amqp_sansio.capture import Segment, read_segments, reassemble, sort_key
 from amqp_sansio.capture.records import Item, StreamData
-from amqp_sansio.negotiation import version_of as version_of_header
 from amqp_sansio.testing import amqp_0_8, amqp_0_9_1, amqp_0_10
 from amqp_sansio.testing import amqp_1_0 as one
+from amqp_sansio.versions import version_of as version_of_header
 
 from .ends import VERSIONS, record
 from .targets import Pieces, packed, version_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MOST: Final = 20_000
-"""Octets of one input. More of a capture says nothing new, and takes longer."""
+"""Octets of one input. More of a capture adds nothing but time."""
 _SELECTORS: Final = (
     "a = 1 AND NOT b IN ('red', 'blue') OR c IS NOT NULL",
     "b LIKE '%l\\_e%' ESCAPE '\\' AND a BETWEEN -1 AND 0x1F",
@@ -49,7 +49,7 @@ _SELECTORS: Final = (
 
 
 def captures() -> list[Path]:
-    """The capture files that there are: the carried ones, and the big set where it is."""
+    """Return the capture files: those of the repository, and the big set if available."""
     carried = ROOT / "tests" / "data" / "captures"
     big = Path(os.environ.get("AMQP_SANSIO_CAPTURES", ROOT.parent / "shared" / "captures"))
     found = {path.name: path for folder in (big, carried) for path in folder.glob("*.pcap*")}
@@ -57,7 +57,7 @@ def captures() -> list[Path]:
 
 
 def drawn(strategy: st.SearchStrategy[Any], seed: int, count: int) -> list[Any]:
-    """The first examples of a strategy for a seed."""
+    """Return the first examples of a strategy for a seed."""
     found: list[Any] = []
 
     @settings(
@@ -81,7 +81,7 @@ def drawn(strategy: st.SearchStrategy[Any], seed: int, count: int) -> list[Any]:
 
 
 class Seeds:
-    """The inputs to begin with, by target; each is made when it is asked for, and the same for the same seed."""
+    """The basic inputs, by target; each is made on demand, and depends only on the seed."""
 
     def __init__(self, seed: int, drawn_each: int = 60) -> None:
         self._seed = seed
@@ -89,7 +89,7 @@ class Seeds:
         self._found: dict[str, list[bytes]] = {}
 
     def of(self, target: str) -> list[bytes]:
-        """The inputs of a target; for frames also those of `frames-LABEL-SIDE`."""
+        """Return the inputs of a target; for frames also those of `frames-LABEL-SIDE`."""
         found = self._found.get(target)
         if found is None:
             found = self._found[target] = [octets[:MOST] for octets in self._make(target) if octets]
@@ -135,7 +135,7 @@ class Seeds:
         elif target == "headers-0-10":
             yield from self._draw(amqp_0_10.headers(), encode_headers)
         elif target in ("control-0-10", "command-0-10"):
-            # Behind the header of their frame.
+            # Without the header of their frame.
             frames = self.of("frames-0-10-client") + self.of("frames-0-10-server")
             wanted = int(target.startswith("command"))
             yield from [frame[12:] for frame in frames if len(frame) > 12 and frame[1] == wanted]
@@ -168,13 +168,13 @@ _FRAMES: Final[dict[Version, Callable[[Side], st.SearchStrategy[bytes]]]] = {
 
 @cache
 def recorded(version: Version) -> tuple[bytes, bytes, Pieces]:
-    """What this library's client and hub say to each other: the client's octets, the hub's, both in order."""
+    """Return a conversation of this library's client and hub: the client's octets, the hub's, both in order."""
     return record(version)
 
 
 @cache
 def _connections() -> dict[Version, list[Pieces]]:
-    """Every recorded connection, as the pieces that both sides sent, by version."""
+    """Return every recorded connection, as the pieces that both sides sent, by version."""
     found: dict[Version, list[Pieces]] = {}
     for path in captures():
         if path.suffix != ".pcap":

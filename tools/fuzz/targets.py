@@ -1,7 +1,7 @@
-"""What is attacked. A target takes one input and says, as lines of text, what it made of it.
+"""The attacked parts. A target takes one input and returns its result as lines of text.
 
 An input is octets; for an observer they hold the pieces of both sides (`pieces_of`). A target that is fed piece by
-piece gives the same lines for all cuts. `CodecError`, `SelectorError` and `NotACapture` are answers like any other.
+piece gives the same lines for all cuts. `CodecError`, `SelectorError` and `NotACapture` are normal results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from amqp_sansio.amqp_1_0.codec.message import check_message
 from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError
-from amqp_sansio.broker.model.entry import Message
+from amqp_sansio.broker.model.content import Message
 from amqp_sansio.capture import NotACapture, read_segments
 from amqp_sansio.tables import replay_segments
 
@@ -41,7 +41,7 @@ Pieces = list[tuple[int, bytes]]
 
 @dataclass(frozen=True)
 class Target:
-    """One thing to attack. `run` takes an input in pieces; `cuts` says where it may be cut, None: nowhere."""
+    """One part to attack. `run` takes an input in pieces; `cuts` says where it may be cut, None: nowhere."""
 
     name: str
     run: Run
@@ -49,7 +49,7 @@ class Target:
 
 
 def pieces_of(octets: bytes) -> Pieces:
-    """The pieces that an observer's input holds: a kind of one octet, a length of four, and the octets."""
+    """Return the pieces in an observer's input: a kind of one octet, a length of four, and the octets."""
     pieces: Pieces = []
     at = 0
     while at + 5 <= len(octets):
@@ -60,7 +60,7 @@ def pieces_of(octets: bytes) -> Pieces:
 
 
 def packed(pieces: Iterable[tuple[int, bytes]]) -> bytes:
-    """Pieces as an observer's input."""
+    """Return pieces as an observer's input."""
     return b"".join([pack(">BI", kind, len(octets)) + octets for kind, octets in pieces])
 
 
@@ -125,7 +125,7 @@ def _end(make: Callable[[], Any], pieces: Sequence[bytes]) -> Lines:
 
 
 def _observer(pieces: Sequence[bytes]) -> Lines:
-    """Each piece is one record of an input, or a part of one."""
+    """Observe the pieces, each of which is one record of an input, or a part of one."""
     return observe([each for piece in pieces for each in pieces_of(piece)])
 
 
@@ -165,11 +165,11 @@ def _all() -> list[Target]:
 
 
 TARGETS: Final = {target.name: target for target in _all()}
-"""Every target by its name. The hub and the observer take any version: theirs says what they are fed with."""
+"""Every target by name. The hub and the observer take any version: their names have the version of their input."""
 
 
 def version_of(name: str) -> Version:
-    """The version that is in a target's name; dialects belong to theirs."""
+    """Return the version in a target's name; a dialect belongs to its version."""
     found = [version for version in VERSIONS if f"-{version.label}" in name]
     return found[0] if found else AMQP_0_8
 

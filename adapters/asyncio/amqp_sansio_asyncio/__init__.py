@@ -1,4 +1,4 @@
-"""AMQP for asyncio: `connect` to a broker, or `serve` as one, on the machines of amqp_sansio."""
+"""AMQP for asyncio: `connect` to a broker, or `serve` as one, on the cores of amqp_sansio."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _LATER = {
     "ZeroTenTransaction": "amqp_0_10.transaction",
     "serve_broker": "broker",
 }
-"""What belongs to 0-10, 1.0 or the broker: who does without needn't load that machine."""
+"""Names of 0-10, 1.0 and the broker; programs that don't use them don't load their engines."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""BaseConnection: what a client's connections of every version do alike."""
+"""BaseConnection: the common part of client connections of every version."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ class BaseConnection(Generic[_D, _C]):
 
     @property
     def core(self) -> _C:
-        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't
-        for use here.
-        """
+        """The connection of the core, for its properties: negotiated limits, state. Don't call its commands."""
         core: _C = self._driver.core
         return core
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used."""
+        """Whether it is usable."""
         is_open: bool = self._driver.core.is_open
         return is_open
 
@@ -48,8 +46,8 @@ class BaseConnection(Generic[_D, _C]):
     @overload
     def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
     def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What happens to the connection as a whole, such as Blocked and Unblocked of 0-9-1, or
-        SessionRequested of 1.0 (answer it with `accept_session`); only `kinds`, when given.
+        """Return events of the connection as a whole, such as Blocked and Unblocked of 0-9-1, or SessionRequested of
+        1.0 (answer it with `accept_session`); only `kinds`, if given.
         """
         feed: Feed[Any] = Feed(self._driver, limit, True)
         report = self.report
@@ -59,11 +57,11 @@ class BaseConnection(Generic[_D, _C]):
         return EventStream(feed, self._driver.streams)
 
     async def close(self) -> CloseReport:
-        """Close with a handshake; says how the connection ended."""
+        """Close with a handshake; return how the connection ended."""
         raise NotImplementedError
 
     async def wait_closed(self) -> CloseReport:
-        """Wait until the connection has ended, by whom ever, and its transport is closed."""
+        """Wait until the connection has ended, by either side, and its transport is closed."""
         await self._driver.wait_lost()
         report = self.report
         assert report is not None

@@ -32,7 +32,7 @@ _logger = logging.getLogger("amqp_sansio_asyncio")
 
 _CLOSING: Final = "the broker is shutting down"
 _LISTEN_BACKLOG: Final = 1024
-"""Clients that may wait to be taken; many come at once in tests of many."""
+"""Clients that may wait to be accepted; tests may open many at once."""
 
 
 def serve_broker(
@@ -49,17 +49,17 @@ def serve_broker(
 ) -> Opening[BrokerServer]:
     """Serve a broker: `async with serve_broker() as broker`, or `await` it and close it later.
 
-    One port takes clients of every version that `settings` speak. Port 0 takes a free one; see `BrokerServer.port` and
-    `url`. With `ssl` everything goes through TLS; a context that asks for client certificates lets their holders log in
-    by EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS; of a client
-    that doesn't log in it takes 16 KiB, and nothing that comes after its connection was refused. `clock` is
-    where the broker's time comes from, by default the event loop. `faults` go wrong on purpose.
+    One port takes clients of every version in `settings`. Port 0 takes a free one; see `BrokerServer.port` and `url`.
+    With `ssl` everything goes through TLS; a context that asks for client certificates lets their holders log in by
+    EXTERNAL, in the certificate's name. `record` writes every connection to one pcapng file, above TLS; of a client
+    that doesn't log in it takes 16 KiB, and nothing after its connection was refused. `clock` provides the broker's
+    time, by default the event loop's. `faults` injects faults.
 
-    Settings without a seed get a random one, those without `urls` the address that it listens on, those without an
-    `epoch` the time of day. A host that others
-    could reach is refused, unless `allow_remote`: the default user has a default password.
+    Settings without a seed get a random one, those without `urls` the listening address, those without an `epoch` the
+    time of day. A host that others could reach is refused, unless `allow_remote`: the default user has a default
+    password.
 
-    Raises OSError when it can't listen or the recording can't be written, ValueError for a host that isn't a loopback
+    Raises OSError if it can't listen or the recording can't be written, ValueError for a host that isn't a loopback
     address.
 
     >>> async def example() -> str:
@@ -71,7 +71,7 @@ def serve_broker(
 
 
 class BrokerServer:
-    """A broker that is being served. `close` it, or leave its context."""
+    """A serving broker. `close` it, or leave its context."""
 
     def __init__(self, settings: Settings, clock: Clock | None, faults: Faults | None) -> None:
         self._settings = settings if settings.seed else settings.but(seed=secrets.token_bytes(32))
@@ -90,7 +90,7 @@ class BrokerServer:
 
     @property
     def hub(self) -> Hub:
-        """The broker itself, with all its clients. Who changes something in it calls `turn_soon` afterwards."""
+        """The broker itself, with all its clients. After changing it, call `turn_soon`."""
         if self._hub is None:
             raise RuntimeError("the broker isn't being served yet")
         return self._hub
@@ -102,17 +102,17 @@ class BrokerServer:
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
-        """The listening sockets; none once it's closed."""
+        """The listening sockets; none once it is closed."""
         return tuple(self._listener.sockets) if self._listener is not None else ()
 
     @property
     def host(self) -> str:
-        """The address it listens on, or listened on."""
+        """The address it listens on, also after closing."""
         return self._address[0]
 
     @property
     def port(self) -> int:
-        """The port it listens on, or listened on."""
+        """The port it listens on, also after closing."""
         return self._address[1]
 
     @property
@@ -134,17 +134,17 @@ class BrokerServer:
 
     @property
     def connections(self) -> int:
-        """How many clients there are, with those that are still logging in or leaving."""
+        """Number of clients, including those still logging in or leaving."""
         return len(self._drivers)
 
     def line(self, number: int) -> BrokerDriver:
-        """The transport of the hub's client `number`. Raises KeyError when it's gone."""
+        """Return the transport of the hub's client `number`. Raises KeyError if it is gone."""
         return self._drivers[number]
 
     def apply(self, command: Command) -> Any:
-        """Carry out a command of `amqp_sansio.broker.commands` at the present time; see there for what it returns.
+        """Carry out a command of `amqp_sansio.broker.commands` now; see there for results.
 
-        Clients get what follows from it, in the next turn of the event loop. Raises Fault.
+        Its effects reach clients in the next turn of the event loop. Raises Fault.
         """
         hub = self.hub
         hub.now = max(hub.now, self.clock.time())
@@ -159,8 +159,8 @@ class BrokerServer:
             await self._listener.serve_forever()
 
     async def close(self, *, timeout: float = 10.0) -> None:
-        """Stop listening, close every connection (320, amqp:connection:forced), and wait for the clients' answers,
-        `timeout` seconds at most.
+        """Stop listening, close every connection (320, amqp:connection:forced), and wait for the clients' answers, at
+        most `timeout` seconds.
         """
         if self._listener is None:
             return
@@ -179,7 +179,7 @@ class BrokerServer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        # Since Python 3.12 this waits for transports too, such as one that never ends its TLS handshake.
+        # Since Python 3.12 this waits for transports too, including one that never ends its TLS handshake.
         with suppress(TimeoutError):
             await asyncio.wait_for(listener.wait_closed(), timeout)
         if self.recorder is not None and self._owns_recorder:
@@ -191,11 +191,11 @@ class BrokerServer:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    # What `serve_broker` and the drivers use.
+    # For `serve_broker` and the drivers.
 
     @property
     def is_closing(self) -> bool:
-        """Whether nobody is let in any more."""
+        """Whether new clients are refused."""
         return self._listener is None
 
     async def start(
@@ -235,7 +235,7 @@ class BrokerServer:
         return self
 
     def admit(self, transport: asyncio.Transport) -> BrokerDriver:
-        """Make the driver of a new client."""
+        """Create the driver of a new client."""
         loop = asyncio.get_running_loop()
         is_secure = transport.get_extra_info("sslcontext") is not None
         name = certificate_name(transport.get_extra_info("peercert"))
@@ -245,18 +245,18 @@ class BrokerServer:
         return driver
 
     def turn_soon(self) -> None:
-        """Write what the hub has for its clients, and arm its timer, when this turn of the event loop is over."""
+        """Write the hub's octets for clients, and set its timer, at the end of this turn of the event loop."""
         if not self._turn_scheduled:
             self._turn_scheduled = True
             asyncio.get_running_loop().call_soon(self._turn)
 
     def dismiss(self, driver: BrokerDriver) -> None:
-        """A client's transport is gone; others may get what it had."""
+        """Remove a client whose transport is gone; others may get its messages."""
         self._drivers.pop(driver.core.number, None)
         self.hub.forget(driver.core.number)
         self.turn_soon()
 
-    # Inside.
+    # Internals.
 
     def _turn(self) -> None:
         self._turn_scheduled = False
@@ -269,11 +269,11 @@ class BrokerServer:
             try:
                 driver.look()
             except Exception:
-                # The others go on.
+                # Continue with the others.
                 _logger.exception("a client of the broker is cut off: serving it failed")
                 driver.cut()
         if hub.is_dirty:
-            # Whoever reads fast gets more only after the others have had their turn.
+            # A fast reader waits until the others have had their turn.
             self.turn_soon()
         deadline = hub.next_deadline
         timer = self._timer
@@ -288,7 +288,7 @@ class BrokerServer:
         self._turn()
 
     def _filled_in(self, settings: Settings) -> Settings:
-        """The settings with where and when that is."""
+        """Return the settings with the address and time filled in."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         kind = "tls" if self._is_secure else "tcp"
         urls = settings.urls or (f"amqp:{kind}:{host}:{self.port}",)
@@ -298,8 +298,8 @@ class BrokerServer:
 async def _addresses(
     loop: asyncio.AbstractEventLoop, host: str, port: int, allow_remote: bool
 ) -> list[str]:
-    """The addresses that a host has; with port 0 the first, since each would get a port of its own. Raises ValueError
-    for one that isn't of this machine alone."""
+    """Return the addresses of a host; for port 0 only the first, since each would get a different port. Raises
+    ValueError for an address that isn't a loopback one."""
     found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     addresses = list(dict.fromkeys([str(each[4][0]) for each in found]))
     remote = [each for each in addresses if not ip_address(each.partition("%")[0]).is_loopback]

@@ -1,4 +1,4 @@
-"""The drivers below `serve_broker`: one for each client's transport, which the hub's client does all the work of."""
+"""The drivers of `serve_broker`: one for each client's transport; the hub's clients do all the work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_LINGER: Final = struct.pack("ii", 1, 0)
 
 
 class Host(Protocol):
-    """What a driver uses of the server that it belongs to."""
+    """The part of a driver's server that it uses."""
 
     recorder: Recorder | None
     clock: Clock
@@ -36,24 +36,24 @@ class Host(Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """Whether nobody is let in any more."""
+        """Whether new clients are refused."""
         ...
 
     def admit(self, transport: asyncio.Transport) -> BrokerDriver:
-        """Make the driver of a new client."""
+        """Create the driver of a new client."""
         ...
 
     def turn_soon(self) -> None:
-        """Have all clients looked at that the hub names, when this turn of the event loop is over."""
+        """Serve all clients that the hub names, at the end of this turn of the event loop."""
         ...
 
     def dismiss(self, driver: BrokerDriver) -> None:
-        """A client's transport is gone."""
+        """Remove a client whose transport is gone."""
         ...
 
 
 class Arrival(asyncio.Protocol):
-    """A transport that isn't a client yet: behind TLS it becomes one with the handshake's end."""
+    """A transport before its client exists: with TLS, until the end of the handshake."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -61,7 +61,7 @@ class Arrival(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         made = cast(asyncio.Transport, transport)
         if self._host.is_closing:
-            # A TLS handshake may end after everybody else has been told to go.
+            # A TLS handshake may end after the server was told to close.
             made.abort()
             return
         driver = self._host.admit(made)
@@ -72,8 +72,8 @@ class Arrival(asyncio.Protocol):
 class BrokerDriver(Driver[Client]):
     """The asyncio protocol of one client of a broker.
 
-    What the hub's client has to say is written by the server's turn, once for all that came in one turn of the event
-    loop. While the broker is full, or the transport wants no more, nothing is read.
+    The server's turn writes the octets of the hub's client, once for everything received in one turn of the event loop.
+    While the broker is full, or the transport's buffer is, nothing is read.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, core: Client, host: Host) -> None:
@@ -82,11 +82,11 @@ class BrokerDriver(Driver[Client]):
         self._faults = host.faults
         self._on_hold = False
         self._is_ended = False
-        """Whether nothing more can be written, whatever faults have kept back."""
+        """Whether nothing more can be written, not even octets delayed by faults."""
         self._peer: object = None
-        """The client's address, which TLS knows no more when the transport is gone."""
+        """The client's address, which TLS forgets when the transport is gone."""
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if self._faults is not None and not self._faults.connected(self):
@@ -95,7 +95,7 @@ class BrokerDriver(Driver[Client]):
             return
         self._peer = transport.get_extra_info("peername")
         super().connection_made(transport)
-        # The time for the protocol header runs from here.
+        # The timeout for the protocol header starts here.
         self.write()
 
     def data_received(self, data: bytes) -> None:
@@ -121,7 +121,7 @@ class BrokerDriver(Driver[Client]):
             self._faults.lost(self)
         self._host.dismiss(self)
 
-    # What the base asks for.
+    # Called by the base class.
 
     def take_events(self) -> None:
         core = self.core
@@ -163,10 +163,10 @@ class BrokerDriver(Driver[Client]):
             self.lingering = True
             self._faults.sending_end(self, partial(self._end, end))
 
-    # What the server uses.
+    # Called by the server.
 
     def look(self) -> None:
-        """Do what another client, or the time, has brought about for this one."""
+        """Handle changes caused by other clients, or by time."""
         core = self.core
         self.take_events()
         if core.close_hint is not CloseHint.KEEP:
@@ -181,7 +181,7 @@ class BrokerDriver(Driver[Client]):
         self.core.hub.touch(self.core.number)
         self._host.turn_soon()
 
-    # Line: what faults use.
+    # Line: for faults.
 
     @property
     def number(self) -> int:
@@ -189,12 +189,12 @@ class BrokerDriver(Driver[Client]):
         return self.core.number
 
     def give(self, data: bytes) -> None:
-        """Let the broker have octets, as if the client had just sent them."""
+        """Give the broker octets, as if the client had just sent them."""
         if data and not self.lost.done() and not self.lingering:
             super().data_received(data)
 
     def put(self, data: bytes) -> None:
-        """Let the client have octets, past whatever else is queued for it."""
+        """Give the client octets, ahead of everything queued for it."""
         transport = self.transport
         if data and transport is not None and not transport.is_closing() and not self._is_ended:
             if self.tap is not None:
@@ -218,10 +218,10 @@ class BrokerDriver(Driver[Client]):
         self.update_reading()
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Call `callback` when so many seconds have passed on the broker's clock."""
+        """Call `callback` after that many seconds of the broker's clock."""
         return self.clock.call_at(self.clock.time() + seconds, callback)
 
-    # Inside.
+    # Internals.
 
     def _end_received(self) -> None:
         transport = self.transport
@@ -237,14 +237,14 @@ class BrokerDriver(Driver[Client]):
 
     def _on_timer(self) -> None:
         if self.reading_paused and not self._held and not self.core.is_behind:
-            # Who isn't read from can't be heard, for whatever reason that is but that it doesn't read.
+            # An unread client can't be heard; its silence counts only if it is unread because it doesn't read.
             self.core.receive_data(b"", self.clock.time())
         super()._on_timer()
 
 
 def certificate_name(certificate: object) -> str:
-    """Whom a certificate names, as `ssl.SSLSocket.getpeercert` gives it: its common name, else the first of its
-    alternative names; "" when there is none.
+    """Return the name in a certificate, as given by `ssl.SSLSocket.getpeercert`: its common name, else its first
+    alternative name; "" if there is none.
 
     >>> certificate_name({"subject": ((("organizationName", "us"),), (("commonName", "me"),))})
     'me'

@@ -31,15 +31,14 @@ _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
 
 PublishOutcome: TypeAlias = Accepted | Rejected | Returned
-"""What became of a message in confirm mode."""
+"""The outcome of a publish in confirm mode."""
 
 
 class Channel:
-    """One channel, made by `connection.open_channel()`.
+    """One channel, returned by `connection.open_channel()`.
 
-    Everything that waits can be cancelled: the channel stays usable, a late answer is dropped. What
-    the channel was asked for and the server refuses raises EndpointClosed, with the server's
-    reason, and ends the channel; `report` keeps it.
+    Every wait can be cancelled: the channel stays usable, a late answer is dropped. A request that the server refuses
+    raises EndpointClosed, with the server's reason, and ends the channel; `report` keeps it.
     """
 
     def __init__(self, driver: ClientDriver, core: CoreChannel) -> None:
@@ -56,7 +55,7 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used."""
+        """Whether it is usable."""
         return self.core.is_open
 
     @property
@@ -82,11 +81,9 @@ class Channel:
     async def call(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
     ) -> Any:
-        """Send a request and return its reply, such as QueueDeclareOk for QueueDeclare; None with
-        `no_wait`.
+        """Send a request and return its reply, such as QueueDeclareOk for QueueDeclare; None with `no_wait`.
 
-        A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError,
-        LimitExceeded.
+        A reply with content is a `Message`. Raises EndpointClosed, LocalProtocolError, LimitExceeded.
         """
         return await self.driver.wait(self.core.call(method, properties, body))
 
@@ -107,12 +104,12 @@ class Channel:
         immediate: bool = False,
         properties: BasicProperties | None = None,
     ) -> PublishOutcome | None:
-        """Publish one message. In confirm mode wait for its outcome: Accepted, Rejected, or
-        Returned when nobody got it.
+        """Publish one message. In confirm mode wait for its outcome: Accepted, Rejected, or Returned if no queue took
+        it.
 
-        Without confirms it returns None when the message is queued, after waiting where the server
-        reads too slowly or has stopped the flow; what comes back can be read with
-        `events(MessageReturned)`. A publish that is cancelled while it waits may have been sent.
+        Without confirms it returns None when the message is queued, after waiting while the server reads too slowly or
+        has stopped the flow; read returned messages with `events(MessageReturned)`. A publish cancelled while it waits
+        may have been sent.
         """
         driver = self.driver
         if driver.gated or self._stopped is not None:
@@ -153,15 +150,13 @@ class Channel:
         arguments: Mapping[str, object] | None = None,
         buffer: int = 1000,
     ) -> Consumer:
-        """An async iterator over the deliveries from `queue`; `async with` starts it at once and
-        cancels it at the end.
+        """Return an async iterator over the deliveries from `queue`; `async with` starts it at once and cancels it at
+        the end.
 
-        `prefetch` bounds the deliveries that wait here and aren't settled: it is sent as basic.qos
-        before, 0 for no bound, None to leave the channel's as it is. Without acknowledgement
-        (`no_ack`) or bound, the connection isn't read while `buffer` deliveries or 16 MiB wait
-        here, except when somebody waits for an answer on it; where that lets 64 times as many in,
-        the consumer is cancelled and its iteration ends, after the last of them, with
-        ConsumerEnded.
+        `prefetch` bounds the unsettled deliveries: it is sent as basic.qos before, 0 for no bound, None to leave the
+        channel's unchanged. Without acknowledgement (`no_ack`) or bound, the connection isn't read while `buffer`
+        deliveries or 16 MiB wait here, unless somebody waits for an answer on it; if 64 times as many arrive that way,
+        the consumer is cancelled and its iteration ends, after the last of them, with ConsumerEnded.
         """
         fields: dict[str, Any] = {"consumer_tag": consumer_tag, "no_local": no_local}
         fields.update(no_ack=no_ack, exclusive=exclusive)
@@ -169,7 +164,7 @@ class Channel:
         return Consumer(self, method, prefetch, no_ack, buffer)
 
     async def get(self, queue: str, *, no_ack: bool = False) -> Delivery | None:
-        """Fetch one message, or None when the queue is empty (basic.get)."""
+        """Fetch one message, or None if the queue is empty (basic.get)."""
         request = BasicGet(queue, no_ack)
         late = None if no_ack else self._give_back
         answer = await self.driver.wait(self.core.call(request), late)
@@ -188,8 +183,8 @@ class Channel:
     @overload
     def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
     def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What else happens on the channel: MessageReturned, FlowChanged, ContentReceived, and with
-        the option `stream_above` the pieces of big messages; only `kinds`, when given.
+        """Return the channel's other events: MessageReturned, FlowChanged, ContentReceived, and with the option
+        `stream_above` the pieces of big messages; only `kinds`, if given.
         """
         feed: Feed[Any] = Feed(self.driver, limit, True)
         if not self.core.is_open:
@@ -199,8 +194,8 @@ class Channel:
         return EventStream(feed, self.streams)
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
-        """Close the channel and wait for the server's answer; says how it ended. On a closed
-        channel it does nothing.
+        """Close the channel and wait for the server's answer; return how it ended. On a closed channel this does
+        nothing.
         """
         core, driver = self.core, self.driver
         core.close(code, text)
@@ -221,10 +216,10 @@ class Channel:
         state = "open" if self.is_open else f"closed: {self.report}" if self.report else "opening"
         return f"<Channel {self.number}, {state}>"
 
-    # What the driver tells.
+    # Called by the driver.
 
     def ended(self, error: EndpointClosed, cause: AmqpError | None) -> None:
-        """The channel has ended."""
+        """Handle the end of the channel."""
         error.__cause__ = cause
         for feed in list(self.feeds.values()):
             feed.channel_ended(error)
@@ -233,7 +228,7 @@ class Channel:
             self._stopped.set()
 
     def consumer_cancelled(self, tag: str) -> None:
-        """The server ended a consumer."""
+        """Handle the server's cancel of a consumer."""
         feed = self.feeds.pop(tag, None)
         if feed is not None:
             text = "the server cancelled the consumer, its queue may be gone"
@@ -241,14 +236,14 @@ class Channel:
             feed.end(ConsumerEnded(f"consumer {tag!r}: {text}", report, tag))
 
     def flow_changed(self, active: bool) -> None:
-        """The server stopped or restarted the flow."""
+        """Handle a stop or restart of the flow."""
         if not active:
             self._stopped = asyncio.Event()
         elif self._stopped is not None:
             self._stopped.set()
             self._stopped = None
 
-    # Inside.
+    # Internals.
 
     async def _may_publish(self) -> None:
         while self.driver.gated or (self._stopped is not None and self.core.is_open):
@@ -257,7 +252,7 @@ class Channel:
             await self.driver.wait_gate()
 
     def _give_back(self, answer: Message[BasicGetOk] | BasicGetEmpty) -> None:
-        """A message came for a caller that was cancelled."""
+        """Return a message that was fetched for a cancelled caller."""
         if isinstance(answer, Message) and self.core.is_open:
             self.core.release(answer.method.delivery_tag)
 

@@ -1,4 +1,4 @@
-"""What only 0-8 and 0-9-1 have: the core's connections, and their configuration out of a URL."""
+"""The part of 0-8 and 0-9-1 only: the core's connections, and their configuration from a URL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT_MECHANISMS = ("SCRAM-SHA-256", "PLAIN", "AMQPLAIN")
 
 
 class ConfigOptions(TypedDict, total=False):
-    """The fields of `Config` that `connect` takes by keyword; they win over the URL."""
+    """The fields of `Config` that `connect` takes by keyword; they override the URL."""
 
     sasl: ClientMechanism | tuple[ClientMechanism, ...]
     vhost: str
@@ -44,9 +44,9 @@ class ConfigOptions(TypedDict, total=False):
 
 
 def client_config(uri: AmqpUri, options: ConfigOptions) -> Config:
-    """The configuration for one connection, with fresh randomness for SCRAM.
+    """Return the configuration for one connection, with fresh randomness for SCRAM.
 
-    Without a user name in the URL it is guest with the password guest.
+    Without a user name in the URL, user and password are guest.
     """
     fields: dict[str, Any] = {"vhost": uri.vhost}
     for name in ("heartbeat", "channel_max", "frame_max"):
@@ -60,7 +60,7 @@ def client_config(uri: AmqpUri, options: ConfigOptions) -> Config:
 
 
 def client_core(version: Version, config: Config) -> ClassicCore:
-    """A client connection of the core."""
+    """Create a client connection of the core."""
     if version is AMQP_0_9_1:
         return Connection091.client(config)
     if version is AMQP_0_8:

@@ -87,19 +87,18 @@ def connect(
     connector: Connector | None = None,
     **options: Any,
 ) -> Opening[Any]:
-    """Connect to a broker: `async with connect(url) as connection`, or `connection = await
-    connect(url)` and close it later.
+    """Connect to a broker: `async with connect(url) as connection`, or `connection = await connect(url)` and close it
+    later.
 
-    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10,
-    which gives a `ZeroTenConnection`, or AMQP_1_0, which gives a `OneZeroConnection`. amqps verifies
-    the certificate and the host name unless the URL says otherwise; `ssl` replaces the context.
-    `record` writes the connection to a pcapng file, SASL responses blanked unless `record_secrets`.
-    `connector` supplies another transport than TCP. `options` are fields of the version's `Config`
-    (see `ConfigOptions`, `ZeroTenOptions`, `OneZeroOptions`) and win over the URL.
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10, which returns a
+    `ZeroTenConnection`, or AMQP_1_0, which returns a `OneZeroConnection`. amqps verifies the certificate and the host
+    name unless the URL says otherwise; `ssl` replaces the context. `record` writes the connection to a pcapng file,
+    with SASL responses blanked unless `record_secrets`. `connector` supplies a transport other than TCP. `options` are
+    fields of the version's `Config` (see `ConfigOptions`, `ZeroTenOptions`, `OneZeroOptions`) and override the URL.
 
-    Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds,
-    ssl.SSLError) when there is no transport, EndpointClosed with the reason when the server
-    refuses, UriError and ValueError for what can't be meant.
+    Raises OSError (TimeoutError after the URL's connection_timeout or `handshake_timeout` seconds, ssl.SSLError) if
+    there is no transport, EndpointClosed with the reason if the server refuses, UriError and ValueError for invalid
+    arguments.
 
     >>> async def example(url: str) -> int:
     ...     async with connect(url, heartbeat=30) as connection:
@@ -126,22 +125,19 @@ class Connection(BaseConnection[ClientDriver, ClassicCore]):
 
     @property
     def peer_properties(self) -> Table:
-        """What the server says of itself: product, version, capabilities."""
+        """The server's properties: product, version, capabilities."""
         return self._driver.core.peer_properties
 
     @property
     def blocked(self) -> str | None:
-        """Why the server takes no publishes at the moment (RabbitMQ's connection.blocked), or None
-        when it does.
-        """
+        """Why the server accepts no publishes at the moment (RabbitMQ's connection.blocked), or None if it does."""
         return self._driver.blocked
 
     def open_channel(self, *, confirm: bool = False) -> Opening[Channel]:
-        """Open a channel: `await` it, or use it as an async context that closes the channel. With
-        `confirm` each publish is confirmed.
+        """Open a channel: `await` it, or use it as an async context that closes the channel. With `confirm` each
+        publish is confirmed.
 
-        Raises LimitExceeded when the agreed channel-max is reached, LocalProtocolError where the
-        version has no confirms.
+        Raises LimitExceeded at the negotiated channel-max, LocalProtocolError if the version has no confirms.
         """
         return Opening(lambda: self._open_channel(confirm))
 
@@ -150,14 +146,12 @@ class Connection(BaseConnection[ClientDriver, ClassicCore]):
     @overload
     async def call(self, method: Method) -> Any: ...
     async def call(self, method: Method) -> Any:
-        """Send a request of the connection class, such as ConnectionUpdateSecret, and return its
-        reply.
-        """
+        """Send a request of the connection class, such as ConnectionUpdateSecret, and return its reply."""
         return await self._driver.wait(self._driver.core.call(method))
 
     async def close(self, code: int = 200, text: str = "Normal shutdown") -> CloseReport:
-        """Close with a handshake that takes `close_timeout` seconds at most; says how the
-        connection ended. It may be closed already.
+        """Close with a handshake of at most `close_timeout` seconds; return how the connection ended. On a closed
+        connection this does nothing.
         """
         driver = self._driver
         driver.core.close(code, text)
@@ -173,7 +167,7 @@ class Connection(BaseConnection[ClientDriver, ClassicCore]):
         opening = core.opening
         assert opening is not None
         selecting = core.call(driver.core.dialect.named["confirm.select"]()) if confirm else opening
-        # Who was cancelled has no channel to close.
+        # A cancelled caller has no channel to close.
         await driver.wait(selecting, lambda _: core.close())
         return channel
 

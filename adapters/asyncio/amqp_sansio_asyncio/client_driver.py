@@ -1,4 +1,4 @@
-"""The driver of a 0-8 or 0-9-1 client: which channel is which, and what each event is for."""
+"""The driver of a 0-8 or 0-9-1 client: dispatches each event to its channel."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _logger = logging.getLogger("amqp_sansio_asyncio")
 
 
 class ClientDriver(WaitingDriver["ClassicCore"]):
-    """The registers of a client connection of 0-8 or 0-9-1."""
+    """The driver of a client connection of 0-8 or 0-9-1."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, core: ClassicCore, recorder: Recorder | None = None
@@ -90,18 +90,16 @@ class ClientDriver(WaitingDriver["ClassicCore"]):
         """Wait until channel `number` has ended."""
         await self.wait_for_end(("closed", number))
 
-    # Inside.
+    # Internals.
 
     def _publicise(self, event: Event) -> None:
-        """Give an event to the streams that want it; a message nobody takes is worth a line in the
-        log.
-        """
+        """Give an event to the streams that want it; log a message that nobody takes."""
         number = getattr(event, "channel", 0)
         channel = self.channels.get(number)
         taken = self.offer(channel.streams if channel is not None else self.streams, event)
         if not taken and type(event) is MessageReturned and event.handle is None:
             _logger.warning(
-                "a message for exchange %r, routing key %r came back: %d %s; "
+                "a message for exchange %r, routing key %r was returned: %d %s; "
                 "nobody reads channel.events(MessageReturned)",
                 event.exchange,
                 event.routing_key,
@@ -142,7 +140,7 @@ class ClientDriver(WaitingDriver["ClassicCore"]):
         self.ended(("closed", event.channel))
 
     def _end_channel(self, channel: Channel, report: CloseReport, cause: AmqpError | None) -> None:
-        """Nothing more comes on a channel."""
+        """End a channel."""
         text = f"channel {channel.number}: {report}"
         channel.ended(EndpointClosed(text, report), cause)
         self.end_streams(channel.streams, EndpointClosed(text, report), cause)
@@ -167,7 +165,7 @@ class ClientDriver(WaitingDriver["ClassicCore"]):
         self._publicise(event)
 
     def _nothing(self, event: Event) -> None:
-        """Backlog news: the driver looks at the backlog when it writes."""
+        """Ignore backlog events: the driver checks the backlog when it writes."""
 
     _handlers: ClassVar[dict[type[Event], Callable[[ClientDriver, Any], None]]] = {
         Opened: _replied,

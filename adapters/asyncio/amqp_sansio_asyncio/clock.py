@@ -1,4 +1,4 @@
-"""Clock: where a driver's time comes from; the event loop is one, `VirtualClock` one that waits to be told."""
+"""Clock: the source of a driver's time; an event loop is one, and `VirtualClock` is advanced by hand."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """A call that is to come."""
+    """A scheduled call."""
 
     def cancel(self) -> None:
-        """Let it not come."""
+        """Cancel the call."""
         ...
 
     def when(self) -> float:
-        """When it comes, in seconds on its clock."""
+        """Return the time of the call, in seconds on its clock."""
         ...
 
 
 class Clock(Protocol):
-    """Seconds from any origin that never go back, and calls at a later time."""
+    """Seconds from any origin that never decrease, and scheduled calls."""
 
     def time(self) -> float:
-        """What the time is."""
+        """Return the current time."""
         ...
 
     def call_at(self, when: float, callback: Callable[[], object], /) -> Timer:
-        """Call `callback` when the time is `when`."""
+        """Call `callback` at the time `when`."""
         ...
 
 
 class VirtualTimer:
-    """A call that a `VirtualClock` is to make."""
+    """A scheduled call of a `VirtualClock`."""
 
     __slots__ = ("_callback", "_number", "_when")
 
@@ -58,9 +58,9 @@ class VirtualTimer:
 
 
 class VirtualClock:
-    """A clock whose time passes only by `advance`, which makes all calls that come due, in their order.
+    """A clock that moves only by `advance`, which makes all calls that come due, in order.
 
-    It belongs to the thread in which the event loop runs.
+    It belongs to the event loop's thread.
 
     >>> clock = VirtualClock()
     >>> for seconds in (2.0, 1.0, 5.0):
@@ -87,9 +87,9 @@ class VirtualClock:
         return timer
 
     def advance(self, seconds: float) -> None:
-        """Let so many seconds pass. Raises ValueError for fewer than none."""
+        """Move the clock forward. Raises ValueError for a negative number of seconds."""
         if not seconds >= 0:
-            raise ValueError(f"time doesn't pass by {seconds} seconds")
+            raise ValueError(f"the clock can't advance by {seconds} seconds")
         until = self._now + seconds
         while self._timers and self._timers[0].when() <= until:
             timer = heappop(self._timers)

@@ -1,4 +1,4 @@
-"""Consumers and the deliveries they give (0-9-1 section 1.8.3)."""
+"""Consumers and their deliveries (0-9-1 section 1.8.3)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .channel import Channel
 
 OVERRUN: Final = 64
-"""A consumer is cancelled when this many times its limit wait in an unbounded buffer."""
+"""A consumer without bound is cancelled when this many times its limit wait."""
 
 
 class Delivery:
-    """A message for a consumer. Settle it once with `accept`, `reject` or `release`, unless the
-    consumer is without acknowledgement.
+    """A message for a consumer. Settle it once with `accept`, `reject` or `release`, unless the consumer needs no
+    acknowledgement.
     """
 
     __slots__ = ("_channel", "_event")
@@ -38,9 +38,7 @@ class Delivery:
 
     @property
     def properties(self) -> BasicProperties:
-        """The message's properties, decoded when the first is read; what the publisher left out is
-        None.
-        """
+        """The message's properties, decoded on first access; None for absent ones."""
         return self._event.properties
 
     @property
@@ -65,14 +63,14 @@ class Delivery:
 
     @property
     def consumer_tag(self) -> str:
-        """The consumer it came to; empty for one that was fetched with `get`."""
+        """The tag of its consumer; empty for a message fetched with `get`."""
         return self._event.consumer_tag
 
     async def accept(self, *, multiple: bool = False) -> None:
-        """Say that it was dealt with; with `multiple` so were all before it on the channel.
+        """Acknowledge it; with `multiple` also all before it on the channel.
 
-        Like its siblings it only queues the method, so it returns at once. Raises
-        LocalProtocolError for a delivery that is settled, EndpointClosed when the channel is gone.
+        Like its siblings it only queues the method, so it returns at once. Raises LocalProtocolError for a settled
+        delivery, EndpointClosed if the channel is gone.
         """
         channel = self._channel
         channel.core.accept(self._event.delivery_tag, multiple)
@@ -81,12 +79,12 @@ class Delivery:
             driver.schedule_flush()
 
     async def reject(self) -> None:
-        """Refuse it for good: the broker drops it or sends it where the queue's dead letters go."""
+        """Reject it for good: the broker drops or dead-letters it."""
         self._channel.core.reject(self._event.delivery_tag)
         self._channel.driver.schedule_flush()
 
     async def release(self) -> None:
-        """Give it back to its queue, to be delivered again."""
+        """Return it to its queue, to be delivered again."""
         self._channel.core.release(self._event.delivery_tag)
         self._channel.driver.schedule_flush()
 
@@ -99,10 +97,10 @@ class Delivery:
 
 
 class ConsumerFeed(Feed[Delivered]):
-    """What arrives for one consumer, and where the consumer is in its life.
+    """The deliveries and the state of one consumer.
 
-    It outlives the Consumer that the application holds: when that is dropped, the feed cancels at
-    the server and gives back what nobody took.
+    It outlives the Consumer that the application holds: if that is dropped, the feed cancels at the server and returns
+    untaken deliveries.
     """
 
     __slots__ = ("begun", "cancelling", "channel", "dropped", "no_ack", "started", "tag")
@@ -126,7 +124,7 @@ class ConsumerFeed(Feed[Delivered]):
         self.begun = True
 
     def on_started(self, handle: Handle[Any]) -> None:
-        """The server answered basic.consume, or never will."""
+        """Handle the answer to basic.consume, or its failure."""
         if handle.error is not None:
             self.end(handle.error)
             return
@@ -149,7 +147,7 @@ class ConsumerFeed(Feed[Delivered]):
             self.cancel()
 
     def cancel(self) -> None:
-        """Tell the server to send no more; what has come stays to be taken."""
+        """Tell the server to send no more; received deliveries stay available."""
         if not self.begun:
             self.end(None)
         elif not self.cancelling and not self.ended:
@@ -164,7 +162,7 @@ class ConsumerFeed(Feed[Delivered]):
             self.driver.expect(self.channel.core.call(cancel(self.tag)), self.on_cancelled)
 
     def on_cancelled(self, handle: Handle[Any]) -> None:
-        """The server answered basic.cancel, or the channel is gone, which ended the feed."""
+        """Handle the answer to basic.cancel, or the end of the channel, which ended the feed."""
         if handle.error is None:
             self.channel.feeds.pop(self.tag, None)
             self.end(self.error)
@@ -172,13 +170,13 @@ class ConsumerFeed(Feed[Delivered]):
                 self.give_back()
 
     def drop(self) -> None:
-        """Nobody will take anything any more."""
+        """Cancel, because nobody takes deliveries any more."""
         self.dropped = self.counted = True
         self.cancel()
         self.give_back()
 
     def give_back(self) -> None:
-        """Release what was not taken."""
+        """Release untaken deliveries."""
         core = self.channel.core
         if not self.no_ack and core.is_open:
             for item in self.items:
@@ -189,8 +187,8 @@ class ConsumerFeed(Feed[Delivered]):
         self.not_full()
 
     def channel_ended(self, error: EndpointClosed) -> None:
-        """The channel is gone: what could be acknowledged no more is dropped, it will be delivered
-        again to somebody.
+        """Handle the end of the channel: drop deliveries that can't be acknowledged any more, which the broker will
+        deliver again.
         """
         if not self.no_ack:
             self.items.clear()
@@ -198,12 +196,11 @@ class ConsumerFeed(Feed[Delivered]):
 
 
 class Consumer:
-    """An async iterator over the deliveries of one consumer; it starts when it is iterated or
-    entered as a context.
+    """An async iterator over the deliveries of one consumer; it starts when it is iterated or entered as a context.
 
-    The iteration ends after `cancel`, raises ConsumerEnded when the server ends the consumer, and
-    EndpointClosed when the channel or the connection ends. Leaving the context, or dropping the
-    last reference to the consumer, cancels it and gives back the deliveries that were not taken.
+    The iteration ends after `cancel`, raises ConsumerEnded when the server ends the consumer, and EndpointClosed when
+    the channel or the connection ends. Leaving the context, or dropping the last reference to the consumer, cancels it
+    and returns untaken deliveries.
     """
 
     def __init__(
@@ -217,7 +214,7 @@ class Consumer:
 
     @property
     def consumer_tag(self) -> str:
-        """Its name on the channel; empty until it has started, when the server is to name it."""
+        """Its name on the channel; empty before it has started if the server chooses the name."""
         return self._feed.tag or str(self._consume.consumer_tag)
 
     def __aiter__(self) -> Consumer:
@@ -236,7 +233,7 @@ class Consumer:
         return Delivery(feed.channel, event)
 
     async def start(self) -> None:
-        """Return when the server has confirmed it. Raises EndpointClosed when it refuses."""
+        """Wait for the server's confirmation. Raises EndpointClosed if it refuses."""
         feed = self._feed
         if not feed.begun:
             self._begin()
@@ -246,16 +243,14 @@ class Consumer:
             raise copy.copy(feed.error)
 
     async def cancel(self) -> None:
-        """Tell the server to send no more, and wait for its answer. Deliveries that have come are
-        still iterated.
-        """
+        """Tell the server to send no more, and wait for its answer. Received deliveries are still iterated."""
         feed = self._feed
         feed.cancel()
         while not feed.ended:
             await feed.sleep()
 
     async def close(self) -> None:
-        """`cancel`, and give back what was not taken."""
+        """Do `cancel`, and return untaken deliveries."""
         feed = self._feed
         feed.drop()
         while not feed.ended:
@@ -286,9 +281,7 @@ def consume_method(
     arguments: Mapping[str, object] | None,
     fields: dict[str, Any],
 ) -> Any:
-    """basic.consume in the connection's dialect; arguments are left out where there are none, which
-    0-8 needs.
-    """
+    """Return basic.consume in the connection's dialect; 0-8 needs the arguments left out if there are none."""
     if arguments:
         fields["arguments"] = arguments
     return named["basic.consume"](queue=queue, **fields)

@@ -1,8 +1,7 @@
 """Moves octets and time between one connection of the core and one asyncio transport.
 
-The loop of every adapter, cut to asyncio's callbacks: events first, then one write per turn of the
-event loop, then the close hint, then the one timer, which is armed again only when its deadline
-comes nearer.
+The loop of every adapter, in asyncio's callbacks: events first, then one write per turn of the event loop, then the
+close hint, then a single timer, which is rescheduled only if its deadline comes nearer.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CoreConfig(Protocol):
-    """What is read of every version's configuration."""
+    """The fields that every version's configuration has."""
 
     @property
     def close_timeout(self) -> float: ...
@@ -36,7 +35,7 @@ class CoreConfig(Protocol):
 
 
 class Core(Endpoint, Protocol):
-    """A connection of the core, of whichever version."""
+    """A connection of the core, of any version."""
 
     @property
     def config(self) -> CoreConfig: ...
@@ -51,17 +50,15 @@ CoreT = TypeVar("CoreT", bound=Core)
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
 FLUSH_OCTETS: Final = 64 * 1024
-"""Who has queued this much writes at once, and lets the event loop turn."""
+"""Octets above which a caller writes at once, and yields to the event loop."""
 
 
 HANG_UP_TIME: Final = 1.0
-"""Seconds that a client has to hang up when a server has answered its close."""
+"""Seconds that a client has to close its transport after a server has answered its close."""
 
 
 class Driver(asyncio.Protocol, Generic[CoreT]):
-    """The asyncio protocol below a client's or a server's connection; `take_events` is what they
-    differ in.
-    """
+    """The asyncio protocol of a client's or a server's connection; the two differ in `take_events`."""
 
     def __init__(
         self,
@@ -77,7 +74,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.transport: asyncio.Transport | None = None
         self.tap: RecordedConnection | None = None
         self._is_known = False
-        """Whether the client is this side, or has logged in."""
+        """Whether this side is the client, or the client has logged in."""
         self.lost: asyncio.Future[None] = loop.create_future()
         self.flush_scheduled = False
         self.write_paused = False
@@ -87,19 +84,19 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self._eof = False
         self._closing_since: float | None = None
         self.lingering = False
-        """Whether all is said, and only the peer's end of the transport is waited for."""
+        """Whether all octets are written, and the driver waits only for the peer's end of the transport."""
 
-    # What the two roles do in their own way.
+    # Implemented by clients and servers.
 
     def take_events(self) -> None:
-        """Take events, or wake who takes them."""
+        """Take events, or wake the caller that does."""
         raise AssertionError("a driver has a role")
 
     def must_pause(self) -> bool:
-        """Whether nothing more should be read at the moment."""
+        """Whether reading should pause."""
         return bool(self._held) or not self.core.receive_budget
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Custom transports need not derive from asyncio's class.
@@ -110,7 +107,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
 
     def data_received(self, data: bytes) -> None:
         if self.lingering:
-            # Nobody reads it, and nobody has to record it.
+            # Nobody reads the octets, so they aren't recorded.
             return
         if self.tap is not None:
             self._tapped(data, sent=False)
@@ -140,7 +137,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             self.take_events()
             self._log_unclean_end()
         finally:
-            # Whatever goes wrong, nobody waits for ever.
+            # Nobody may wait forever, whatever fails below.
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
@@ -158,15 +155,15 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.flush()
         self.update_reading()
 
-    # What the roles and their public faces use.
+    # For clients, servers and their public classes.
 
     def progress(self) -> None:
-        """The loop of the edge, once: events, octets to send, close hint, deadline, budget."""
+        """Run the driver's loop once: events, octets to send, close hint, deadline, budget."""
         self.take_events()
         self.settle()
 
     def settle(self) -> None:
-        """What follows on taking events."""
+        """Do everything that follows taking events."""
         core = self.core
         if core.close_hint is not CloseHint.KEEP:
             self._close_transport()
@@ -177,19 +174,19 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.update_reading()
 
     def schedule_flush(self) -> None:
-        """Write what is queued when this turn of the event loop is over."""
+        """Write queued octets at the end of this turn of the event loop."""
         if not self.flush_scheduled:
             self.flush_scheduled = True
             self.loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Write what is queued, unless the transport wants no more."""
+        """Write queued octets, unless the transport's buffer is full."""
         self.flush_scheduled = False
         if not self.write_paused:
             self.write()
 
     def write(self) -> None:
-        """Write what is queued, also when the transport has to keep it."""
+        """Write queued octets, even if the transport has to buffer them."""
         transport = self.transport
         if transport is None or transport.is_closing() or self.lingering:
             return
@@ -201,7 +198,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.arm()
 
     def arm(self) -> None:
-        """See to it that `handle_timeout` is called in time."""
+        """Schedule `handle_timeout`."""
         deadline = self.core.next_deadline
         timer = self._timer
         if deadline is not None and (timer is None or deadline < timer.when()):
@@ -210,7 +207,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             self._timer = self.clock.call_at(deadline, self._on_timer)
 
     def update_reading(self) -> None:
-        """Stop or start reading from the transport as `must_pause` says."""
+        """Stop or start reading from the transport according to `must_pause`."""
         pause = self.must_pause()
         transport = self.transport
         if pause is self.reading_paused or transport is None or transport.is_closing() or self.lingering:
@@ -219,12 +216,12 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         if pause:
             transport.pause_reading()
         else:
-            # The peer could not be heard meanwhile, so its silence begins anew.
+            # The peer couldn't be heard meanwhile, so its silence starts anew.
             self.core.receive_data(b"", self.clock.time())
             transport.resume_reading()
 
     def feed_held(self) -> bool:
-        """Give the core octets that it had no room for; whether there were any."""
+        """Give the core octets that it had no room for; return whether there were any."""
         size = min(self.core.receive_budget, len(self._held))
         if not size:
             return False
@@ -233,9 +230,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         return True
 
     def start_closing(self) -> None:
-        """After the core's `close`: send it even past a transport that is full, so that the core's
-        deadline for the answer runs.
-        """
+        """Write the core's close even if the transport's buffer is full, so that the deadline for the answer starts."""
         if self._closing_since is None:
             self._closing_since = self.loop.time()
         self.write()
@@ -245,7 +240,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         """Wait until the transport is closed."""
         await asyncio.shield(self.lost)
 
-    # Inside.
+    # Internals.
 
     def _record(self, recorder: Recorder) -> None:
         assert self.transport is not None
@@ -265,8 +260,8 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.progress()
 
     def _close_transport(self) -> None:
-        """Do what the close hint says; the transport's own farewell and the protocol's, where this
-        end began it, take `close_timeout` seconds together.
+        """Follow the close hint; the closing handshakes of the transport and of the protocol, if this end began it,
+        take `close_timeout` seconds together.
         """
         transport = self.transport
         if transport is None or transport.is_closing():
@@ -285,10 +280,11 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.loop.call_at(since + self.core.config.close_timeout, self._give_up)
 
     def _linger(self, transport: asyncio.Transport) -> None:
-        """Drop what the peer still sends until it hangs up.
+        """Drop the peer's octets until it closes.
 
-        A socket that is closed with octets unread is reset, and the peer may lose what it was told last. Who asked for
-        the end is let hang up first: some clients take an end of the stream right behind the answer for a lost one.
+        Closing a socket with unread octets resets it, and the peer may lose the last octets sent to it. If the peer
+        asked for the end, it closes first: some clients mistake an end of the stream right after the answer for a lost
+        connection.
         """
         self.lingering = True
         self._held = b""
@@ -302,7 +298,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
             self._end_stream()
 
     def hang_up(self, end: Callable[[], None]) -> None:
-        """End the side of the stream that goes to the peer, or all of it, now that all is said."""
+        """Close the stream to the peer, or all of it, now that everything is written."""
         end()
 
     def _end_stream(self) -> None:
@@ -322,8 +318,8 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.tap.client_sent(data, is_known=self._is_known)
 
     def _log_unclean_end(self) -> None:
-        """Every version wants a line where the socket ends without its closing handshake, such as
-        0-9-1's connection.close-ok (4.2.7).
+        """Log a socket's end without the closing handshake, as every version requires, such as 0-9-1's
+        connection.close-ok (4.2.7).
         """
         report = self.core.report
         if report is not None and (report.by is By.TRANSPORT or "without close-ok" in report.hint):

@@ -1,4 +1,4 @@
-"""Getting a client's transport up, and its connection open, in every version."""
+"""Establishes a client's transport and connection, in every version."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .waiting import WaitingDriver
 
 Connector: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Awaitable[object]]
-"""Makes a transport: takes a protocol factory as `loop.create_connection` does, and returns when
-the transport is connected.
+"""Creates a transport: takes a protocol factory like `loop.create_connection`, and returns when the transport is
+connected.
 """
 
 
@@ -35,9 +35,7 @@ async def establish(
     record: tuple[RecordTarget | None, bool],
     connector: Connector | None,
 ) -> _D:
-    """Connect a driver of `core` and wait until the connection is open. Raises what `connect` says
-    and leaves nothing behind then.
-    """
+    """Connect a driver of `core` and wait until the connection is open. Raises as `connect` does, after cleaning up."""
     context, server_name = tls_for(uri, ssl)
     if connector is not None and uri.tls:
         raise ValueError("a connector brings its own TLS; write amqp://")
@@ -94,11 +92,11 @@ async def _open_transport(
 
 
 async def _abandon(driver: WaitingDriver[Any], recorder: Recorder | None) -> None:
-    """Leave nothing behind of a connection that didn't come about."""
+    """Clean up after a connection that couldn't be opened."""
     if not driver.opened.cancel() and not driver.opened.cancelled():
-        driver.opened.exception()  # Else asyncio complains that nobody looked at it.
+        driver.opened.exception()  # Prevents asyncio's warning about an exception never retrieved.
     if driver.transport is not None:
-        # The peer may be told what it did wrong; its answer isn't waited for.
+        # Tell the peer its error without waiting for the answer.
         driver.write()
         driver.transport.abort()
         await driver.wait_lost()

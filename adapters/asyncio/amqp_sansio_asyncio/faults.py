@@ -1,4 +1,4 @@
-"""Faults: what goes wrong on purpose between a served broker and its clients, at the border of the transport."""
+"""Faults: injects faults between a served broker and its clients, at the transport."""
 
 from __future__ import annotations
 
@@ -9,63 +9,62 @@ from .clock import Timer
 
 
 class Line(Protocol):
-    """One client's connection as `Faults` gets at it."""
+    """One client's connection, for `Faults`."""
 
     @property
     def number(self) -> int:
-        """The number that the hub's client has (`Hub.clients`)."""
+        """The number of the hub's client (`Hub.clients`)."""
         ...
 
     def give(self, data: bytes) -> None:
-        """Let the broker have octets, as if the client had just sent them."""
+        """Give the broker octets, as if the client had just sent them."""
         ...
 
     def put(self, data: bytes) -> None:
-        """Let the client have octets, past whatever else is queued for it."""
+        """Give the client octets, ahead of everything queued for it."""
         ...
 
     def cut(self) -> None:
-        """End the transport at once, with a RST, whatever is still to be written."""
+        """End the transport at once, with a RST, discarding unwritten octets."""
         ...
 
     def hold(self, held: bool) -> None:
-        """Read nothing from the client while `held`; it fills its buffers and waits."""
+        """Read nothing from the client while `held`; its buffers fill up and it waits."""
         ...
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Call `callback` when so many seconds have passed on the broker's clock."""
+        """Call `callback` after that many seconds of the broker's clock."""
         ...
 
 
 class Faults:
-    """Lets everything pass; a subclass doesn't.
+    """Passes everything on; subclasses don't.
 
-    What a subclass keeps back it may hand on later, with `Line.give` and `Line.put`: a delay is
-    `line.call_later(0.1, lambda: line.give(data))` and nothing returned. Everything is called where the event loop
-    runs.
+    A subclass may pass on octets later, with `Line.give` and `Line.put`: for a delay, call `line.call_later(0.1,
+    lambda: line.give(data))` and return nothing. All methods are called in the event loop's thread.
     """
 
     def connected(self, line: Line) -> bool:
-        """A client has come. False turns it away with a RST, before a word is said."""
+        """A client has connected. False resets its connection at once."""
         return True
 
     def received(self, line: Line, data: bytes) -> bytes:
-        """The client sent `data`: what the broker gets of it."""
+        """The client sent `data`; return the octets for the broker."""
         return data
 
     def sending(self, line: Line, data: bytes) -> bytes:
-        """The broker sends `data`: what is written of it."""
+        """The broker sends `data`; return the octets to write."""
         return data
 
     def received_end(self, line: Line, end: Callable[[], None]) -> None:
-        """The client has ended its side of the stream: `end` lets the broker know.
+        """The client has ended its side of the stream; call `end` to tell the broker.
 
-        What is kept back of its octets comes before; `Line.give` gives nothing after it.
+        Pass on delayed octets before; afterwards `Line.give` does nothing.
         """
         end()
 
     def sending_end(self, line: Line, end: Callable[[], None]) -> None:
-        """The broker has said all: `end` ends the stream. `Line.put` puts nothing after it."""
+        """The broker has sent everything; call `end` to end the stream. Afterwards `Line.put` does nothing."""
         end()
 
     def lost(self, line: Line) -> None:

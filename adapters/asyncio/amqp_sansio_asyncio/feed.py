@@ -1,4 +1,4 @@
-"""Feeds: what arrived for somebody and waits to be taken, with a bound, a wake-up and an end."""
+"""Feeds: bounded buffers of received items, with a wake-up and an end."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 _E = TypeVar("_E")
 
 FULL_OCTETS: Final = 16 * 1024 * 1024
-"""A feed whose bodies reach this many octets is full, however few they are."""
+"""A feed whose bodies reach this many octets is full, regardless of their number."""
 
 
 Streams: TypeAlias = "list[tuple[tuple[type[Any], ...], Feed[Any]]]"
-"""The event streams of a channel or connection, each with the kinds of events it wants."""
+"""The event streams of a channel or connection, each with the wanted kinds of events."""
 
 
 class Feed(Generic[_E]):
-    """Events in the order they came; `limit` of them make it full, which stops reading unless
-    somebody waits for an answer.
+    """Events in order of arrival; `limit` of them make it full, which stops reading unless somebody waits for an
+    answer.
 
-    `counted` says that the bound applies: a consumer that the server's prefetch bounds needs none.
+    `counted` applies the limit: a consumer bounded by the server's prefetch needs none.
     """
 
     __slots__ = (
@@ -45,7 +45,7 @@ class Feed(Generic[_E]):
         self.error: AmqpError | None = None
 
     def push(self, item: _E) -> None:
-        """Add what arrived."""
+        """Add an item."""
         self.items.append(item)
         if self.waiters:
             self.wake()
@@ -53,27 +53,27 @@ class Feed(Generic[_E]):
             self.count(item)
 
     def count(self, item: _E) -> None:
-        """Note the size of what was added; a full feed stops the reading."""
+        """Count the size of an added item; a full feed stops the reading."""
         self.octets += _size(item)
         if not self.full and (len(self.items) >= self.limit or self.octets >= FULL_OCTETS):
             self.full = True
             self.driver.full_feeds += 1
 
     def taken(self, item: _E) -> None:
-        """Note that something was taken."""
+        """Count the removal of an item."""
         self.octets -= _size(item)
         if self.full and len(self.items) <= self.limit // 2 and self.octets <= FULL_OCTETS // 2:
             self.not_full()
 
     def not_full(self) -> None:
-        """Let the reading go on, as far as this feed is concerned."""
+        """Let the reading continue, as far as this feed is concerned."""
         if self.full:
             self.full = False
             self.driver.full_feeds -= 1
             self.driver.update_reading()
 
     def wake(self) -> None:
-        """Wake one who waits."""
+        """Wake one waiting task."""
         waiters = self.waiters
         while waiters:
             waiter = waiters.popleft()
@@ -82,14 +82,12 @@ class Feed(Generic[_E]):
                 return
 
     def wake_all(self) -> None:
-        """Wake everybody who waits."""
+        """Wake all waiting tasks."""
         while self.waiters:
             self.wake()
 
     def end(self, error: AmqpError | None) -> None:
-        """Nothing more will come; whoever takes beyond the last item gets `error`, or the end of
-        the iteration.
-        """
+        """End the feed; after the last item, `take` raises `error` or ends the iteration."""
         if not self.ended:
             self.ended = True
             self.error = error
@@ -107,11 +105,11 @@ class Feed(Generic[_E]):
             if waiter in self.waiters:
                 self.waiters.remove(waiter)
             elif self.items:
-                self.wake()  # It had been woken, so somebody else has to be.
+                self.wake()  # It had been woken: wake another task instead.
             raise
 
     async def take(self) -> _E:
-        """The next item. Raises StopAsyncIteration or the error at the end."""
+        """Return the next item. Raises StopAsyncIteration or the error at the end."""
         while not self.items:
             if self.ended:
                 if self.error is not None:
@@ -122,10 +120,10 @@ class Feed(Generic[_E]):
 
 
 class EventStream(Generic[_E]):
-    """An async iterator over events; close it, or leave its context, when it isn't read any more.
+    """An async iterator over events; close it, or leave its context, to stop reading it.
 
-    It ends with EndpointClosed when its channel or connection does. At most `limit` events wait in
-    it: beyond that the connection isn't read while nobody waits for an answer on it.
+    It ends with EndpointClosed when its channel or connection does. At most `limit` events wait in it: above that, the
+    connection isn't read while nobody waits for an answer on it.
     """
 
     def __init__(self, feed: Feed[_E], streams: Streams) -> None:
@@ -142,7 +140,7 @@ class EventStream(Generic[_E]):
         return item
 
     def close(self) -> None:
-        """Take no more events; what waits is dropped."""
+        """Take no more events; waiting ones are dropped."""
         feed = self._feed
         self._streams[:] = [each for each in self._streams if each[1] is not feed]
         feed.items.clear()

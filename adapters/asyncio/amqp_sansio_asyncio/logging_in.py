@@ -1,4 +1,4 @@
-"""Who may come in: answers the opening of a server's connections in every version."""
+"""Authentication: answers the opening of a server's connections in every version."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """What the application sees of a client: it's told its user here."""
+    """The application's view of a client, whose user is set here."""
 
     user: str
 
 
 class Login:
-    """Decides who may come in, and to which virtual hosts."""
+    """Decides on logins and virtual hosts."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Login:
         self._keys: dict[tuple[str, str], ScramKeys] = {}
 
     async def open(self, connection: Client, driver: ServingDriver[Any]) -> bool:
-        """Answer a client's opening; whether it is in."""
+        """Answer a client's opening; return whether it succeeded."""
         core = driver.core
         while True:
             event = await driver.next()

@@ -1,4 +1,4 @@
-"""What can be awaited, or entered as a context, while it is being opened."""
+"""Awaitables that are also contexts, for things being opened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Closable(Protocol):
-    """What a context closes at its end."""
+    """Closed at the end of a context."""
 
     async def close(self) -> object: ...
 
@@ -17,8 +17,7 @@ _T = TypeVar("_T", bound=Closable)
 
 
 class Opening(Generic[_T]):
-    """`await` it for the opened thing, which is then yours to close, or use it as `async with ...
-    as thing`.
+    """`await` it for the opened object, which you close yourself, or use it as `async with ... as thing`.
 
     Nothing happens before. It can be used once.
     """

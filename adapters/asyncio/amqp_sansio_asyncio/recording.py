@@ -1,10 +1,12 @@
-"""Recordings of what connections carry, as pcapng files, above TLS and without secrets."""
+"""Recordings of connections as pcapng files, above TLS and without secrets."""
 
 from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
+import weakref
 from contextlib import suppress
 from typing import IO, Final, Literal, TypeAlias, cast
 
@@ -12,26 +14,25 @@ from amqp_sansio.capture import PcapngWriter
 from amqp_sansio.capture.redact import Redactor
 
 RecordTarget: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Recorder"
-"""Where a recording goes: a path (appended to when it's there), an open binary file, or a Recorder
-that is shared.
-"""
+"""The target of a recording: a path (appended to if it exists), an open binary file, or a shared Recorder."""
 
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
 STRANGER_OCTETS: Final = 16 * 1024
-"""Octets that are recorded of a client that hasn't logged in: more than any login takes. Who sends more isn't recorded
-any further, so that a recording can't be filled, nor others be held up by it, without a password."""
+"""Octets recorded of a client before its login: more than any login needs. Above it, the client isn't recorded further,
+so that nobody without a password can fill a recording, or delay others by it."""
+UNWRITTEN: Final = 32 * 1024 * 1024
+"""Most octets that wait for the file. Above it the event loop waits too: a recording is never incomplete."""
 
 
 class Recorder:
     """One pcapng recording of any number of connections, which may overlap.
 
-    A path is opened at once, for appending, and closed by `close`; a file that was given open stays
-    open. SASL responses and updated secrets are written as `*` unless `record_secrets`. What is
-    written is complete when `close` returns, and readable up to the last whole packet at any time.
-    When the file can't be written any more the recording ends with a line in the log; the
-    connections go on.
+    A path is opened at once, for appending, and closed by `close`; a file given open stays open. SASL responses and
+    updated secrets are written as `*` unless `record_secrets`. A thread writes the file, so a slow disk delays no
+    connection. The recording is complete when `close` returns, and readable up to the last whole packet at any time. If
+    the file can't be written any more, the recording ends and logs that; the connections continue.
     """
 
     def __init__(
@@ -39,37 +40,31 @@ class Recorder:
     ) -> None:
         self._writer = PcapngWriter()
         self._secrets = record_secrets
-        self._file: IO[bytes]
-        if isinstance(target, (str, os.PathLike)):
-            self._file = open(target, "ab")  # noqa: SIM115
-        else:
-            self._file = target
-        self._ours = self._file is not target
-        self._failed = False
         self._count = 0
+        if isinstance(target, (str, os.PathLike)):
+            self._file = _FileThread(open(target, "ab"), closes=True)  # noqa: SIM115
+        else:
+            self._file = _FileThread(target, closes=False)
         self._file.write(self._writer.header())
+        # A recorder that isn't closed writes its octets when it is collected, or the program ends.
+        self._finalizer = weakref.finalize(self, self._file.close)
 
     def open(self, client: object, server: object) -> RecordedConnection:
-        """Begin a connection between two socket addresses, as `getpeername` returns them.
+        """Begin a connection between two socket addresses, as returned by `getpeername`.
 
-        What has no IP address (a Unix socket, another kind of transport) is written as 127.0.0.1, a
-        client with a port that counts connections.
+        Anything without an IP address (a Unix socket, another kind of transport) is written as 127.0.0.1, a client with
+        a port that counts connections.
         """
         self._count += 1
         fallback = 1 + self._count % 65535
         names = _name(client, fallback), _name(server, 5672)
         number, octets = self._writer.open(*names, time.time_ns())
-        self._write(octets)
+        self._file.write(octets)
         return RecordedConnection(self, number, None if self._secrets else Redactor(), names[0])
 
     def close(self) -> None:
-        """Write everything out; close the file if it was opened here."""
-        if self._file.closed:
-            return
-        self._write(b"", flush=True)
-        if self._ours:
-            with suppress(OSError):  # What couldn't be flushed has been reported.
-                self._file.close()
+        """Write everything; close the file if it was opened here. A second call does nothing."""
+        self._finalizer()
 
     def __enter__(self) -> Recorder:
         return self
@@ -77,30 +72,78 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # What a RecordedConnection uses.
+    # For RecordedConnection.
 
     def data(self, number: int, sender: Literal["client", "server"], data: bytes) -> None:
-        """Octets of one side."""
-        self._write(self._writer.data(number, sender, data, time.time_ns()))
+        """Record octets of one side."""
+        self._file.write(self._writer.data(number, sender, data, time.time_ns()))
 
     def end(self, number: int, by: Literal["client", "server"] | None, reset: bool) -> None:
-        """The end of a connection."""
-        self._write(self._writer.close(number, by, time.time_ns(), reset), flush=True)
+        """Record the end of a connection."""
+        self._file.write(self._writer.close(number, by, time.time_ns(), reset))
 
-    def _write(self, octets: bytes, flush: bool = False) -> None:
-        if self._failed or self._file.closed:
-            return
-        try:
-            self._file.write(octets)
-            if flush:
+
+class _FileThread:
+    """Writes to a file in its own thread, from the first octets until `close`."""
+
+    def __init__(self, file: IO[bytes], *, closes: bool) -> None:
+        self._file = file
+        self._closes = closes
+        self._changed = threading.Condition()
+        self._waiting: list[bytes] = []
+        self._size = 0
+        """Octets waiting or being written."""
+        self._is_closed = self._failed = False
+        self._thread = threading.Thread(target=self._run, name="amqp-sansio-recording", daemon=True)
+
+    def write(self, octets: bytes) -> None:
+        """Queue octets; waits while more than `UNWRITTEN` are queued."""
+        with self._changed:
+            if self._is_closed or self._failed or not octets:
+                return
+            if not self._thread.is_alive():
+                self._thread.start()
+            self._waiting.append(octets)
+            self._size += len(octets)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._size <= UNWRITTEN or self._failed)
+
+    def close(self) -> None:
+        """Wait until everything is written. Called once."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self._closes:
+            with suppress(OSError):  # The error has been reported already.
+                self._file.close()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                octets = b"".join(self._waiting)
+                self._waiting.clear()
+            if not octets:
+                return
+            try:
+                self._file.write(octets)
                 self._file.flush()
-        except OSError as error:
-            self._failed = True
-            _logger.error("the recording ends here, it can't be written: %s", error)
+            except (OSError, ValueError) as error:
+                # ValueError: the file's owner has closed it.
+                _logger.error("the recording ends here, it can't be written: %s", error)
+                with self._changed:
+                    self._failed = True
+                    self._changed.notify_all()
+                return
+            with self._changed:
+                self._size -= len(octets)
+                self._changed.notify_all()
 
 
 class RecordedConnection:
-    """One connection of a recording: tell it what each side sends, and how it ends."""
+    """One connection of a recording: takes the octets of each side, and the end."""
 
     def __init__(
         self, recorder: Recorder, number: int, redactor: Redactor | None, client: str
@@ -113,7 +156,7 @@ class RecordedConnection:
         self._left = STRANGER_OCTETS
 
     def client_sent(self, data: bytes, *, is_known: bool = True) -> None:
-        """Octets from the client; until it `is_known`, by having logged in, the recording takes few of them."""
+        """Record octets from the client; before it `is_known`, by its login, only a limited number."""
         if not self._open:
             return
         is_too_much = not is_known and len(data) > self._left
@@ -125,26 +168,24 @@ class RecordedConnection:
         if is_too_much:
             self.close(None)
             _logger.info(
-                "the recording leaves out what else %s sends: it has sent %d octets without logging in",
+                "the recording omits further octets of %s, which has sent %d without logging in",
                 self._client, STRANGER_OCTETS,
             )  # fmt: skip
 
     def server_sent(self, data: bytes) -> None:
-        """Octets from the server."""
+        """Record octets from the server."""
         if self._open:
             self._recorder.data(self._number, "server", data)
 
     def close(self, by: Literal["client", "server"] | None, reset: bool = False) -> None:
-        """The connection ended, by whom if that is known, with a RST if `reset`. A second call does
-        nothing.
-        """
+        """Record the end, by which side if known, with a RST if `reset`. A second call does nothing."""
         if self._open:
             self._open = False
             self._recorder.end(self._number, by, reset)
 
 
 def recorder_for(target: RecordTarget | None, record_secrets: bool) -> tuple[Recorder | None, bool]:
-    """The recorder for a `record` argument, and whether it was made here."""
+    """Return the recorder for a `record` argument, and whether it was created here."""
     if target is None or isinstance(target, Recorder):
         return target, False
     return Recorder(target, record_secrets=record_secrets), True

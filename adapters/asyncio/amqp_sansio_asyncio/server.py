@@ -49,17 +49,17 @@ ZeroTenHandler: TypeAlias = "Callable[[ZeroTenServerConnection], Awaitable[objec
 AnyHandler: TypeAlias = "Callable[[AnyServerConnection], Awaitable[object]]"
 """Serves one client of any version; the connection is closed when it returns."""
 Authenticate: TypeAlias = Callable[[ServerConnection, Credentials], "bool | Awaitable[bool]"]
-"""Decides whether a client is who it says."""
+"""Checks a client's credentials."""
 OneZeroAuthenticate: TypeAlias = (
     "Callable[[OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
 )
-"""Decides whether a client of 1.0 is who it says."""
+"""Checks the credentials of a client of 1.0."""
 ZeroTenAuthenticate: TypeAlias = (
     "Callable[[ZeroTenServerConnection, Credentials], bool | Awaitable[bool]]"
 )
-"""Decides whether a client of 0-10 is who it says."""
+"""Checks the credentials of a client of 0-10."""
 AnyAuthenticate: TypeAlias = "Callable[[AnyServerConnection, Credentials], bool | Awaitable[bool]]"
-"""Decides whether a client of any version is who it says."""
+"""Checks the credentials of a client of any version."""
 
 _OlderHandler: TypeAlias = (
     "Callable[[ServerConnection | OneZeroServerConnection], Awaitable[object]]"
@@ -67,7 +67,7 @@ _OlderHandler: TypeAlias = (
 _OlderAuthenticate: TypeAlias = (
     "Callable[[ServerConnection | OneZeroServerConnection, Credentials], bool | Awaitable[bool]]"
 )
-# A server that doesn't speak 0-10 needn't know its connections.
+# A server without 0-10 doesn't load its connections.
 
 _logger = logging.getLogger("amqp_sansio_asyncio")
 
@@ -164,16 +164,15 @@ def serve(
 ) -> Opening[Server]:
     """Serve AMQP clients: `async with serve(handler) as server`, or `await` it and close it later.
 
-    `handler(connection)` runs in a task of its own for each client that has logged in and opened
-    one of `vhosts` (None: whichever it names); its connection is a `ServerConnection`, with 0-10 a
-    `ZeroTenServerConnection`, whose detached sessions `sessions` keeps, or with 1.0 a
-    `OneZeroServerConnection`, whose virtual host is NAME when the open's hostname is "vhost:NAME",
-    else "/". `authenticate` has the users and their passwords, or is called with the
-    connection and the credentials; the default is guest with the password guest. `config` is for
-    `version`, `configs` has one for each version to be spoken, the preferred one first. Port 0
-    takes a free one; see `Server.port`. `record` writes every connection to one pcapng file.
+    `handler(connection)` runs in its own task for each client that has logged in and opened one of `vhosts` (None:
+    any); its connection is a `ServerConnection`, in 0-10 a `ZeroTenServerConnection`, whose detached sessions are kept
+    by `sessions`, or in 1.0 a `OneZeroServerConnection`, whose virtual host is NAME if the open's hostname is
+    "vhost:NAME", else "/". `authenticate` maps users to passwords, or is called with the connection and the
+    credentials; the default is guest with the password guest. `config` is for `version`, `configs` has one for each
+    supported version, the preferred one first. Port 0 takes a free one; see `Server.port`. `record` writes every
+    connection to one pcapng file.
 
-    Raises OSError when it can't listen, ValueError for SCRAM without a mapping of users.
+    Raises OSError if it can't listen, ValueError for SCRAM without a mapping of users.
 
     >>> from amqp_sansio.events import Opened
     >>> async def handle(connection: ServerConnection) -> None:
@@ -217,19 +216,19 @@ class Server:
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
-        """The listening sockets; none once it's closed."""
+        """The listening sockets; none once it is closed."""
         return tuple(self._listener.sockets) if self._listener is not None else ()
 
     @property
     def port(self) -> int:
-        """The port it listens on. Raises RuntimeError when it's closed."""
+        """The port it listens on. Raises RuntimeError if it is closed."""
         if not self.sockets:
             raise RuntimeError("the server is closed")
         return int(self.sockets[0].getsockname()[1])
 
     @property
     def connections(self) -> int:
-        """How many clients there are, with those that are still logging in or leaving."""
+        """Number of clients, including those still logging in or leaving."""
         return len(self._accepting) + len(self._tasks)
 
     async def serve_forever(self) -> None:
@@ -238,8 +237,8 @@ class Server:
             await self._listener.serve_forever()
 
     async def close(self, *, timeout: float = 10.0) -> None:
-        """Stop listening, close every connection (320 or amqp:connection:forced), and wait for the
-        handlers, `timeout` seconds at most.
+        """Stop listening, close every connection (320 or amqp:connection:forced), and wait for the handlers, at most
+        `timeout` seconds.
         """
         if self._listener is None:
             return
@@ -267,7 +266,7 @@ class Server:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    # What the module's functions use.
+    # For the module's functions.
 
     async def start(
         self,
@@ -290,24 +289,24 @@ class Server:
     def accepted(
         self, accepting: _Accepting, driver: ServingDriver[Any], connection: AnyServerConnection
     ) -> None:
-        """A client speaks one of the versions."""
+        """Serve a client whose version is known."""
         self._accepting.discard(accepting)
         task = driver.loop.create_task(self._run(driver, connection))
         self._tasks[task] = driver
         task.add_done_callback(self._forget)
 
     def sessions(self) -> SessionKeeper:
-        """Who keeps the sessions of 0-10."""
+        """The keeper of 0-10's sessions."""
         if self._sessions is None:
             from .amqp_0_10.keeping import SessionKeeper
 
             self._sessions = SessionKeeper()
         return self._sessions
 
-    # Inside.
+    # Internals.
 
     def _new(self) -> _Accepting:
-        # Every connection has a nonce of its own (RFC 5802 section 5.1).
+        # Each connection needs a different nonce (RFC 5802 section 5.1).
         configs = {version: _with_nonce(config) for version, config in self._configs.items()}
         accepting = _Accepting(self, configs, self._recorder)
         self._accepting.add(accepting)
@@ -322,7 +321,7 @@ class Server:
             if await self._login.open(connection, driver):
                 await self._handler(connection)
         except EndpointClosed:
-            # A client that leaves while it is being answered is no fault of the handler's.
+            # A client that leaves while it is being answered isn't the handler's error.
             if connection.is_open:
                 self._failed(driver)
         except Exception:
@@ -338,7 +337,7 @@ class Server:
 
 
 class _Accepting(asyncio.Protocol):
-    """A client that has not yet said which version it speaks."""
+    """A client whose version isn't known yet."""
 
     def __init__(
         self,
@@ -403,7 +402,7 @@ class _Accepting(asyncio.Protocol):
         self.ended(self)
 
     def abort(self) -> None:
-        """Drop a client that says nothing."""
+        """Drop a silent client."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -419,7 +418,7 @@ def _face(
     tap: RecordedConnection | None,
     server: Server,
 ) -> tuple[ServingDriver[Any], AnyServerConnection]:
-    """The driver and the application's view of a client, in the client's version."""
+    """Create the driver and the application's view of a client, in the client's version."""
     core: Any = accepted.connection
     if accepted.version is AMQP_1_0:
         from .amqp_1_0.server import OneZeroServerConnection, OneZeroServerDriver
@@ -448,7 +447,7 @@ def _default(version: Version) -> AnyConfig:
 
 
 def _check(configs: dict[Version, AnyConfig]) -> None:
-    """Refuse configurations of other versions; give 1.0's a name."""
+    """Refuse configurations of other versions; generate 1.0's name if it has none."""
     for version, config in configs.items():
         if type(config) is not type(_default(version)):
             text = f"the configuration for AMQP {version.label} is another version's Config"

@@ -1,5 +1,5 @@
-"""The server's end of one connection: an async iterator over what the client asks, and the core's
-channels to answer with.
+"""The server's end of one connection: an async iterator over the client's requests, and the core's channels for the
+answers.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class ServerDriver(ServingDriver["ClassicCore"]):
 class ServerConnection(ServedConnection[ServerDriver]):
     """A client that has logged in and opened its virtual host, as the server sees it.
 
-    `async for event in connection` takes the client's events one by one: Opened (a channel),
-    Request, Published, MethodReceived, Settled, FlowChanged and so on, in the end Closed. Answer on
-    `connection.channel(event.channel)`, with `reply`, `deliver`, `confirm` or `close`; what is
-    queued is written when the next event is asked for, or by `flush`. Events that aren't taken stay
-    unread, up to `Limits.unparsed` octets, then in the socket.
+    `async for event in connection` takes the client's events one by one: Opened (a channel), Request, Published,
+    MethodReceived, Settled, FlowChanged and so on, and Closed at the end. Answer on
+    `connection.channel(event.channel)`, with `reply`, `deliver`, `confirm` or `close`; queued octets are written when
+    the next event is requested, or by `flush`. Events that aren't taken stay unread, up to `Limits.unparsed` octets,
+    then in the socket.
     """
 
     @property
@@ -51,21 +51,21 @@ class ServerConnection(ServedConnection[ServerDriver]):
 
     @property
     def vhost(self) -> str:
-        """The virtual host that the client opened."""
+        """The client's virtual host."""
         return self._driver.core.vhost
 
     @property
     def mechanism(self) -> str:
-        """The SASL mechanism with which the client logged in."""
+        """The SASL mechanism of the client's login."""
         return self._driver.core.mechanism
 
     @property
     def peer_properties(self) -> Table:
-        """What the client says of itself."""
+        """The client's properties."""
         return self._driver.core.peer_properties
 
     def channel(self, number: int) -> CoreChannel:
-        """The client's channel `number`. Raises EndpointClosed when it isn't open."""
+        """Return the client's channel `number`. Raises EndpointClosed if it isn't open."""
         return self._driver.core.channel(number)
 
     def send(self, method: Method) -> None:
@@ -84,9 +84,7 @@ class ServerConnection(ServedConnection[ServerDriver]):
         text: str = "CONNECTION_FORCED - closed by the server",
         cause: Method | None = None,
     ) -> CloseReport:
-        """Close with a handshake that takes `close_timeout` seconds at most; says how the
-        connection ended.
-        """
+        """Close with a handshake of at most `close_timeout` seconds; return how the connection ended."""
         self._driver.close(code, text, cause)
         return await self.wait_closed()
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from .recording import RecordedConnection
 
 _TURN: Final = 256
-"""Events taken in a row before other tasks get their turn."""
+"""Most events taken in succession before other tasks run."""
 
 
 class ServingDriver(Driver[CoreT]):
     """A server connection's driver: events stay in the core until the application takes them.
 
-    What isn't taken isn't parsed; when the core's buffer is full the transport is paused. While the
-    connection is being closed the driver takes events itself, for the handshake to end also when
-    the application has stopped listening.
+    Events that aren't taken aren't parsed; when the core's buffer is full the transport is paused. While the connection
+    is being closed the driver takes events itself, so that the handshake ends even if the application has stopped
+    listening.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ServingDriver(Driver[CoreT]):
             self._waiter.set_result(None)
 
     def take(self) -> Event | None:
-        """The next event of the core, or None."""
+        """Return the core's next event, or None."""
         while True:
             event = self.core.next_event()
             if not isinstance(event, Signal):
@@ -59,10 +59,10 @@ class ServingDriver(Driver[CoreT]):
                 return None
 
     async def next(self) -> Event | None:
-        """The next event, waited for; None when there will be none."""
+        """Wait for the next event; None at the end."""
         if self._waiter is not None:
             raise RuntimeError(
-                "two tasks iterate one ServerConnection; let one share out the events"
+                "two tasks iterate one ServerConnection; let one of them dispatch the events"
             )
         while True:
             self._taken += 1
@@ -86,26 +86,26 @@ class ServingDriver(Driver[CoreT]):
                 self._waiter = None
 
     def force_close(self, text: str) -> None:
-        """Close the connection because the server wants so."""
+        """Close the connection on behalf of the server."""
         raise AssertionError("a driver has a version")
 
     def fail(self) -> None:
-        """Close the connection because the server made a mistake."""
+        """Close the connection because of a server error."""
         raise AssertionError("a driver has a version")
 
     def handler_ended(self) -> None:
-        """The transport is closed, and the application takes no more events."""
+        """Note that the transport is closed, and the application takes no more events."""
 
     def vhost_of(self, asked: str) -> str:
-        """The virtual host that an opening asks for."""
+        """Return the virtual host that an opening asks for."""
         return asked
 
     def refuse_vhost(self, name: str) -> None:
-        """Answer an opening: there is no such virtual host."""
+        """Answer an opening of an unknown virtual host."""
         raise AssertionError("a driver has a version")
 
     def now_closing(self) -> None:
-        """After the core's `close`: from now on the driver takes the events."""
+        """Take the events from now on, after the core's `close`."""
         self.closing = True
         self.start_closing()
 
@@ -124,7 +124,7 @@ class ServingDriver(Driver[CoreT]):
             self._drained.set()
 
     async def drain(self) -> None:
-        """Write what is queued, at the end of the turn or when it's much; wait for a full transport."""
+        """Write queued octets, at the end of the turn or if there are many; wait for a full transport."""
         if self.core.send_backlog >= FLUSH_OCTETS:
             self.flush()
         else:
@@ -137,7 +137,7 @@ _D = TypeVar("_D", bound=ServingDriver[Any])
 
 
 class ServedConnection(Generic[_D]):
-    """What a server sees of a client in every version: its address, its events, its end."""
+    """The common part of a server's clients in every version: address, events, end."""
 
     def __init__(self, driver: _D) -> None:
         self._driver: Final = driver
@@ -150,7 +150,7 @@ class ServedConnection(Generic[_D]):
 
     @property
     def peer_certificate(self) -> Mapping[str, object] | None:
-        """The client's certificate, as `ssl.SSLSocket.getpeercert` has it; None when there is none."""
+        """The client's certificate, as given by `ssl.SSLSocket.getpeercert`; None if there is none."""
         certificate = self._extra("peercert")
         return cast("Mapping[str, object]", certificate) if isinstance(certificate, dict) else None
 
@@ -167,11 +167,11 @@ class ServedConnection(Generic[_D]):
         return report
 
     def flush(self) -> None:
-        """Write what is queued, at the end of this turn of the event loop."""
+        """Write queued octets at the end of this turn of the event loop."""
         self._driver.schedule_flush()
 
     async def drain(self) -> None:
-        """Write what is queued; wait while the client reads too slowly."""
+        """Write queued octets; wait while the client reads too slowly."""
         await self._driver.drain()
 
     async def wait_closed(self) -> CloseReport:

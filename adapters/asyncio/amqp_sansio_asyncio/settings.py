@@ -1,4 +1,4 @@
-"""What `connect` makes of a URL in every version: who logs in and how, TLS."""
+"""The settings of `connect` from a URL in every version: login and TLS."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def login(
     given: ClientMechanism | tuple[ClientMechanism, ...] | None,
     names: Sequence[str],
 ) -> tuple[ClientMechanism, ...]:
-    """The mechanisms `given`, or those called `names` with the user of the URL, each with fresh
-    randomness for SCRAM.
+    """Return the mechanisms `given`, or those called `names` with the user of the URL, each with fresh randomness for
+    SCRAM.
 
-    Without a user name in the URL it is guest with the password guest.
+    Without a user name in the URL, user and password are guest.
     """
     mechanisms: tuple[ClientMechanism, ...]
     if given is None:
@@ -33,12 +33,12 @@ def login(
         mechanisms = client_mechanisms(uri.auth_mechanism or names, user, password)
     else:
         mechanisms = given if isinstance(given, tuple) else (given,)
-    # 24 octets of randomness are 192 bits; RFC 5802 wants a nonce that nobody can guess.
+    # 24 random octets are 192 bits; RFC 5802 requires an unpredictable nonce.
     return tuple([with_nonce(each, secrets.token_urlsafe(24)) for each in mechanisms])
 
 
 def replace(config: _C, **changes: object) -> _C:
-    """A configuration of any version like `config` but for `changes`."""
+    """Return a configuration of any version with `changes`."""
     names: tuple[str, ...] = getattr(config, "__match_args__")  # noqa: B009
     fields: dict[str, Any] = {name: getattr(config, name) for name in names}
     fields.update(changes)
@@ -46,11 +46,11 @@ def replace(config: _C, **changes: object) -> _C:
 
 
 def tls_for(uri: AmqpUri, given: ssl.SSLContext | None) -> tuple[ssl.SSLContext | None, str | None]:
-    """The context and the server name for TLS; None and None for amqp URLs.
+    """Return the context and the server name for TLS; None and None for amqp URLs.
 
-    Certificates are verified against the system's authorities, or those of `cacertfile`, and the
-    host name is checked, unless the URL says verify=verify_none or a context is given. Raises
-    ValueError for what doesn't go together, OSError for files that can't be read.
+    Certificates are verified against the system's authorities, or those of `cacertfile`, and the host name is checked,
+    unless the URL says verify=verify_none or a context is given. Raises ValueError for contradictory arguments, OSError
+    for unreadable files.
     """
     if not uri.tls:
         if given is not None:

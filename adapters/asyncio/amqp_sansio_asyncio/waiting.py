@@ -1,5 +1,5 @@
-"""What a driver does for callers that wait: futures by the keys of the core's handles, feeds that are
-full, and the gate in front of what is sent faster than it's read.
+"""Waiting callers of a driver: futures by the keys of the core's handles, full feeds, and a gate for publishers that
+are faster than the peer reads.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _R = TypeVar("_R")
 class WaitingDriver(Driver[CoreT]):
     """The driver of a connection whose events are taken when their octets arrive.
 
-    `waiting` has the futures, by the handles' keys. `hooks` are called when a handle ends, whoever
-    waits: they do what must be done before the next event is taken.
+    `waiting` has the futures, by the handles' keys. `hooks` are called when a handle ends, independently of waiting
+    callers, for work that must be done before the next event is taken.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class WaitingDriver(Driver[CoreT]):
         self.flush_octets = min(FLUSH_OCTETS, limits.backlog_high)
         self._backlog_high = limits.backlog_high
 
-    # What the loop calls.
+    # Called by the driver's loop.
 
     def must_pause(self) -> bool:
-        """Besides the core's budget: a feed is full, and nobody waits for an answer or to write,
-        which could hang on what isn't read.
+        """Pause for the core's budget, and for a full feed unless somebody waits for an answer or to write, which
+        unread octets could block.
         """
         if self.full_feeds and not (self.waiting or self.hooks or self.write_paused):
             return True
@@ -69,13 +69,13 @@ class WaitingDriver(Driver[CoreT]):
                     future.set_exception(EndpointClosed(f"the transport was lost: {exc}"))
 
     def closed_at_once(self) -> bool:
-        """Whether the peer refused the connection in a way that opened it first."""
+        """Whether the peer refused the connection by opening and closing it."""
         return False
 
     # Waiting.
 
     async def wait(self, handle: Handle[_R], late: Callable[[_R], None] | None = None) -> _R:
-        """The result of a call of the core. `late` gets it when the caller was cancelled before."""
+        """Return the result of a core's call. `late` gets it if the caller was cancelled before."""
         self.schedule_flush()
         if handle.done:
             return handle.result
@@ -94,7 +94,7 @@ class WaitingDriver(Driver[CoreT]):
             raise
 
     async def wait_with_others(self, handle: Handle[_R]) -> _R:
-        """The result of a call for which any number of tasks may wait, and be cancelled."""
+        """Return the result of a call that any number of tasks may await, and cancel."""
         while True:
             if handle.done:
                 return handle.result
@@ -113,7 +113,7 @@ class WaitingDriver(Driver[CoreT]):
                 return result
 
     def expect(self, handle: Handle[Any], hook: Callable[[Handle[Any]], None]) -> None:
-        """Call `hook` when a call of the core ends, well or not, before the next event is taken."""
+        """Call `hook` when a core's call ends, successfully or not, before the next event is taken."""
         self.hooks[handle.key] = hook
         self.schedule_flush()
         if self.reading_paused:
@@ -129,16 +129,14 @@ class WaitingDriver(Driver[CoreT]):
         await asyncio.shield(future)
 
     async def wait_gate(self) -> None:
-        """Wait until the backlog of what is to be sent has gone down."""
+        """Wait until the send backlog has gone down."""
         while self.gated:
             waiter: asyncio.Future[None] = self.loop.create_future()
             self._gate.append(waiter)
             await waiter
 
     async def pace(self) -> None:
-        """Write what a publisher has queued, and let others have a turn; wait where the peer reads
-        too slowly.
-        """
+        """Write a publisher's octets, and yield to others; wait while the peer reads too slowly."""
         if self.write_paused:
             if self.core.send_backlog >= self._backlog_high:
                 self.gated = True
@@ -148,10 +146,10 @@ class WaitingDriver(Driver[CoreT]):
         self.flush()
         await asyncio.sleep(0)
 
-    # What the versions' drivers tell.
+    # Called by the versions' drivers.
 
     def open_gate(self) -> None:
-        """Let everybody send who waits at the gate."""
+        """Release everybody who waits at the gate."""
         self.gated = False
         while self._gate:
             waiter = self._gate.popleft()
@@ -159,7 +157,7 @@ class WaitingDriver(Driver[CoreT]):
                 waiter.set_result(None)
 
     def succeed(self, handle: Handle[Any]) -> None:
-        """A call has its result."""
+        """Set a call's result."""
         hook = self.hooks.pop(handle.key, None)
         if hook is not None:
             hook(handle)
@@ -168,7 +166,7 @@ class WaitingDriver(Driver[CoreT]):
             future.set_result(handle.result)
 
     def fail(self, handles: tuple[Handle[object], ...], cause: AmqpError | None) -> None:
-        """Calls have failed; `cause` is what the errors of each come from."""
+        """Fail calls; `cause` is the cause of each error."""
         for handle in handles:
             hook = self.hooks.pop(handle.key, None)
             if hook is not None:
@@ -181,13 +179,13 @@ class WaitingDriver(Driver[CoreT]):
                 future.set_exception(error)
 
     def ended(self, key: object) -> None:
-        """What `wait_for_end` waits for has ended."""
+        """Wake `wait_for_end`."""
         future = self.waiting.pop(key, None)
         if future is not None and not future.done():
             future.set_result(None)
 
     def over(self, report: CloseReport | None, cause: AmqpError | None) -> None:
-        """The connection has ended, or this end gives it up: nobody waits for it any more but who closes it."""
+        """Fail all waiting callers but those closing, because the connection has ended or is given up."""
         if report is None:
             return
         error = EndpointClosed(f"the connection is closed: {report}", report)
@@ -198,7 +196,7 @@ class WaitingDriver(Driver[CoreT]):
 
     @staticmethod
     def offer(streams: Streams, event: Event) -> bool:
-        """Give an event to the streams that want it; whether there was one."""
+        """Give an event to the streams that want it; return whether any did."""
         taken = False
         for kinds, feed in streams:
             if isinstance(event, kinds):
@@ -208,12 +206,12 @@ class WaitingDriver(Driver[CoreT]):
 
     @staticmethod
     def end_streams(streams: Streams, error: EndpointClosed, cause: AmqpError | None) -> None:
-        """Nothing more will come to these streams."""
+        """End these streams."""
         error.__cause__ = cause
         for _, feed in streams:
             feed.end(error)
 
-    # Inside.
+    # Internals.
 
     def _call_late(self, handle: Handle[Any], late: Callable[[Any], None]) -> None:
         if handle.error is None:

@@ -1,4 +1,4 @@
-"""`amqp-sansio broker`: the broker in memory on a port, for tests and demonstrations."""
+"""`amqp-sansio broker`: the in-memory broker on a port, for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .errors import CommandError, describe, say
 from .record import Address, announce, cut_torn_end, parse_address
 
 _COLLECT = (10_000, 20, 10)
-"""Objects that make the collector look at the young ones, and how many of those looks make it look at older ones."""
+"""Garbage collection thresholds: new objects for a young collection, and collections for an older one."""
 
 
 def broker_command(
@@ -39,10 +39,10 @@ def broker_command(
     product: str | None = None,
     dialect: DialectName = "",
 ) -> int:
-    """Serve until SIGINT or SIGTERM; returns the exit status.
+    """Serve until SIGINT or SIGTERM; return the exit status.
 
-    `tls` are the certificate, its key, and the authority of client certificates. Raises CommandError for arguments,
-    files and addresses that can't be used.
+    `tls` are the certificate, its key, and the authority of client certificates. Raises CommandError for unusable
+    arguments, files and addresses.
     """
     settings = make_settings(
         users, vhosts, anonymous=anonymous, heartbeat=heartbeat, product=product, dialect=dialect
@@ -69,15 +69,15 @@ def make_settings(
     product: str | None = None,
     dialect: DialectName = "",
 ) -> Settings:
-    """The settings that the arguments ask for. Raises CommandError.
+    """Return the settings for the arguments. Raises CommandError.
 
-    A user without a colon has no password, and comes in with a client certificate only.
+    A user without a colon has no password, and logs in only with a client certificate.
     """
     known: dict[str, str | User] = {}
     for text in users:
         name, colon, password = text.partition(":")
         if not name or (colon and not password):
-            raise CommandError(f"--user {name}: NAME:PASSWORD is wanted, or NAME for who has a certificate")
+            raise CommandError(f"--user {name}: expected NAME:PASSWORD, or NAME for a user with a certificate")
         known[name] = User(password)
     settings = Settings(anonymous=anonymous, heartbeat=heartbeat, dialect=dialect)
     changes: dict[str, object] = {}
@@ -99,7 +99,7 @@ def make_settings(
 def make_context(
     certificate: Path | None, key: Path | None, authority: Path | None
 ) -> ssl.SSLContext | None:
-    """TLS, when there is a certificate; client certificates are checked when there is an authority for them.
+    """Return the TLS context, if there is a certificate; with an authority, client certificates are checked.
 
     Raises CommandError.
     """
@@ -148,8 +148,8 @@ async def _serve(
         raise CommandError(f"{error}: --allow-remote") from None
     except OSError as error:
         raise CommandError(_unusable(error, address)) from None
-    # Messages and connections live long and are let go by their counts; the collector, which looks for cycles, would
-    # walk over all of them again and again.
+    # Messages and connections live long and are freed by their reference counts; the collector, which looks for cycles,
+    # would traverse all of them again and again.
     gc.freeze()
     gc.set_threshold(*_COLLECT)
     where = endpoint(server.host.partition("%")[0], server.port)
@@ -164,7 +164,7 @@ async def _serve(
         raise CommandError(describe(error)) from None
     finally:
         if announced and ready_file is not None and ready_file.is_file():
-            with suppress(OSError):  # Somebody may have removed it.
+            with suppress(OSError):  # It may have been removed.
                 ready_file.resolve().unlink()
         count = server.connections
         await server.close()
@@ -176,7 +176,7 @@ def _no_password() -> str:
 
 
 def _unusable(error: OSError, address: Address) -> str:
-    """One line for an address or a recording that can't be used."""
+    """Return one line about an unusable address or recording."""
     if error.filename is not None:
         return describe(error)
     if isinstance(error, socket.gaierror) or error.errno is None:

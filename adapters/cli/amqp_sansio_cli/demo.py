@@ -1,4 +1,4 @@
-"""`amqp-sansio demo`: clients of every version on the embedded broker, recorded, replayed through Spark, and asked."""
+"""`amqp-sansio demo`: records clients of every version on the embedded broker, replays that in Spark, queries it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from amqp_sansio_spark import Replay
 
 _EVENTS = 12
-# So little data is over before better code is compiled; the room for it would be small without the second option.
+# So little data is processed before better code is compiled; without the second option there is little room for that.
 _SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"}
 _OF_EACH_KIND = 2
 
 
 class Question(NamedTuple):
-    """What somebody asks of recorded traffic, and how the tables answer."""
+    """A question about recorded traffic, and the query that answers it."""
 
     text: str
     sql: str
@@ -86,7 +86,7 @@ QUESTIONS = (
 
 
 def demo_command() -> int:
-    """Record traffic, show its tables and some answers; returns the exit status. Raises CommandError."""
+    """Record traffic, show its tables and some answers; return the exit status. Raises CommandError."""
     with tempfile.TemporaryDirectory(prefix="amqp-sansio-demo-") as folder:
         recording = Path(folder, "demo.pcapng")
         with local_session("demo", _SETTINGS) as spark:
@@ -140,7 +140,7 @@ def _show(spark: SparkSession, recording: Path) -> None:
 
 
 def _in_order(tables: Replay, table: str) -> DataFrame:
-    """The rows by time, with fields as JSON, as the local engine has them."""
+    """Return the rows by time, with fields as JSON, as in the local engine."""
     from pyspark.sql import functions as f
 
     frame: DataFrame = getattr(tables, table)

@@ -1,7 +1,7 @@
-"""What `amqp-sansio demo` records: clients of every version at once, on the embedded broker.
+"""The traffic recorded by `amqp-sansio demo`: clients of every version at once, on the embedded broker.
 
-Each publishes in its version to a queue that another version consumes from. The consumers take most messages, refuse
-one for good, give one back and take it later, and leave one unsettled. Some things go wrong, as they do.
+Each publishes in its version to a queue that another version consumes from. The consumers accept most messages, reject
+one for good, release one and accept it later, and leave one unsettled. Some errors occur too.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 MESSAGES: Final = 8
 _REFUSED, _GIVEN_BACK, _KEPT = 3, 5, 7
-"""Which of them a consumer doesn't simply accept."""
+"""The messages that a consumer doesn't simply accept."""
 _DEAD: Final = "dead-letters"
 _TIMEOUT: Final = 30.0
 
 
 class Route(NamedTuple):
-    """Who publishes to a queue, and who consumes from it."""
+    """The publisher's and the consumer's version of a queue."""
 
     publisher: Version
     consumer: Version
@@ -48,7 +48,7 @@ ROUTES: Final = (
 
 
 class _Delivery(Protocol):
-    """What the deliveries of all versions have."""
+    """The common part of all versions' deliveries."""
 
     @property
     def body(self) -> Any: ...
@@ -58,13 +58,13 @@ class _Delivery(Protocol):
 
 
 async def record_traffic(path: Path) -> None:
-    """Run it all against a broker of our own, and record it. Raises OSError, AmqpError, TimeoutError."""
+    """Run all traffic against a new broker, and record it. Raises OSError, AmqpError, TimeoutError."""
     async with serve_broker(record=str(path)) as broker:
         await drive(broker.url)
 
 
 async def drive(url: str) -> None:
-    """Run it all against a broker. Raises OSError, AmqpError, TimeoutError."""
+    """Run all traffic against a broker. Raises OSError, AmqpError, TimeoutError."""
     async with asyncio.timeout(_TIMEOUT):
         async with connect(url) as connection, connection.open_channel(confirm=True) as channel:
             await _declare(channel)
@@ -97,7 +97,7 @@ def _bodies(route: Route) -> list[bytes]:
 
 
 async def _take(route: Route, deliveries: AsyncIterator[_Delivery]) -> None:
-    """Settle what comes, each message as its number says."""
+    """Settle the deliveries, each according to its number."""
     wanted = _bodies(route)
     left = dict.fromkeys(wanted)
     given_back = False
@@ -170,7 +170,7 @@ def _classic(version: Version) -> Literal[Version.AMQP_0_9_1, Version.AMQP_0_8]:
 
 
 async def _provoke(url: str) -> None:
-    """What clients get wrong: a queue that isn't there, in two versions."""
+    """Cause errors of clients: an unknown queue, in two versions."""
     async with connect(url) as connection:
         channel = await connection.open_channel()
         await _refused(channel.call(QueueDeclare(queue="missing", passive=True)))

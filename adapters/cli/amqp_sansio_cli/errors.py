@@ -1,4 +1,4 @@
-"""One line for the user, whatever happens: about errors, and about what was done."""
+"""Messages for the user, one line each: errors and results."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PROGRAM = "amqp-sansio"
 
 
 class CommandError(Exception):
-    """Wrong usage, or input or output that can't be used: its text is printed as one line, and the exit status is 2."""
+    """Wrong usage, or unusable input or output: its text is printed as one line, and the exit status is 2."""
 
 
 def say(text: str) -> None:
-    """Print one line on standard error, whatever the text holds; without a reader it's not said."""
+    """Print one line on standard error, for any text; without a reader it is dropped."""
     try:
         print(f"{PROGRAM}: {printable(text)}", file=sys.stderr, flush=True)
     except OSError:
@@ -25,12 +25,12 @@ def say(text: str) -> None:
 
 
 def give_up(stream: TextIO) -> None:
-    """Let what is still buffered, and all that follows, go nowhere: the stream can't be written any more."""
+    """Discard everything buffered and written later: the stream is broken."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def describe(error: Exception, name: str = "") -> str:
-    """An error in the words of its system, without its number; `name` is the file's, where the error has none."""
+    """Return a system error's text, without its number; `name` is the file's, if the error has none."""
     if isinstance(error, OSError) and error.strerror:
         about = name if error.filename is None else _file_name(error.filename)
         return f"{about}: {error.strerror.lower()}" if about else error.strerror.lower()
@@ -38,7 +38,7 @@ def describe(error: Exception, name: str = "") -> str:
 
 
 def describe_fault(error: Exception) -> str:
-    """An error that nothing should have let out: what it is, where it was raised, and what to do."""
+    """Return a text about an unexpected error: its type, where it was raised, and what to do."""
     where = error.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next

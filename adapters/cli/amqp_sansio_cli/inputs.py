@@ -1,4 +1,4 @@
-"""Opens what the user names: captures, folders of them, standard input."""
+"""Opens the user's inputs: captures, folders of them, standard input."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _HEAD = 4096
 
 
 def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
-    """The capture files behind the arguments; `-` is standard input.
+    """Return the capture files of the arguments; `-` is standard input.
 
-    Raises CommandError where there is nothing to read.
+    Raises CommandError if there are none.
     """
     try:
         files = find_captures([path for path in given if path != "-"])
@@ -31,7 +31,7 @@ def find_inputs(given: Sequence[str]) -> list[CaptureFile]:
 
 
 def check_captures(files: Sequence[CaptureFile]) -> None:
-    """Look at the beginning of every file. Raises CommandError for one that can't be read."""
+    """Check the beginning of every file. Raises CommandError for an unreadable one."""
     for file in files:
         try:
             with open(file.path, "rb") as opened:
@@ -45,7 +45,7 @@ def check_captures(files: Sequence[CaptureFile]) -> None:
 def read_inputs(
     files: Sequence[CaptureFile], progress: Progress
 ) -> Iterator[Segment | CaptureDamage]:
-    """Everything in the files, in their order. Raises CommandError for one that can't be read."""
+    """Yield everything in the files, in order. Raises CommandError for an unreadable one."""
     progress.start("reading", sum([_size(file) for file in files]))
     for file in files:
         try:
@@ -77,7 +77,7 @@ def _read(file: CaptureFile, progress: Progress) -> Iterator[bytes]:
             yield piece
         return
     with open(file.path, "rb") as opened:
-        # Of gzip, a thousandfold may come out of each piece: small ones show where the reading is.
+        # Each piece of gzip may inflate a thousandfold: small ones keep the progress exact.
         size = SLICE if opened.peek(len(GZIP))[: len(GZIP)] == GZIP else READ_SIZE
         while piece := opened.read(size):
             yield piece

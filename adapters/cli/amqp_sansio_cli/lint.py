@@ -15,7 +15,7 @@ Row = Mapping[str, object]
 
 
 def lint_command(given: Sequence[str], *, fail_on: str, clock_skew: float = 0.0) -> int:
-    """Print what is wrong; 1 when something is as severe as `fail_on`. Raises CommandError."""
+    """Print the violations; return 1 if one is as severe as `fail_on`. Raises CommandError."""
     connections: dict[object, Row] = {}
     violations: dict[object, list[Row]] = {}
     severities: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The command line: its arguments, its exit status, and what becomes of errors."""
+"""The command line: arguments, exit status, and error handling."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .errors import PROGRAM, CommandError, describe, describe_fault, say
 
 TABLES = ("events", "messages", "connections", "violations")
 _TEXT = 255
-"""Octets of a name, at most."""
+"""Most octets of a name."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status.
+    """Run the command; return its exit status.
 
     | status | meaning |
     |---|---|
-    | 0 | done; also when the reader of standard output went away |
+    | 0 | done, even if the reader of standard output went away |
     | 1 | done, and `lint` found something |
-    | 2 | wrong usage, or input or output that can't be used |
-    | 70 | a fault of this program |
+    | 2 | wrong usage, or unusable input or output |
+    | 70 | an error of this program |
     | 130 | interrupted by Ctrl-C |
 
-    From 2 on, standard error has one line that says what is wrong.
+    From 2 on, standard error has one line about the problem.
     """
     _open_streams()
     try:
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """Return the parser of all commands."""
     parser = _Parser(prog=PROGRAM, description="Replays, lints, reports and records AMQP traffic, and serves a broker.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -62,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Prints a table of the AMQP connections in captures (pcap, pcapng, gzip of them).",
     )
     _add_files(replay)
-    replay.add_argument("--table", choices=TABLES, help="which table (default: events)")
+    replay.add_argument("--table", choices=TABLES, help="the table (default: events)")
     replay.add_argument(
         "--format", choices=("jsonl", "table"), help="JSON lines (default), or aligned for people"
     )
@@ -70,19 +70,19 @@ def build_parser() -> argparse.ArgumentParser:
         "--body",
         choices=("none", "size", "base64"),
         default="size",
-        help="what the fields of an event tell of a message's body (default: size)",
+        help="the part of message bodies in the fields of events (default: size)",
     )
     replay.add_argument(
         "--engine", choices=("local", "spark"), default="local", help="where it runs"
     )
     replay.add_argument(
-        "--output", metavar="DIR", type=Path, help="with --engine spark: where Parquet files go"
+        "--output", metavar="DIR", type=Path, help="with --engine spark: the folder for Parquet files"
     )
 
     lint = commands.add_parser(
         "lint",
-        help="rules that recorded traffic breaks",
-        description="Prints the violations in captures; exit status 1 when there are any.",
+        help="broken rules in recorded traffic",
+        description="Prints the violations in captures; exit status 1 if there are any.",
     )
     _add_files(lint)
     lint.add_argument(
@@ -94,8 +94,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser(
         "report",
-        help="a page about recorded traffic, for a person",
-        description="Writes one HTML page that needs nothing but itself: what stands out, charts, tables, and sequence "
+        help="a page about recorded traffic, for people",
+        description="Writes one self-contained HTML page: findings, charts, tables, and sequence "
         "diagrams with the octets of every frame.",
     )
     _add_files(report)
@@ -105,13 +105,13 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="ID",
         action="append",
         default=[],
-        help="draw this connection, by its id or the beginning of it (default: those with the most to tell)",
+        help="draw this connection, by its id or the beginning of it (default: the most interesting ones)",
     )
     report.add_argument(
         "--frames",
         metavar="N",
         type=_frames,
-        help="protocol units in a sequence diagram, at most (default: 400)",
+        help="most protocol units in a sequence diagram (default: 400)",
     )
     report.add_argument(
         "--engine", choices=("local", "spark"), default="local", help="where it runs"
@@ -119,8 +119,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     record = commands.add_parser(
         "record",
-        help="a proxy that records what passes",
-        description="Passes connections on to a broker and appends what they carry to a pcapng file.",
+        help="a proxy that records connections",
+        description="Forwards connections to a broker and appends their octets to a pcapng file.",
     )
     record.add_argument("--listen", metavar="HOST:PORT", required=True)
     record.add_argument("--upstream", metavar="HOST:PORT", required=True)
@@ -129,7 +129,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--ready-file",
         metavar="FILE",
         type=Path,
-        help="gets the address when the proxy listens (port 0 picks a free one)",
+        help="receives the address once the proxy listens (port 0 picks a free one)",
     )
     record.add_argument(
         "--record-secrets",
@@ -155,7 +155,7 @@ def build_parser() -> argparse.ArgumentParser:
         type=_text,
         action="append",
         default=[],
-        help="who may log in (default: guest:guest); NAME alone has a client certificate",
+        help="a user (default: guest:guest); NAME alone logs in with a client certificate",
     )
     broker.add_argument(
         "--vhost",
@@ -166,7 +166,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="a virtual host besides /",
     )
     broker.add_argument(
-        "--record", metavar="FILE.pcapng", type=Path, help="append what all connections carry"
+        "--record", metavar="FILE.pcapng", type=Path, help="append the octets of all connections"
     )
     broker.add_argument(
         "--record-secrets",
@@ -177,10 +177,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--ready-file",
         metavar="FILE",
         type=Path,
-        help="gets the address when the broker listens, and is removed when it stops",
+        help="receives the address once the broker listens, and is removed when it stops",
     )
-    broker.add_argument("--tls-cert", metavar="FILE", type=Path, help="speak TLS, with this certificate")
-    broker.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, when it is in another file")
+    broker.add_argument("--tls-cert", metavar="FILE", type=Path, help="use TLS, with this certificate")
+    broker.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, if it is in another file")
     broker.add_argument(
         "--tls-ca",
         metavar="FILE",
@@ -190,9 +190,9 @@ def build_parser() -> argparse.ArgumentParser:
     broker.add_argument(
         "--allow-remote",
         action="store_true",
-        help="listen on an address that other machines reach",
+        help="listen on an address that other machines can reach",
     )
-    broker.add_argument("--anonymous", action="store_true", help="let clients in without a name")
+    broker.add_argument("--anonymous", action="store_true", help="accept clients without a name")
     broker.add_argument(
         "--heartbeat",
         metavar="SECONDS",
@@ -204,13 +204,13 @@ def build_parser() -> argparse.ArgumentParser:
         "--product",
         metavar="NAME[/VERSION]",
         type=_text,
-        help="what it says it is, for clients that insist on a name",
+        help="the announced product, for clients that insist on a name",
     )
     broker.add_argument(
         "--dialect",
         choices=("rabbitmq", "specification", "qpid"),
         default="",
-        help="how 0-8 and 0-9-1 are spoken (default: as qpid to Qpid's clients, as rabbitmq to others)",
+        help="the dialect of 0-8 and 0-9-1 (default: qpid for Qpid's clients, rabbitmq for others)",
     )
 
     commands.add_parser(
@@ -223,7 +223,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         raise CommandError(f"{message} (see {self.prog} --help)")
@@ -247,7 +247,7 @@ def _write_text(text: str) -> None:
 
 
 def _text(text: str) -> str:
-    """A name that AMQP can carry."""
+    """Parse a name that AMQP can carry."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -258,14 +258,14 @@ def _text(text: str) -> str:
 
 
 def _frames(text: str) -> int:
-    """Units of a sequence diagram."""
+    """Parse a number of units in a sequence diagram."""
     if not text.isdecimal() or len(text) > 6 or not 1 <= int(text) <= 100_000:
         raise argparse.ArgumentTypeError(f"is a number from 1 to 100000, not {text!r}")
     return int(text)
 
 
 def _skew(text: str) -> float:
-    """Seconds between clocks."""
+    """Parse the seconds between clocks."""
     from amqp_sansio.tables import skew_of
 
     seconds = _number(text)
@@ -277,7 +277,7 @@ def _skew(text: str) -> float:
 
 
 def _seconds(text: str) -> float:
-    """Seconds between heartbeats."""
+    """Parse the seconds between heartbeats."""
     seconds = _number(text)
     if not 0 <= seconds <= 65_535:
         raise argparse.ArgumentTypeError(f"is from 0 to 65535 seconds, not {text!r}")
@@ -300,12 +300,12 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=_skew,
         default=0.0,
-        help="by how much the clocks of captures that share connections differ at most (default: 0)",
+        help="largest difference between the clocks of captures that share connections (default: 0)",
     )
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    # Each command imports what it needs: the proxy no tables, nothing but two of them Spark.
+    # Each command imports only its own needs: the proxy no tables, and only two of them Spark.
     match arguments.command:
         case "replay":
             from .replay import replay_command
@@ -370,7 +370,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _open_streams() -> None:
-    """Make what is said UTF-8, and closed descriptors safe: no file that is opened later becomes a standard stream."""
+    """Write UTF-8, and reserve closed standard descriptors, so that no file opened later becomes a standard stream."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
             pass

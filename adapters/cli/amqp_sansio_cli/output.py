@@ -24,9 +24,9 @@ _GAP = "  "
 
 
 def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
-    """One JSON object for each row, with the table's columns in their order.
+    """Yield one JSON object for each row, with the table's columns in order.
 
-    JSON columns are values within it, timestamps texts of ISO 8601 in UTC to the microsecond.
+    JSON columns are nested values, timestamps texts of ISO 8601 in UTC to the microsecond.
     """
     write_plain: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
     writers: dict[str, Callable[[object], str]] = {"json": str, "timestamp": _moment, "string": _string}
@@ -40,10 +40,10 @@ def json_lines(table: str, rows: Iterable[Row]) -> Iterator[str]:
 
 
 class Heading(NamedTuple):
-    """A column for people.
+    """A column of a table for people.
 
-    When a line is too long, columns shrink down to `least` characters (0: they don't), and then
-    those with a positive `drops` go, the largest first.
+    If a line is too long, columns shrink down to `least` characters (0: they don't), and then those with a positive
+    `drops` are left out, the largest first.
     """
 
     text: str
@@ -58,7 +58,7 @@ class _Shown(NamedTuple):
 
 
 def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None) -> Iterator[str]:
-    """The rows of a table below a line of headings; see `align`. Control characters are escaped."""
+    """Yield the rows of a table below a line of headings; see `align`. Control characters are escaped."""
     names = [name for name, _ in COLUMNS[table]]
     shown = _VIEWS[table]
     cells = (
@@ -71,10 +71,10 @@ def table_lines(table: str, rows: Iterable[Row], *, width: int | None = None) ->
 def align(
     headings: Sequence[Heading], rows: Iterable[Sequence[str]], *, width: int | None = None
 ) -> Iterator[str]:
-    """Lines of aligned columns, as wide as the first 1,000 rows want, within `width` characters.
+    """Yield lines of aligned columns, as wide as the first 1,000 rows require, within `width` characters.
 
-    The default width is the terminal's, 120 where there is none. What doesn't fit its column is cut
-    and ends in an ellipsis.
+    The default width is the terminal's, 120 without one. Text that doesn't fit its column is cut and ends in an
+    ellipsis.
     """
     total = width or shutil.get_terminal_size((120, 24)).columns
     rest = iter(rows)
@@ -98,7 +98,7 @@ def align(
 
 
 def _shrink(wanted: Sequence[int], least: Sequence[int], total: int) -> list[int]:
-    """Take from the widest columns until they fit, or until none has more than its least."""
+    """Narrow the widest columns until all fit, or have their least width."""
     widths = list(wanted)
     over = sum(widths) + len(_GAP) * (len(widths) - 1) - total
     while over > 0:
@@ -114,9 +114,9 @@ def _shrink(wanted: Sequence[int], least: Sequence[int], total: int) -> list[int
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write lines to standard output, many at a time, until its reader has enough of them.
+    """Write lines to standard output, many at a time, until its reader closes it.
 
-    Nothing in them acts on a terminal (`printable`). Raises CommandError when standard output can't be written.
+    Control characters are escaped (`printable`). Raises CommandError if standard output can't be written.
     """
     pending: list[str] = []
     for line in lines:
@@ -129,7 +129,7 @@ def write_lines(lines: Iterable[str]) -> None:
 
 
 def _put(lines: Sequence[str]) -> bool:
-    """Write lines; False when nobody reads them."""
+    """Write lines; return False if nobody reads them."""
     out: TextIO | None = sys.stdout
     if out is None:
         if lines:
@@ -147,7 +147,7 @@ def _put(lines: Sequence[str]) -> bool:
 
 
 def clock(ts_ns: object) -> str:
-    """The time of day in UTC, to the microsecond."""
+    """Return the time of day in UTC, to the microsecond."""
     if not isinstance(ts_ns, int):
         return ""
     seconds, nanoseconds = divmod(ts_ns, 1_000_000_000)
@@ -156,7 +156,7 @@ def clock(ts_ns: object) -> str:
 
 
 def day_clock(ts_ns: object) -> str:
-    """The date and the time of day in UTC, to the millisecond."""
+    """Return the date and the time of day in UTC, to the millisecond."""
     if not isinstance(ts_ns, int):
         return ""
     seconds, nanoseconds = divmod(ts_ns, 1_000_000_000)
@@ -165,7 +165,7 @@ def day_clock(ts_ns: object) -> str:
 
 
 def duration(nanoseconds: object) -> str:
-    """A span of time in the unit that suits it."""
+    """Return a time span in a suitable unit."""
     if not isinstance(nanoseconds, int):
         return ""
     for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
@@ -176,7 +176,7 @@ def duration(nanoseconds: object) -> str:
 
 
 def octets(count: object) -> str:
-    """A number of octets with thousands apart."""
+    """Return a number of octets with thousands separators."""
     return f"{count:,}" if isinstance(count, int) else ""
 
 
@@ -261,14 +261,14 @@ def _peer(row: Mapping[str, object]) -> str:
 
 
 def _fields(row: Mapping[str, object]) -> str:
-    """Names and values, without the values that say nothing."""
+    """Return names and values, without empty values."""
     value = row["fields"]
     if not isinstance(value, str):
         return ""
     fields = json.loads(value)
     if not isinstance(fields, dict):
         return value
-    # In 1.0 a field that isn't set isn't there, and the first handle and delivery-id are 0.
+    # In 1.0 an unset field is absent, and the first handle and delivery-id are 0.
     keep_zero = row["protocol"] == "1.0"
     return " ".join(
         f"{name}={item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}"
@@ -278,7 +278,7 @@ def _fields(row: Mapping[str, object]) -> str:
 
 
 def _node(row: Mapping[str, object]) -> str:
-    """Where a message goes to or comes from: 1.0 has addresses instead of exchanges."""
+    """Return a message's destination or source: 1.0 has addresses instead of exchanges."""
     node = row["address"] if row["exchange"] is None else row["exchange"]
     return "" if node is None else str(node)
 

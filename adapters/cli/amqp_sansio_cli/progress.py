@@ -1,4 +1,4 @@
-"""One line that tells how far a long piece of work is, for people only: on a terminal, on standard error."""
+"""A line that shows the progress of long work, only for people: on a terminal, on standard error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PATIENCE = 1.0
 
 
 class Progress:
-    """Shows a percentage after the first second; on anything but a terminal it shows nothing."""
+    """Shows a percentage after the first second; shows nothing if standard error isn't a terminal."""
 
     def __init__(self) -> None:
         self._shown = sys.stderr.isatty()
@@ -27,7 +27,7 @@ class Progress:
         self._next = time.monotonic() + _PATIENCE
 
     def step(self, count: int = 1) -> None:
-        """Some steps are done."""
+        """Count finished steps."""
         self._done += count
         if self._shown and (now := time.monotonic()) >= self._next:
             self._next = now + _EVERY

@@ -1,4 +1,4 @@
-"""`amqp-sansio record`: a proxy between clients and a broker that writes what passes as pcapng."""
+"""`amqp-sansio record`: a proxy between clients and a broker that writes all octets as pcapng."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Address = tuple[str, int]
 
 
 def parse_address(text: str) -> Address:
-    """`HOST:PORT` or `[IPv6]:PORT`. Raises CommandError for anything else."""
+    """Parse `HOST:PORT` or `[IPv6]:PORT`. Raises CommandError for anything else."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
         raise CommandError(f"{text}: write an IPv6 address as [ADDRESS]:PORT")
     if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
-        raise CommandError(f"{text}: HOST:PORT is wanted")
+        raise CommandError(f"{text}: expected HOST:PORT")
     try:
         host.encode("idna")
     except UnicodeError:
@@ -45,9 +45,9 @@ def parse_address(text: str) -> Address:
 def record(
     listen: Address, upstream: Address, output: Path, ready_file: Path | None, secrets: bool
 ) -> int:
-    """Run the proxy until SIGINT or SIGTERM; returns the exit status.
+    """Run the proxy until SIGINT or SIGTERM; return the exit status.
 
-    Raises CommandError when the address or the file can't be used.
+    Raises CommandError if the address or the file is unusable.
     """
     with Recording(output) as recording:
         proxy = Proxy(upstream, recording, secrets=secrets)
@@ -57,10 +57,10 @@ def record(
 
 
 class Recording:
-    """A pcapng file that grows: what was written to it is in the file at once.
+    """A growing pcapng file: everything written is in the file at once.
 
-    A recording that exists is continued; if it was cut short inside of a packet, that rest is cut
-    off. Raises CommandError when the file can't be written or is something else.
+    An existing recording is continued; if it ends inside of a packet, that incomplete packet is cut off. Raises
+    CommandError if the file can't be written or is something else.
     """
 
     def __init__(self, path: Path) -> None:
@@ -99,7 +99,7 @@ class Recording:
 
 
 class Proxy:
-    """Hands octets from each side to the other and records them when they arrive."""
+    """Passes octets between the two sides and records them on arrival."""
 
     def __init__(self, upstream: Address, recording: Recording, *, secrets: bool) -> None:
         self.count = 0
@@ -109,7 +109,7 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, listen: Address, ready_file: Path | None) -> None:
-        """Serve until a signal asks to stop. Raises CommandError when that can't go on."""
+        """Serve until a signal stops it. Raises CommandError if it can't continue."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -184,7 +184,7 @@ class _Link:
     async def pump(
         self, sender: Sender, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """One direction, until its sender ends it or either side resets the connection."""
+        """Pass one direction on, until its sender ends it or either side resets the connection."""
         while True:
             try:
                 data = await reader.read(READ_SIZE)
@@ -199,7 +199,7 @@ class _Link:
                 writer.write(data)
                 await writer.drain()
             except OSError:
-                # The receiver is gone: its own direction says how.
+                # The receiver is gone: its own direction records how.
                 return
         self._end(sender, reset=False)
         if writer.can_write_eof() and not writer.transport.is_closing():
@@ -226,22 +226,22 @@ class _Link:
 
 
 def _open_to_append(path: Path) -> BinaryIO:
-    """The file, unbuffered."""
+    """Open the file, unbuffered."""
     cut_torn_end(path)
     return open(path, "ab", buffering=0)
 
 
 def cut_torn_end(path: Path) -> None:
-    """Cut a recording that exists at the end of its last whole block.
+    """Cut an existing recording at the end of its last whole block.
 
-    Raises NotACapture when the file is something else, OSError when it can't be changed.
+    Raises NotACapture if the file is something else, OSError if it can't be changed.
     """
     if path.is_file():
         os.truncate(path, _whole(path))
 
 
 def _whole(path: Path) -> int:
-    """How many octets of the recording are whole blocks."""
+    """Return the number of octets in whole blocks of the recording."""
     reader = CaptureReader(file=str(path))
     with open(path, "rb") as file:
         if file.read(4) not in (b"", _PCAPNG):
@@ -253,7 +253,7 @@ def _whole(path: Path) -> int:
 
 
 async def _one_address(listen: Address) -> Address:
-    """With port 0, the first address of the host: each would get a port of its own."""
+    """Return, for port 0, the first address of the host: each would get a different port."""
     host, port = listen
     if port:
         return listen
@@ -263,9 +263,9 @@ async def _one_address(listen: Address) -> Address:
 
 
 def announce(path: Path, text: str) -> None:
-    """Write the file whole or not at all: who waits for it reads it as soon as it's there.
+    """Write the file atomically: a program that waits for it reads it as soon as it exists.
 
-    What is no regular file (a pipe, a terminal) is written to, and not replaced. Raises OSError.
+    Anything but a regular file (a pipe, a terminal) is written to, and not replaced. Raises OSError.
     """
     line = text + "\n"
     if path.exists() and not path.is_file():
@@ -281,14 +281,14 @@ def announce(path: Path, text: str) -> None:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close so that the peer gets a RST."""
+    """Close with a RST."""
     with suppress(OSError):
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
     writer.transport.abort()
 
 
 def _name(address: tuple[str, int]) -> str:
-    """An address of a socket (of IPv6 it has four parts) as the recording writes it."""
+    """Return a socket address (in IPv6 it has four parts) as the recording writes it."""
     return endpoint(address[0].partition("%")[0], address[1])
 
 

@@ -23,7 +23,7 @@ def replay_command(
     output: Path | None,
     clock_skew: float = 0.0,
 ) -> int:
-    """Replay the captures; returns the exit status. Raises CommandError."""
+    """Replay the captures; return the exit status. Raises CommandError."""
     if engine == "spark":
         if output is None:
             raise CommandError("--engine spark wants --output DIR")

@@ -1,4 +1,4 @@
-"""`amqp-sansio report`: one page about captures, for a person."""
+"""`amqp-sansio report`: a page about captures, for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def report_command(
     engine: str,
     clock_skew: float = 0.0,
 ) -> int:
-    """Write the report on the captures; returns the exit status. Raises CommandError."""
+    """Write the report on the captures; return the exit status. Raises CommandError."""
     if engine == "spark" and "-" in given:
         raise CommandError("--engine spark reads files, not standard input")
     if output.is_dir():

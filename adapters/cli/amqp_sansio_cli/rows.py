@@ -1,4 +1,4 @@
-"""Rows of the local engine, without what isn't AMQP when nothing is."""
+"""Rows of the local engine, without other traffic if there is no AMQP."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ _PROTOCOL = [name for name, _ in COLUMNS["connections"]].index("protocol")
 
 
 class LocalRows:
-    """The rows of captures, as (table, values); those of connections come with any table.
+    """The rows of captures, as (table, values); rows of connections come with any table.
 
-    All segments are in memory at once: that takes about the size of the captures and half a
-    kilobyte for each packet. Other connections than AMQP's have rows in the company of AMQP only:
-    captures without any have none but those of damage to the files. Raises CommandError when a
-    file can't be read, before the first row.
+    All segments are in memory at once: that takes about the size of the captures and half a kilobyte for each packet.
+    Connections other than AMQP's have rows only beside AMQP: captures without any have only rows about damage to the
+    files. Raises CommandError if a file is unreadable, before the first row.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class LocalRows:
             yield table, row
 
     def advice(self) -> list[str]:
-        """Sentences for rows that say of segments that they came too late: whose clocks differ."""
+        """Return sentences for rows about segments that came too late: the clocks that differ."""
         from amqp_sansio_report.findings import apart, remedy, worst
 
         segments = sorted([each for each in self._segments if isinstance(each, Segment)], key=sort_key)

@@ -1,4 +1,4 @@
-"""A local Spark session for commands: found out beforehand what is missing, quiet, and gone at the end."""
+"""A local Spark session for commands: checks the requirements first, is quiet, and ends with the command."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def write_tables(
 ) -> tuple[dict[str, int], bool]:
     """Write tables (None: all four) as Parquet below `output`.
 
-    Returns how many rows each has, and whether there was any AMQP: without it, connections have no
-    rows. Raises CommandError when Spark can't run here or the run fails.
+    Returns the number of rows of each, and whether there was any AMQP: without it, connections have no rows. Raises
+    CommandError if Spark can't run here or the run fails.
     """
     with local_session("replay", {}) as spark:
         amqp_sansio_spark.register(spark)
@@ -65,9 +65,9 @@ def write_tables(
 def make_report(
     paths: Sequence[str], bounds: Bounds, connections: Sequence[str], *, clock_skew: float = 0.0
 ) -> Report:
-    """The report on captures, gathered in a local session.
+    """Return the report on captures, gathered in a local session.
 
-    Raises CommandError when Spark can't run here or the run fails, ValueError for ids that no connection has.
+    Raises CommandError if Spark can't run here or the run fails, ValueError for ids without a connection.
     """
     with local_session("report", {}) as spark:
         amqp_sansio_spark.register(spark)
@@ -78,11 +78,11 @@ def make_report(
 
 @contextmanager
 def local_session(name: str, settings: Mapping[str, str]) -> Generator[SparkSession]:
-    """A session on all cores of this machine, whose log goes to a file that is removed at the end.
+    """Start a session on all cores of this machine, whose log goes to a file that is removed at the end.
 
-    `settings` come on top of those that every command has.
+    `settings` are added to those of every command.
 
-    Raises CommandError when something that Spark needs isn't there, and for what goes wrong inside.
+    Raises CommandError if a requirement of Spark is missing, and for errors inside.
     """
     check_requirements()
     from pyspark.errors import PySparkException
@@ -93,7 +93,7 @@ def local_session(name: str, settings: Mapping[str, str]) -> Generator[SparkSess
     kept = False
     try:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        # Workers run the interpreter that runs this command, not the first one on PATH.
+        # Workers run the interpreter of this command, not the first one on PATH.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         _hand_on_import_path()
         builder = SparkSession.Builder().master("local[*]").appName(f"amqp-sansio {name}")
@@ -110,7 +110,7 @@ def local_session(name: str, settings: Mapping[str, str]) -> Generator[SparkSess
         finally:
             spark.stop()
     except Exception as error:
-        # What the JVM throws and pyspark doesn't translate comes as an error of py4j.
+        # JVM exceptions that pyspark doesn't translate come as errors of py4j.
         if not isinstance(error, PySparkException) and not type(error).__module__.startswith(
             "py4j"
         ):
@@ -123,7 +123,7 @@ def local_session(name: str, settings: Mapping[str, str]) -> Generator[SparkSess
 
 
 def check_requirements() -> None:
-    """Raises CommandError that says what is missing: Java 17 or newer, pyspark, or what it needs."""
+    """Raise CommandError if Java 17 or newer, pyspark, or its requirements are missing."""
     for module in ("pyspark", "pandas", "pyarrow"):
         try:
             __import__(module)
@@ -154,13 +154,13 @@ def _settings(folder: Path) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
         "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
-        # One schema in all files of a table: others than Spark read them too.
+        # One schema in all files of a table: readers other than Spark use them too.
         "spark.sql.variant.inferShreddingSchema": "false",
     }
 
 
 def _hand_on_import_path() -> None:
-    """Let workers import these packages from where this process did, installed or not."""
+    """Let workers import these packages from the same place as this process, installed or not."""
     folders = [
         str(Path(module.__file__ or "").parents[1])
         for module in (amqp_sansio, amqp_sansio_spark, amqp_sansio_report)
@@ -171,7 +171,7 @@ def _hand_on_import_path() -> None:
 
 @contextmanager
 def _stderr_to(log: Path) -> Generator[None]:
-    """What is started here writes its standard error to a file, as long as it lives."""
+    """Send the standard error of processes started here to a file, as long as they live."""
     sys.stderr.flush()
     saved = os.dup(2)
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -186,7 +186,7 @@ def _stderr_to(log: Path) -> Generator[None]:
 
 @contextmanager
 def _progress(spark: SparkSession) -> Generator[None]:
-    """Show how many tasks of the running stages are done."""
+    """Show the number of finished tasks of the running stages."""
     if not sys.stderr.isatty():
         yield
         return
@@ -213,7 +213,7 @@ def _progress(spark: SparkSession) -> Generator[None]:
 
 
 def _last_line(text: str) -> str:
-    """Of a report with a traceback, the line that says what happened."""
+    """Return the line of a report with traceback that has the error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith("SQLSTATE")]
     return lines[-1] if lines else "failed"

@@ -1,6 +1,6 @@
 """A broker for tests: in the process, on a real socket, for clients of every version of AMQP.
 
-With pytest there are the fixtures `amqp_broker` and `amqp_broker_url`; without, `EmbeddedBroker`:
+With pytest there are the fixtures `amqp_broker` and `amqp_broker_url`; otherwise use `EmbeddedBroker`:
 
 >>> with EmbeddedBroker() as broker:
 ...     url = broker.url  # for any client, in this process or another
@@ -47,7 +47,7 @@ _LATER = {
     "QueueView": "views",
     "StoredMessage": "views",
 }
-"""What only a test that has a broker needs: pytest loads the plug-in for every run."""
+"""Names that only a test with a broker needs: pytest loads the plug-in for every run."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The broker's time: `Clock`, which a test moves on, and `BrokerClock` beneath it, which the broker asks."""
+"""The broker's time: `Clock`, which a test advances, and the `BrokerClock` inside, which the broker reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BrokerTimer:
-    """A call that the broker's clock is to make."""
+    """A scheduled call of the broker's clock."""
 
     __slots__ = ("_when", "callback")
 
@@ -23,19 +23,19 @@ class BrokerTimer:
         self.callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
-        """Let it not come."""
+        """Cancel the call."""
         self.callback = None
 
     def when(self) -> float:
-        """When it comes, in seconds on the broker's clock."""
+        """Return the time of the call, in seconds of the broker's clock."""
         return self._when
 
 
 class BrokerClock:
-    """The time as the broker has it, in the thread of its event loop.
+    """The broker's time, in the thread of its event loop.
 
-    With `virtual` it begins at 0 and stands still till it's moved. Else it's the event loop's, and what it was moved on
-    is added to it.
+    With `virtual` it begins at 0 and stands still until it is moved. Otherwise it is the event loop's time, plus the
+    time by which it was moved.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, virtual: bool) -> None:
@@ -48,11 +48,11 @@ class BrokerClock:
         self._handle: asyncio.TimerHandle | None = None
 
     def time(self) -> float:
-        """Seconds on the broker's clock."""
+        """Return the seconds of the broker's clock."""
         return self._now if self.is_virtual else self._loop.time() + self._shift
 
     def call_at(self, when: float, callback: Callable[[], object], /) -> BrokerTimer:
-        """Call `callback` when it is `when`."""
+        """Call `callback` at the time `when`."""
         timer = BrokerTimer(when, callback)
         heapq.heappush(self._timers, (when, next(self._numbers), timer))
         if self.is_virtual and when <= self._now:
@@ -61,14 +61,14 @@ class BrokerClock:
         return timer
 
     def next_timer(self) -> float | None:
-        """When the next call comes; None: there is none to come."""
+        """Return the time of the next call; None: there is none."""
         timers = self._timers
         while timers and timers[0][2].callback is None:
             heapq.heappop(timers)
         return timers[0][0] if timers else None
 
     def move_to(self, when: float) -> None:
-        """Let it be `when`, and make no call yet; a time that is over changes nothing."""
+        """Move the time to `when`, without making calls yet; an earlier time changes nothing."""
         gain = when - self.time()
         if gain > 0:
             if self.is_virtual:
@@ -78,7 +78,7 @@ class BrokerClock:
                 self._arm(anew=True)
 
     def run_due(self) -> None:
-        """Make the calls that have come due, in their order."""
+        """Make the calls that are due, in order."""
         while (when := self.next_timer()) is not None and when <= self.time():
             timer = heapq.heappop(self._timers)[2]
             callback, timer.callback = timer.callback, None
@@ -87,7 +87,7 @@ class BrokerClock:
         self._arm()
 
     def stop(self) -> None:
-        """Make no call any more."""
+        """Make no more calls."""
         self._timers.clear()
         if self._handle is not None:
             self._handle.cancel()
@@ -110,11 +110,11 @@ class BrokerClock:
 
 
 class Clock:
-    """What time it is for the broker: times to live, expiring queues, heartbeats, timeouts of openings and closings.
+    """The broker's time, for times to live, expiring queues, heartbeats, timeouts of openings and closings.
 
     A virtual clock begins at 0 and stands still between two calls of `advance`. Clients live in real time: the broker's
-    heartbeats, too, are sent when its clock is moved on, so that a client that wants them every few seconds, in a test
-    that takes longer, needs the real clock (`clock="real"`), which runs by itself and can be moved on as well.
+    heartbeats, too, are sent only when its clock is advanced, so a client that expects them every few seconds, in a
+    test that takes longer, needs the real clock (`clock="real"`), which runs by itself and can be advanced as well.
     """
 
     def __init__(self, broker: EmbeddedBroker, *, virtual: bool) -> None:
@@ -128,16 +128,15 @@ class Clock:
         return self._broker.call(self._broker.service.clock.time)
 
     def advance(self, seconds: float, *, silent: bool = False) -> float:
-        """Let so many seconds pass: all that is due in them happens, in its order, before this returns. Gives `now`.
+        """Advance the clock: everything due in that time happens, in order, before this returns. Returns `now`.
 
-        Clients count as alive meanwhile, as they are: only those whose octets a fault keeps from the broker
-        (`faults.stall`, `faults.drop`) are silent, and with `silent` all are. Who is silent for too long is
-        disconnected.
+        Clients count as alive meanwhile, except those whose octets a fault keeps from the broker (`faults.stall`,
+        `faults.drop`), and with `silent` all of them. Clients that are silent for too long are disconnected.
 
         Raises ValueError for a negative or infinite number of seconds.
         """
         if not 0 <= seconds < math.inf:
-            raise ValueError(f"the clock can't be moved on by {seconds} seconds")
+            raise ValueError(f"the clock can't advance by {seconds} seconds")
         service = self._broker.service
         return self._broker.run(lambda: service.advance(seconds, silent=silent))
 

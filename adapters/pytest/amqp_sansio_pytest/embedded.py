@@ -34,30 +34,30 @@ T = TypeVar("T")
 
 GUEST: Final[Mapping[str, str | User]] = {"guest": "guest"}
 SEED: Final = b"amqp_sansio_pytest, the same every time"
-"""A test double has nothing to hide, and what a test sees is the same in every run."""
+"""A test double needs no secrecy, and tests see the same in every run."""
 _KEPT: Final = 100_000
 _PATIENCE: Final = 30.0
-"""Real seconds after which a call into the broker's thread is given up; it takes well below a millisecond."""
+"""Real seconds after which a call into the broker's thread fails; it takes well below a millisecond."""
 _STEP: Final = 0.002
 
 
 class EmbeddedBroker:
     """A broker for one test: `with EmbeddedBroker() as broker:`, or `start` and `stop`.
 
-    It listens on 127.0.0.1, on a free port unless `port` names one, and speaks every version of AMQP on it. It runs in
-    a thread of its own, so that clients may block, live in an event loop, or in another process; its methods and all
-    that hangs on it may be called from any thread.
+    It listens on 127.0.0.1, on a free port unless `port` is given, and speaks every version of AMQP there. It runs in
+    its own thread, so clients may block, use an event loop, or run in another process; the methods of the broker and of
+    all its parts may be called from any thread.
 
     | argument | meaning |
     |---|---|
     | `users` | passwords (or `amqp_sansio.broker.User`s) by name; guest with the password guest |
     | `vhosts` | the virtual hosts |
-    | `clock` | "virtual": the broker's time stands still but for `clock.advance`; "real": it runs |
-    | `definitions` | what to `preload` |
-    | `history` | how many records of what happened are kept |
-    | `settings` | an `amqp_sansio.broker.Settings` with everything else; of what is named above the argument counts |
-    | `ssl` | a server's context: then all is TLS |
-    | `record` | a pcapng file for what goes over the wire |
+    | `clock` | "virtual": the broker's time moves only by `clock.advance`; "real": it runs |
+    | `definitions` | the argument for `preload` |
+    | `history` | number of records kept of what happened |
+    | `settings` | an `amqp_sansio.broker.Settings` with everything else; the arguments above override it |
+    | `ssl` | a server's context, for TLS |
+    | `record` | a pcapng file for all octets |
 
     >>> with EmbeddedBroker(definitions={"queues": ["jobs"]}) as broker:
     ...     broker.publish(b"hello", routing_key="jobs")
@@ -95,17 +95,17 @@ class EmbeddedBroker:
         self.clock: Final = Clock(self, virtual=clock == "virtual")
         """The broker's time."""
         self.faults: Final = Faults(self)
-        """What goes wrong on purpose."""
+        """Injects faults."""
         self.history: Final = HistoryView(self)
-        """What happened to messages."""
+        """Records of what happened to messages."""
         self.errors: Final[list[BaseException]] = []
-        """What went wrong in the broker itself: each is a mistake in it, and fails a test that uses the fixture."""
+        """Exceptions in the broker itself: each is a bug in it, and fails a test that uses the fixture."""
 
-    # Beginning and end.
+    # Start and stop.
 
     def start(self) -> Self:
-        """Listen; it returns when clients can come. Raises OSError, RuntimeError when it runs already, and what
-        `preload` raises."""
+        """Listen; returns when clients can connect. Raises OSError, RuntimeError if it runs already, and everything
+        that `preload` raises."""
         if self._thread is not None:
             raise RuntimeError("the broker runs already")
         ready: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -123,7 +123,7 @@ class EmbeddedBroker:
         return self
 
     def stop(self) -> None:
-        """Close every connection and the port. A second call changes nothing."""
+        """Close every connection and the port. A second call does nothing."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -141,23 +141,23 @@ class EmbeddedBroker:
 
     @property
     def is_running(self) -> bool:
-        """Whether clients can come."""
+        """Whether clients can connect."""
         return self._service is not None
 
-    # Where it is.
+    # Addresses.
 
     @property
     def port(self) -> int:
-        """The port it listens on. Raises RuntimeError when it doesn't run."""
+        """The port it listens on. Raises RuntimeError if it isn't running."""
         return self.service.server.port
 
     @property
     def url(self) -> str:
-        """The URL for its first user and first virtual host. Raises RuntimeError when it doesn't run."""
+        """The URL for its first user and first virtual host. Raises RuntimeError if it isn't running."""
         return self.service.server.url
 
     def url_for(self, user: str | None = None, vhost: str | None = None) -> str:
-        """The URL for another user or virtual host. Raises LookupError for a user that it doesn't know."""
+        """Return the URL for another user or virtual host. Raises LookupError for an unknown user."""
         name = next(iter(self._settings.users)) if user is None else user
         if name not in self._settings.users:
             raise LookupError(f"the broker has no user {name!r}")
@@ -171,14 +171,14 @@ class EmbeddedBroker:
             self._settings.vhosts[0] if vhost is None else vhost,
         ).format()
 
-    # What is in it.
+    # Content.
 
     def queue(self, name: str, *, vhost: str | None = None) -> QueueView:
-        """A queue, whether it is there yet or not."""
+        """Return a view of a queue, which need not exist yet."""
         return QueueView(self, name, self._vhost(vhost))
 
     def exchange(self, name: str, *, vhost: str | None = None) -> ExchangeView:
-        """An exchange, whether it is there yet or not; "" is the default exchange."""
+        """Return a view of an exchange, which need not exist yet; "" is the default exchange."""
         return ExchangeView(self, name, self._vhost(vhost))
 
     @property
@@ -188,7 +188,7 @@ class EmbeddedBroker:
 
     @property
     def connections(self) -> tuple[Connection, ...]:
-        """Its clients, also those that are still logging in or leaving."""
+        """Its clients, including those still logging in or leaving."""
 
         def found() -> tuple[Connection, ...]:
             return tuple(
@@ -201,7 +201,7 @@ class EmbeddedBroker:
         return self.call(found)
 
     def messages(self, queue: str, *, vhost: str | None = None) -> tuple[StoredMessage, ...]:
-        """What a queue holds, waiting or with consumers; nothing is touched. Raises `NoSuchNode`."""
+        """Return the messages in a queue, available or acquired, without changing anything. Raises `NoSuchNode`."""
         return self.queue(queue, vhost=vhost).messages
 
     def publish(
@@ -216,8 +216,8 @@ class EmbeddedBroker:
     ) -> bool:
         """Publish a message as a client of 0-9-1 would, and return whether a queue took it.
 
-        `headers` are short for `properties` with these headers. Raises TypeError for both at once, ValueError when the
-        broker refuses it, as when the exchange isn't there.
+        `headers` are short for `properties` with these headers. Raises TypeError for both at once, ValueError if the
+        broker refuses it, for example because the exchange doesn't exist.
         """
         if properties is not None and headers is not None:
             raise TypeError("give properties or headers, not both")
@@ -239,7 +239,7 @@ class EmbeddedBroker:
         return self.call(publish)
 
     def get(self, queue: str, *, vhost: str | None = None) -> StoredMessage | None:
-        """Take the next message out of a queue, for good; None when none waits. Raises `NoSuchNode`."""
+        """Take the next message out of a queue, for good; None if none is available. Raises `NoSuchNode`."""
         name = self._vhost(vhost)
         view = self.queue(queue, vhost=name)
 
@@ -256,30 +256,30 @@ class EmbeddedBroker:
         return self.call(get)
 
     def preload(self, definitions: Definitions, *, vhost: str | None = None) -> Preloaded:
-        """Have exchanges, queues and bindings: of a mapping, or of a JSON file as RabbitMQ exports its definitions.
+        """Declare exchanges, queues and bindings from a mapping, or from a JSON file as exported by RabbitMQ.
 
         In short: `{"exchanges": {"orders": "topic"}, "queues": ["jobs"], "bindings": [("orders", "jobs", "order.#")]}`.
-        What isn't said of queues and exchanges is as RabbitMQ's tools have it: durable, not deleted automatically.
-        Users, permissions, policies and the like are ignored, as `Preloaded.ignored` says.
+        Queues and exchanges have the defaults of RabbitMQ's tools: durable, not deleted automatically. Users,
+        permissions, policies and the like are ignored, and listed in `Preloaded.ignored`.
 
-        Raises ValueError for what can't be read or the broker refuses, OSError for a file that can't be read.
+        Raises ValueError for invalid definitions or those that the broker refuses, OSError for an unreadable file.
         """
         name = self._vhost(vhost)
         return self.call(lambda: preload(self.service, definitions, name))
 
     def restart(self) -> None:
-        """What a broker has again after it was stopped and started: durable queues with their persistent messages.
+        """Restart the broker, which keeps durable queues with their persistent messages.
 
-        Every connection is cut before; the port stays.
+        Every connection is cut before; the port stays the same.
         """
         self.run(self._restart)
 
     # Waiting.
 
     def wait_for(self, condition: Callable[[EmbeddedBroker], T], *, timeout: float = 5.0) -> T:
-        """Wait until a function of this broker gives something true, and return that. `timeout` are real seconds.
+        """Wait until a function of this broker returns something true, and return that. `timeout` is in real seconds.
 
-        Raises AssertionError when the time is over.
+        Raises AssertionError after the timeout.
 
         >>> broker.wait_for(lambda broker: broker.queue("jobs").consumers)
         1
@@ -295,13 +295,13 @@ class EmbeddedBroker:
 
     @property
     def service(self) -> Service:
-        """The served broker, which belongs to its own thread: see `call`. Raises RuntimeError when it doesn't run."""
+        """The serving broker, which belongs to its own thread: see `call`. Raises RuntimeError if it isn't running."""
         if self._service is None:
             raise RuntimeError("the broker isn't running: use it in a with statement, or call start()")
         return self._service
 
     def call(self, function: Callable[[], T]) -> T:
-        """Call a function in the broker's thread, when what has arrived is dealt with, and return what it returns."""
+        """Call a function in the broker's thread, after all received octets are handled, and return its result."""
         service = self.service
 
         async def run() -> T:
@@ -311,9 +311,9 @@ class EmbeddedBroker:
         return self.run(run)
 
     def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine in the broker's event loop, and return what it returns.
+        """Run a coroutine in the broker's event loop, and return its result.
 
-        Raises RuntimeError when the broker doesn't run, or when it's called from its own thread.
+        Raises RuntimeError if the broker isn't running, or if it is called from the broker's own thread.
         """
         loop, thread = self._loop, self._thread
         if loop is None or thread is None or self._service is None:
@@ -322,7 +322,7 @@ class EmbeddedBroker:
             raise RuntimeError("the broker's own thread would wait for itself")
         return asyncio.run_coroutine_threadsafe(make(), loop).result(_PATIENCE)
 
-    # Inside.
+    # Internals.
 
     def _vhost(self, name: str | None) -> str:
         return self._settings.vhosts[0] if name is None else name
@@ -336,14 +336,14 @@ class EmbeddedBroker:
         service.settle()
 
     def _run(self, ready: concurrent.futures.Future[None]) -> None:
-        # Whatever policy the program has: this needs sockets and a selector.
+        # Independent of the program's event loop policy: this needs sockets and a selector.
         loop = asyncio.SelectorEventLoop()
         loop.set_exception_handler(self._failed)
         try:
             loop.run_until_complete(self._serve(loop, ready))
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
-            # The names to listen on were looked up in its thread, which close() wouldn't wait for.
+            # Its thread resolved the listening addresses, and close() wouldn't wait for it.
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 

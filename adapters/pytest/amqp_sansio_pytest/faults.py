@@ -1,4 +1,4 @@
-"""Faults: what a test lets go wrong between the broker and its clients, and what it has the broker do to them."""
+"""Faults: failures between the broker and its clients, and actions of the broker against them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FORCED: Final = 320
 
 
 class Who:
-    """Which connections are meant: by when they come, their numbers, and whose they are.
+    """Selects connections by the time they come, their numbers, and their owners.
 
-    `user` and `vhost` are known when a connection is open, `version` when its first octets have come: before, a
-    connection isn't meant.
+    `user` and `vhost` are known when a connection is open, `version` when its first octets have arrived: before, it
+    isn't selected.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class Who:
         self._version = version
 
     def met(self, number: int) -> None:
-        """A new client has come."""
+        """Note a new client."""
         if self.only_next and self.only is not None and not self.only:
             self.only.add(number)
 
     def means(self, client: Client) -> bool:
-        """Whether a client is meant."""
+        """Whether a client is selected."""
         if self.only is not None and client.number not in self.only:
             return False
         if self._version is not None and client.version is not self._version:
@@ -71,9 +71,9 @@ class Who:
 
 
 class Fault(Obstacle):
-    """Something that goes wrong until `remove`, or the end of its `with` block.
+    """A fault in effect until `remove`, or the end of its `with` block.
 
-    `hits` counts how often it had an effect, `octets` what it has held back, lost or delayed.
+    `hits` counts its effects, `octets` the octets it has held back, lost or delayed.
 
     >>> with broker.faults.stall("from_client"):
     ...     broker.clock.advance(600)
@@ -107,11 +107,11 @@ class Fault(Obstacle):
         self.octets = 0
 
     def remove(self) -> None:
-        """End it: what it holds back goes on. A second call changes nothing."""
+        """Remove it: octets it holds back continue. A second call does nothing."""
         self._owner.remove(self)
 
     def wait_hit(self, timeout: float = 5.0) -> None:
-        """Wait until it has had an effect, `timeout` real seconds at most. Raises AssertionError if it has none."""
+        """Wait until it has had an effect, at most `timeout` real seconds. Raises AssertionError otherwise."""
         with self._changed:
             if not self._changed.wait_for(lambda: self.hits > 0, timeout):
                 raise AssertionError(f"{self!r} has had no effect within {timeout} s")
@@ -125,7 +125,7 @@ class Fault(Obstacle):
     def __repr__(self) -> str:
         return f"<Fault {self._name}, {self.hits} hits>"
 
-    # What the paths ask, in the broker's thread.
+    # Called by the paths, in the broker's thread.
 
     def concerns(self, client: Client, direction: Direction) -> bool:
         return direction in self._directions and self._who.means(client)
@@ -152,19 +152,18 @@ class Fault(Obstacle):
 
 
 class Faults:
-    """Lets things go wrong: `broker.faults`.
+    """Injects faults: `broker.faults`.
 
-    What lies in the way of octets (`cut_after`, `drop`, `delay`, `stall`, `refuse`) returns a `Fault`, which lasts
-    until it's removed. It concerns the connections that `on` names: "all" of now and later, the "current" ones, the
-    "next" one, or some of `broker.connections`; and of these only those of `user`, `vhost` and `version`, where they
-    are given.
-    Directions are "from_client", "to_client" and "both".
+    Faults on the path of octets (`cut_after`, `drop`, `delay`, `stall`, `refuse`) return a `Fault`, which lasts until
+    it is removed. It affects the connections of `on`: "all" of now and later, the "current" ones, the "next" one, or
+    some of `broker.connections`; and of these only those of `user`, `vhost` and `version`, if given. Directions are
+    "from_client", "to_client" and "both".
     """
 
     def __init__(self, broker: EmbeddedBroker) -> None:
         self._broker = broker
 
-    # In the way of octets.
+    # Faults on the path of octets.
 
     def cut_after(
         self,
@@ -176,7 +175,7 @@ class Faults:
         vhost: str | None = None,
         version: Version | None = None,
     ) -> Fault:
-        """Cut a connection with a reset when so many octets more have passed in one direction; 0: at once.
+        """Reset a connection when that many more octets have passed in one direction; 0: at once.
 
         Raises ValueError for a negative number.
         """
@@ -193,7 +192,7 @@ class Faults:
         vhost: str | None = None,
         version: Version | None = None,
     ) -> Fault:
-        """Lose all octets of a direction: to the one side the other is dead, though the connection is there."""
+        """Lose all octets of a direction: the connection exists, but one side appears dead to the other."""
         return self._add(f"drop {direction}", direction, on, user, vhost, version, loses=True)
 
     def stall(
@@ -205,7 +204,7 @@ class Faults:
         vhost: str | None = None,
         version: Version | None = None,
     ) -> Fault:
-        """Keep all octets of a direction back: they arrive when the fault is removed."""
+        """Hold back all octets of a direction until the fault is removed."""
         return self._add(f"stall {direction}", direction, on, user, vhost, version, is_wall=True)
 
     def delay(
@@ -218,26 +217,26 @@ class Faults:
         vhost: str | None = None,
         version: Version | None = None,
     ) -> Fault:
-        """Let all octets of a direction come later by so many seconds, which are real ones: clients live in real time.
+        """Delay all octets of a direction by a number of real seconds: clients live in real time.
 
         Raises ValueError for a negative number.
         """
         if not seconds >= 0:
-            raise ValueError(f"octets can't be late by {seconds} seconds")
+            raise ValueError(f"octets can't be delayed by {seconds} seconds")
         return self._add(f"delay by {seconds} s", direction, on, user, vhost, version, delay=seconds)
 
     def refuse(self) -> Fault:
-        """Turn every new client away with a reset, before a word is said."""
+        """Reset every new client's connection at once."""
         return self._add("refuse", "both", "all", None, None, None, turns_away=True)
 
-    # What the broker does.
+    # Actions of the broker.
 
     def block(self, reason: str = "low on memory") -> None:
-        """Hold publishers up as a broker does that has no room: those of 0-9-1 are told by connection.blocked."""
+        """Hold publishers as if memory were full: those of 0-9-1 get connection.blocked."""
         self._broker.call(lambda: self._service.hold_publishers(reason))
 
     def unblock(self) -> None:
-        """Let publishers go on."""
+        """Let publishers continue."""
         self._broker.call(lambda: self._service.hold_publishers(""))
 
     def close_connections(
@@ -250,10 +249,10 @@ class Faults:
         vhost: str | None = None,
         version: Version | None = None,
     ) -> int:
-        """Have the broker close open connections, and return how many.
+        """Let the broker close open connections, and return how many.
 
         `code` is a reply code for 0-8, 0-9-1 and 0-10, an error condition for 1.0 ("amqp:connection:forced"); the other
-        kind stands for being forced, in each version's own word.
+        kind selects each version's own code for a forced close.
         """
         current: On | Connection | Iterable[Connection] = "current" if on == "all" else on
         return self._broker.call(
@@ -273,7 +272,7 @@ class Faults:
         vhost: str | None = None,
         version: Version | None = None,
     ) -> int:
-        """Have the broker close open channels (0-8, 0-9-1) or end sessions (0-10, 1.0), and return how many.
+        """Let the broker close open channels (0-8, 0-9-1) or end sessions (0-10, 1.0), and return how many.
 
         `channel` is the number of one; None: all. `code` is as in `close_connections`, in 0-10 that of an exception.
         """
@@ -285,15 +284,15 @@ class Faults:
         )
 
     def clear(self) -> None:
-        """Remove all faults and let publishers go on."""
+        """Remove all faults and let publishers continue."""
         self._broker.call(self._clear)
 
     def remove(self, fault: Fault) -> None:
-        """As `Fault.remove`."""
+        """Do the same as `Fault.remove`."""
         if self._broker.is_running:
             self._broker.call(lambda: self._service.paths.take_out(fault))
 
-    # Inside.
+    # Internals.
 
     @property
     def _service(self) -> Service:

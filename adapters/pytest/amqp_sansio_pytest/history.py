@@ -1,4 +1,4 @@
-"""History: what happened to the messages of a broker, to be asked for, waited for and asserted."""
+"""History: queries, waits and assertions about the messages of a broker."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from .embedded import EmbeddedBroker
 
 Body = bytes | str | re.Pattern[bytes] | Callable[[bytes], bool]
-"""How a body is asked for: its octets, its text, a pattern that is found in it, or a function that says yes."""
+"""A body to look for: octets, text, a pattern to be found in it, or a predicate."""
 SETTLED: Final[tuple[Kind, ...]] = ("accepted", "rejected", "released")
 _SHOWN: Final = 20
-"""Lines of history in a failed assertion."""
+"""Most lines of history in a failed assertion."""
 _NEAR: Final = 5
 _STEP: Final = 0.002
-"""Real seconds between two looks at the history while it is waited for."""
+"""Real seconds between two looks at the history while waiting."""
 
 
 class NotAsExpected(AssertionError):
-    """The history isn't what a test expected; the text says what it is."""
+    """The history isn't as a test expected; the text has the difference."""
 
 
 class Happening:
     """One thing that happened to a message.
 
     `kind` is "published", "routed", "unroutable", "refused", "delivered", "got", "accepted", "rejected", "released",
-    "expired", "dead-lettered", "dropped" or "purged". `number` is the message's: what happened to one message has one
-    number. `at` is the second on the broker's clock. `queue`, `consumer` and `reason` are "" where there is none,
-    `user` is who did it and `connection` its number.
+    "expired", "dead-lettered", "dropped" or "purged". `number` is the message's, the same in all of its records. `at`
+    is in seconds of the broker's clock. `queue`, `consumer` and `reason` are "" if there is none, `user` is the acting
+    user and `connection` the number of its connection.
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class Happening:
 
 
 class Happenings(Sequence[Happening]):
-    """Some of what happened, in its order. `bodies` has the bodies alone; `str` is a line for each."""
+    """A part of the history, in order. `bodies` has the bodies alone; `str` is a line for each."""
 
     def __init__(self, found: Iterable[Happening]) -> None:
         self._found = tuple(found)
@@ -110,11 +110,11 @@ class Happenings(Sequence[Happening]):
 
 
 class HistoryView:
-    """What happened on a broker: `broker.history`.
+    """The history of a broker's messages: `broker.history`.
 
-    Everything can be asked for by the same words: `exchange`, `routing_key`, `queue` (of a publish: that the message
-    came into), `body` (see `Body`), `headers` (those that have at least these), `user`, `vhost`, `consumer`, `reason`,
-    `redelivered`, `number`, `connection`.
+    All queries have the same filters: `exchange`, `routing_key`, `queue` (for a publish: one that the message entered),
+    `body` (see `Body`), `headers` (a subset of the message's), `user`, `vhost`, `consumer`, `reason`, `redelivered`,
+    `number`, `connection`.
 
     >>> broker.history.published(exchange="orders", routing_key="order.paid").bodies
     [b'17']
@@ -124,54 +124,54 @@ class HistoryView:
     def __init__(self, broker: EmbeddedBroker) -> None:
         self._broker = broker
 
-    # Asking.
+    # Queries.
 
     def all(self, *kinds: Kind, **wanted: Any) -> Happenings:
-        """What happened of some kinds (none: of all), in its order."""
+        """Return the records of some kinds (none: of all), in order."""
         return self._select(kinds, wanted)
 
     def published(self, **wanted: Any) -> Happenings:
-        """What clients and the test published."""
+        """Return publishes by clients and the test."""
         return self._select(("published",), wanted)
 
     def routed(self, **wanted: Any) -> Happenings:
-        """What came into queues, once for each."""
+        """Return messages that entered queues, once for each queue."""
         return self._select(("routed",), wanted)
 
     def unroutable(self, **wanted: Any) -> Happenings:
-        """What no queue took."""
+        """Return messages that no queue took."""
         return self._select(("unroutable",), wanted)
 
     def delivered(self, **wanted: Any) -> Happenings:
-        """What was delivered to consumers, or fetched."""
+        """Return messages delivered to consumers, or fetched."""
         return self._select(("delivered", "got"), wanted)
 
     def settled(self, **wanted: Any) -> Happenings:
-        """What was accepted, rejected or released."""
+        """Return messages accepted, rejected or released."""
         return self._select(SETTLED, wanted)
 
     def accepted(self, **wanted: Any) -> Happenings:
-        """What consumers are done with."""
+        """Return messages accepted by consumers."""
         return self._select(("accepted",), wanted)
 
     def rejected(self, **wanted: Any) -> Happenings:
-        """What consumers refused for good."""
+        """Return messages rejected for good."""
         return self._select(("rejected",), wanted)
 
     def released(self, **wanted: Any) -> Happenings:
-        """What went back to its queue."""
+        """Return messages that returned to their queue."""
         return self._select(("released",), wanted)
 
     def expired(self, **wanted: Any) -> Happenings:
-        """What waited too long."""
+        """Return expired messages."""
         return self._select(("expired",), wanted)
 
     def dead_lettered(self, **wanted: Any) -> Happenings:
-        """What left a queue for its dead-letter exchange."""
+        """Return messages that left a queue for its dead-letter exchange."""
         return self._select(("dead-lettered",), wanted)
 
     def clear(self) -> None:
-        """Forget what has happened so far."""
+        """Discard the history so far."""
         self._broker.call(lambda: self._records().clear())
 
     def __len__(self) -> int:
@@ -180,12 +180,12 @@ class HistoryView:
     def __iter__(self) -> Iterator[Happening]:
         return iter(self.all())
 
-    # Asserting.
+    # Assertions.
 
     def assert_happened(self, *kinds: Kind, count: int | None = None, **wanted: Any) -> Happenings:
-        """That something of some kinds happened, `count` times (None: once or more); gives it.
+        """Assert that something of some kinds happened, `count` times (None: once or more); return it.
 
-        Raises NotAsExpected, an AssertionError, which says what did happen.
+        Raises NotAsExpected, an AssertionError, with what happened instead.
         """
         found = self._select(kinds, wanted)
         if len(found) == count or (count is None and found):
@@ -193,42 +193,42 @@ class HistoryView:
         raise NotAsExpected(self._explained(kinds, wanted, count, found))
 
     def assert_published(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that it was published."""
+        """Assert that it was published; see `assert_happened`."""
         return self.assert_happened("published", count=count, **wanted)
 
     def assert_not_published(self, **wanted: Any) -> None:
-        """That nothing such was published."""
+        """Assert that no such message was published."""
         self.assert_happened("published", count=0, **wanted)
 
     def assert_unroutable(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that no queue took it."""
+        """Assert that no queue took it; see `assert_happened`."""
         return self.assert_happened("unroutable", count=count, **wanted)
 
     def assert_delivered(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that it was delivered or fetched."""
+        """Assert that it was delivered or fetched; see `assert_happened`."""
         return self.assert_happened("delivered", "got", count=count, **wanted)
 
     def assert_settled(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that it was accepted, rejected or released."""
+        """Assert that it was accepted, rejected or released; see `assert_happened`."""
         return self.assert_happened(*SETTLED, count=count, **wanted)
 
     def assert_accepted(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that consumers are done with it."""
+        """Assert that it was accepted; see `assert_happened`."""
         return self.assert_happened("accepted", count=count, **wanted)
 
     def assert_rejected(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that consumers refused it for good."""
+        """Assert that it was rejected for good; see `assert_happened`."""
         return self.assert_happened("rejected", count=count, **wanted)
 
     def assert_expired(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that it waited too long."""
+        """Assert that it expired; see `assert_happened`."""
         return self.assert_happened("expired", count=count, **wanted)
 
     def assert_dead_lettered(self, *, count: int | None = None, **wanted: Any) -> Happenings:
-        """As `assert_happened`: that it left a queue for its dead-letter exchange."""
+        """Assert that it left a queue for its dead-letter exchange; see `assert_happened`."""
         return self.assert_happened("dead-lettered", count=count, **wanted)
 
-    # Waiting.
+    # Waits.
 
     def wait_for(
         self,
@@ -238,16 +238,16 @@ class HistoryView:
         count: int = 1,
         **wanted: Any,
     ) -> Happenings:
-        """Wait until something of a kind has happened, `count` times at least, or until a function of the history says
-        so; gives it.
+        """Wait until something of a kind has happened, at least `count` times, or until a function of the history
+        returns true; return the result.
 
-        `timeout` are real seconds. What has happened before counts. It blocks: within an event loop use
-        `await asyncio.to_thread(broker.history.wait_for, "accepted")`. Raises NotAsExpected when the time is over.
+        `timeout` is in real seconds. Earlier records count. It blocks: within an event loop use `await
+        asyncio.to_thread(broker.history.wait_for, "accepted")`. Raises NotAsExpected after the timeout.
         """
         deadline = time.monotonic() + timeout
         kinds: tuple[Kind, ...] = ()
         if not callable(what):
-            # A kind is a text, and so a sequence too.
+            # A kind is a string, which is a sequence too.
             kinds = cast("tuple[Kind, ...]", (what,) if isinstance(what, str) else tuple(what))
         while True:
             if callable(what):
@@ -263,12 +263,12 @@ class HistoryView:
                 raise NotAsExpected(waited + self._explained(kinds, wanted, count, found))
             time.sleep(_STEP)
 
-    # Inside.
+    # Internals.
 
     def _records(self) -> Any:
         history = self._broker.service.hub.model.history
         if history is None:
-            raise RuntimeError("the broker keeps no history: EmbeddedBroker(history=...) says how much")
+            raise RuntimeError("the broker keeps no history: set EmbeddedBroker(history=...)")
         return history.records
 
     def _select(self, kinds: Sequence[Kind], wanted: Mapping[str, Any]) -> Happenings:
@@ -324,10 +324,10 @@ _FIELDS: Final = (
 
 
 def _checks(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked for. Raises TypeError for a word that there isn't."""
+    """Return the filters. Raises TypeError for an unknown one."""
     for name in wanted:
         if name not in _FIELDS:
-            raise TypeError(f"the history can't be asked by {name!r}; it can by {', '.join(_FIELDS)}")
+            raise TypeError(f"the history has no filter {name!r}; its filters are {', '.join(_FIELDS)}")
     found = dict(wanted)
     if isinstance(found.get("body"), str):
         found["body"] = found["body"].encode()
@@ -335,7 +335,7 @@ def _checks(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _routes(everything: Iterable[Happening]) -> dict[int, set[str]]:
-    """The queues that each message came into."""
+    """Return the queues that each message entered."""
     found: dict[int, set[str]] = {}
     for each in everything:
         if each.kind == "routed":
@@ -346,7 +346,7 @@ def _routes(everything: Iterable[Happening]) -> dict[int, set[str]]:
 def _differences(
     each: Happening, wanted: Mapping[str, Any], routes: Mapping[int, set[str]]
 ) -> list[str]:
-    """What is other than wanted, in words."""
+    """Return the differences in words."""
     found: list[str] = []
     for name, value in wanted.items():
         actual = getattr(each, name)

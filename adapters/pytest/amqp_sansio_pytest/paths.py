@@ -1,4 +1,4 @@
-"""Paths: the way of octets between clients and the broker, and what lies in it; all in the broker's thread."""
+"""Paths: the path of octets between clients and the broker, with its faults; all in the broker's thread."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ DIRECTIONS: Final[tuple[Direction, Direction]] = ("from_client", "to_client")
 
 
 class Obstacle:
-    """What lies in the way: it loses octets, holds them back, lets them be late, or ends the connection."""
+    """A fault on a path: it loses, holds back or delays octets, or ends the connection."""
 
     is_wall = False
-    """Octets wait until it's gone."""
+    """Holds octets back until it is removed."""
     loses = False
-    """Octets are lost."""
+    """Loses octets."""
     delay = 0.0
-    """Real seconds by which octets are late."""
+    """Real seconds of delay."""
     turns_away = False
-    """New clients are turned away."""
+    """Refuses new clients."""
 
     def concerns(self, client: Client, direction: Direction) -> bool:
-        """Whether it lies in this way."""
+        """Whether it affects this path."""
         raise NotImplementedError
 
     def met(self, number: int) -> None:
-        """A new client has come."""
+        """Note a new client."""
 
     def room(self, client: Client, size: int) -> int:
-        """How many of `size` octets it lets pass."""
+        """Return how many of `size` octets it lets pass."""
         return size
 
     def is_spent(self, client: Client) -> bool:
-        """Whether the connection is to be cut now."""
+        """Whether to cut the connection now."""
         return False
 
     def struck(self, octets: int) -> None:
-        """It has had an effect."""
+        """Count an effect."""
 
 
 class Paths(faults.Faults):
-    """What the served broker asks for every octet. `activity` counts what moved, on all connections."""
+    """Passes all octets of the serving broker. `activity` counts the movements on all connections."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.hub: Hub | None = None
@@ -61,7 +61,7 @@ class Paths(faults.Faults):
         self._lanes: dict[tuple[int, Direction], _Lane] = {}
         self._lines: dict[int, Line] = {}
 
-    # What the broker's drivers call.
+    # Called by the broker's drivers.
 
     def connected(self, line: Line) -> bool:
         self.activity += 1
@@ -98,36 +98,36 @@ class Paths(faults.Faults):
         for direction in DIRECTIONS:
             self._lanes.pop((line.number, direction), None)
 
-    # What faults and the clock call.
+    # Called by faults and the clock.
 
     def put_in(self, obstacle: Obstacle) -> None:
-        """Put something in the way."""
+        """Add a fault."""
         self._obstacles.append(obstacle)
         for line in list(self._lines.values()):
             for direction in DIRECTIONS:
                 self._lane(line, direction).cut_if_spent()
 
     def take_out(self, obstacle: Obstacle) -> None:
-        """Take it out of the way; what waited goes on."""
+        """Remove a fault; octets it held back continue."""
         if obstacle in self._obstacles:
             self._obstacles.remove(obstacle)
         for lane in list(self._lanes.values()):
             lane.pump()
 
     def clear(self) -> None:
-        """Take everything out of the way."""
+        """Remove all faults."""
         for each in list(self._obstacles):
             self.take_out(each)
 
     def in_way(self, client: Client, direction: Direction) -> list[Obstacle]:
-        """What lies in one way of a client, in the order in which it was put there."""
+        """Return the faults on one path of a client, in the order they were added."""
         return [each for each in self._obstacles if each.concerns(client, direction)]
 
     def is_mute(self, client: Client) -> bool:
         """Whether a client can't be heard."""
         return any([each.is_wall or each.loses for each in self.in_way(client, "from_client")])
 
-    # Inside.
+    # Internals.
 
     def _end(self, line: Line, direction: Direction, end: Callable[[], None]) -> None:
         self.activity += 1
@@ -149,7 +149,7 @@ class Paths(faults.Faults):
 
 
 class _Lane:
-    """One direction of a connection that something lies, or lay, in the way of."""
+    """One direction of a connection that has, or had, faults."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Lane:
         self._is_cut = False
 
     def push(self, data: bytes) -> bytes:
-        """Octets come: those that go on at once."""
+        """Take octets; return those to pass on at once."""
         if self._is_cut:
             return b""
         must_wait = bool(self._waiting)
@@ -183,7 +183,7 @@ class _Lane:
                 must_wait = True
             data = data[: each.room(self._client, len(data))]
         if self._is_spent():
-            # What came before the cut arrives before it.
+            # Octets before the cut arrive before it.
             self.flush()
             self._deliver(data)
             self.cut_if_spent()
@@ -194,12 +194,12 @@ class _Lane:
         return b""
 
     def end(self, end: Callable[[], None]) -> None:
-        """The end of the stream comes: it is as late as octets, and behind them."""
+        """Take the end of the stream, which is delayed like octets, and comes after them."""
         if not self._is_cut:
             self._wait(end)
 
     def pump(self) -> None:
-        """Let through what has waited long enough."""
+        """Pass on octets that have waited long enough."""
         while self._waiting:
             in_way = self._paths.in_way(self._client, self._direction)
             if any([each.is_wall for each in in_way]):
@@ -212,12 +212,12 @@ class _Lane:
             self._pop()
 
     def flush(self) -> None:
-        """Let everything through."""
+        """Pass everything on."""
         while self._waiting:
             self._pop()
 
     def cut_if_spent(self) -> None:
-        """Cut the connection if there is something in the way that lets nothing more pass."""
+        """Cut the connection if a fault lets no more octets pass."""
         for each in self._paths.in_way(self._client, self._direction):
             if each.is_spent(self._client) and not self._is_cut:
                 each.struck(0)

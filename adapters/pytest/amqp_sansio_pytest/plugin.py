@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from .embedded import EmbeddedBroker
 
 _LINES: Final = 50
-"""Of the history, in the report of a test that failed."""
+"""Lines of history in the report of a failed test."""
 _BROKERS: Final = pytest.StashKey[list["EmbeddedBroker"]]()
 _MARK: Final = (
     "amqp_broker(users=..., vhosts=..., clock='virtual'|'real', definitions=..., settings=..., history=...): "
-    "how the broker of the fixtures amqp_broker and amqp_broker_url is made, see EmbeddedBroker"
+    "arguments for the broker of the fixtures amqp_broker and amqp_broker_url, see EmbeddedBroker"
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of the command line and of the configuration file."""
+    """Add options of the command line and of the configuration file."""
     group = parser.getgroup("amqp_sansio")
     group.addoption(
         "--amqp-broker-clock",
@@ -31,19 +31,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--amqp-broker-record",
         metavar="FOLDER",
-        help="record what goes over the wire of each test's embedded AMQP brokers, as pcapng files",
+        help="record the connections of each test's embedded AMQP brokers, as pcapng files",
     )
     parser.addini("amqp_broker_clock", "the clock of embedded AMQP brokers: virtual or real", default="virtual")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The mark."""
+    """Register the mark."""
     config.addinivalue_line("markers", _MARK)
 
 
 @pytest.fixture
 def amqp_broker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., EmbeddedBroker]]:
-    """Makes and starts brokers, with the arguments of `EmbeddedBroker`; they end with the test.
+    """Create and start brokers, with the arguments of `EmbeddedBroker`; they end with the test.
 
     >>> def test_two(amqp_broker_factory):
     ...     one, other = amqp_broker_factory(), amqp_broker_factory(users={"me": "secret"})
@@ -79,14 +79,14 @@ def amqp_broker(
 ) -> EmbeddedBroker:
     """A fresh AMQP broker on a port of 127.0.0.1, for clients of every version; see `EmbeddedBroker`.
 
-    The mark `amqp_broker` has arguments for it:
+    The mark `amqp_broker` passes arguments to it:
 
     >>> @pytest.mark.amqp_broker(users={"me": "secret"}, definitions={"queues": ["jobs"]})
     ... def test_orders(amqp_broker): ...
     """
     arguments: dict[str, Any] = {}
     node = cast(pytest.Item, request.node)
-    # The marks nearest to the test come first, and count.
+    # The marks nearest to the test come first, and win.
     for mark in node.iter_markers("amqp_broker"):
         if mark.args:
             raise pytest.UsageError("the mark amqp_broker takes arguments by name only")
@@ -105,7 +105,7 @@ def amqp_broker_url(amqp_broker: EmbeddedBroker) -> str:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that failed is reported with the end of its brokers' history."""
+    """Add the end of the brokers' history to the report of a failed test."""
     report = yield
     if report.failed and call.when == "call":
         none: list[EmbeddedBroker] = []
@@ -116,7 +116,7 @@ def pytest_runtest_makereport(
 
 
 def _state_of(broker: EmbeddedBroker) -> str:
-    """The queues, and the end of the history."""
+    """Return the queues, and the end of the history."""
     lines = [repr(each) for each in broker.connections]
     for name in broker.queues:
         queue = broker.queue(name)
@@ -130,7 +130,7 @@ def _state_of(broker: EmbeddedBroker) -> str:
 
 
 def _recording(folder: Path, nodeid: str, number: int) -> Path:
-    """The file for the recording of one broker of a test."""
+    """Return the recording's path for one broker of a test."""
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join([each if each.isalnum() or each in "-_." else "_" for each in nodeid])
     return folder / f"{name[-150:]}-{number}.pcapng"

@@ -1,4 +1,4 @@
-"""Service: the served broker as the test's side uses it; everything here runs in the broker's thread."""
+"""Service: the serving broker for the test's side; everything here runs in the broker's thread."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .paths import Paths
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Client, Hub, VirtualHost
-    from amqp_sansio.broker.model.owner import Owner
+    from amqp_sansio.broker.model.queue import Owner
 
     from .faults import Who
 
 TEST_USER: Final = "(test)"
-"""Who publishes and declares for the test, in the history."""
+"""The test's user name in the history, for publishes and declarations."""
 _QUIET_TURNS: Final = 3
-"""Turns of the event loop without octets after which nothing more is on its way."""
+"""Turns of the event loop without octets after which none are in transit."""
 _MOST_TURNS: Final = 10_000
 _FAREWELL: Final = 0.05
 """Seconds that clients have to answer the broker's close at its end."""
@@ -37,7 +37,7 @@ _FORCED: Final = 320
 
 
 class Service:
-    """A broker on a port of 127.0.0.1, with its clock and what goes wrong on purpose."""
+    """A broker on a port of 127.0.0.1, with its clock and faults."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, virtual: bool) -> None:
         self.clock = BrokerClock(loop, virtual=virtual)
@@ -45,7 +45,7 @@ class Service:
         self._server: BrokerServer | None = None
         self._owners: dict[str, Owner] = {}
 
-    # Beginning and end.
+    # Start and stop.
 
     async def start(
         self,
@@ -69,14 +69,14 @@ class Service:
         self.paths.hub = self._server.hub
 
     async def stop(self) -> None:
-        """Close all connections, and listen no more."""
+        """Close all connections, and stop listening."""
         if self._server is not None:
             await self._server.close(timeout=_FAREWELL)
         self.clock.stop()
 
     @property
     def server(self) -> BrokerServer:
-        """The server. Raises RuntimeError before it is started."""
+        """The server. Raises RuntimeError before the start."""
         if self._server is None:
             raise RuntimeError("the broker isn't running")
         return self._server
@@ -89,7 +89,7 @@ class Service:
     # Time and quiet.
 
     async def quiet(self) -> None:
-        """Let all that has come in be dealt with: till a few turns of the event loop have moved no octet."""
+        """Wait until all received octets are handled: no octet has moved for a few turns of the event loop."""
         seen = self.paths.activity
         still = 0
         for _ in range(_MOST_TURNS):
@@ -101,7 +101,7 @@ class Service:
             seen = now
 
     async def advance(self, seconds: float, *, silent: bool) -> float:
-        """Let time pass, from one thing that is due to the next."""
+        """Let time pass, from one due call to the next."""
         clock = self.clock
         await self.quiet()
         until = clock.time() + seconds
@@ -126,7 +126,7 @@ class Service:
     # The model.
 
     def vhost(self, name: str) -> VirtualHost:
-        """A virtual host. Raises LookupError."""
+        """Return a virtual host. Raises LookupError."""
         found = self.hub.model.vhosts.get(name)
         if found is None:
             there = ", ".join(map(repr, self.hub.model.vhosts))
@@ -134,7 +134,7 @@ class Service:
         return found
 
     def owner(self, vhost: str) -> Owner:
-        """Who the test is, in a virtual host. Raises LookupError."""
+        """Return the test's owner in a virtual host. Raises LookupError."""
         found = self._owners.get(vhost)
         if found is None or found.is_closed:
             self.vhost(vhost)
@@ -142,7 +142,7 @@ class Service:
         return found
 
     def apply(self, command: commands.Command) -> Any:
-        """Carry a command out, with all that follows from it. Raises ValueError for what the broker doesn't do."""
+        """Carry out a command, with all its effects. Raises ValueError if the broker refuses it."""
         hub = self.hub
         hub.now = max(hub.now, self.clock.time())
         try:
@@ -153,34 +153,34 @@ class Service:
             self.settle()
 
     def settle(self) -> None:
-        """Have what follows from a change reach the clients."""
+        """Send clients the effects of a change."""
         self.hub.settle()
         self.server.turn_soon()
 
     def hold_publishers(self, reason: str) -> None:
-        """Hold publishers up; "": let them go on."""
+        """Hold publishers; "": let them continue."""
         self.hub.model.hold_publishers(reason)
         self.settle()
 
     def add_vhost(self, name: str) -> None:
-        """Have a virtual host that every user may open whom none are set for."""
+        """Add a virtual host, open to every user who isn't restricted to certain ones."""
         self.hub.add_vhost(name)
 
-    # What the broker does to its clients.
+    # Actions of the broker against its clients.
 
     def close_connections(self, who: Who, code: int | str, text: str) -> int:
-        """Close open connections that are meant; how many."""
+        """Close the selected open connections; return how many."""
         return self._each(who, lambda client: _close(client, code, text))
 
     def close_channels(self, who: Who, code: int | str, text: str, channel: int | None) -> int:
-        """Close open channels and sessions of connections that are meant; how many."""
+        """Close open channels and sessions of the selected connections; return how many."""
         return self._each(who, lambda client: _close_channels(client, code, text, channel))
 
     def _each(self, who: Who, act: Callable[[Client], int]) -> int:
         done = 0
         for client in [each for each in self.hub.clients.values() if who.means(each)]:
             if client.front is not None and client.front.describe()[1]:
-                # One that has just ended by itself needs no closing.
+                # One that has just ended by itself needs no close.
                 with suppress(EndpointClosed):
                     done += act(client)
                 client.next_event()

@@ -1,4 +1,4 @@
-"""Topology: exchanges, queues and bindings that a broker is to have, said in short or as RabbitMQ exports them."""
+"""Topology: exchanges, queues and bindings to declare, in short form or as exported by RabbitMQ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BINDING: Final = {"source", "vhost", "destination", "destination_type", "routin
 
 
 class Preloaded:
-    """What was declared, by number, and `ignored`: the parts of the definitions that mean nothing to this broker."""
+    """The numbers of declared objects, and `ignored`: the parts of the definitions without meaning for this broker."""
 
     def __init__(self) -> None:
         self.vhosts = self.exchanges = self.queues = self.bindings = 0
@@ -42,9 +42,9 @@ class Preloaded:
 
 
 def preload(service: Service, definitions: Definitions, vhost: str) -> Preloaded:
-    """Declare all that definitions say; what names no virtual host belongs to `vhost`.
+    """Declare everything in the definitions; entries without a virtual host belong to `vhost`.
 
-    Raises ValueError for definitions that can't be read or that the broker refuses, OSError for a file that can't.
+    Raises ValueError for invalid definitions or those that the broker refuses, OSError for an unreadable file.
     """
     loaded = _read(definitions)
     done = Preloaded()
@@ -73,12 +73,12 @@ def _read(definitions: Definitions) -> Mapping[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path} is no JSON: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{path} holds no definitions: a JSON object is wanted")
+        raise ValueError(f"{path} holds no definitions: expected a JSON object")
     return cast("dict[str, Any]", found)
 
 
 def _items(loaded: Mapping[str, Any], part: str) -> list[Mapping[str, Any]]:
-    """The members of a part, each as a mapping with its name: of a list, or of a mapping by names."""
+    """Return the members of a part, each as a mapping with its name: from a list, or from a mapping by name."""
     value: Any = loaded.get(part) or ()
     found: list[Mapping[str, Any]] = []
     if isinstance(value, Mapping):
@@ -93,7 +93,7 @@ def _items(loaded: Mapping[str, Any], part: str) -> list[Mapping[str, Any]]:
         elif isinstance(each, Mapping):
             found.append(cast("Mapping[str, Any]", each))
         else:
-            raise ValueError(f"of {part}: a name or a mapping is wanted, not {each!r}")
+            raise ValueError(f"of {part}: expected a name or a mapping, not {each!r}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a test sees of the broker: queues, exchanges, messages, connections."""
+"""Views of the broker for tests: queues, exchanges, messages, connections."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class NoSuchNode(LookupError):
-    """A queue or exchange that a test asks for isn't there; the text says what is."""
+    """A queue or exchange doesn't exist; the text lists those that do."""
 
 
 class Connection:
-    """A client's connection, as it was when it was asked for.
+    """A snapshot of a client's connection.
 
-    `number` counts a broker's connections. `version` is None until its first octets have come, `user` and `vhost` are
-    "" until it's open. Two are equal that have the same number.
+    `number` counts a broker's connections. `version` is None until its first octets have arrived, `user` and `vhost`
+    are "" until it is open. Connections with the same number are equal.
     """
 
     __slots__ = ("number", "user", "version", "vhost")
@@ -56,18 +56,18 @@ class BindingView(NamedTuple):
 
 
 class StoredMessage:
-    """A message in a queue, or taken out of one, as it was when it was asked for.
+    """A snapshot of a message in a queue, or taken out of one.
 
     | attribute | meaning |
     |---|---|
-    | `body` | its octets; of a 1.0 message with a value or sequences the octets of a text, else of the encoded value |
+    | `body` | its octets; for a 1.0 value or sequence the octets of a text, else of the encoded value |
     | `exchange`, `routing_key` | where it was published to |
     | `headers` | its headers, application headers or application properties, as a dict |
-    | `priority`, `persistent`, `ttl` | as the broker reads its properties; `ttl` in seconds, None for ever |
-    | `content` | all of it, as the broker keeps it: its properties are in there, in its own version's words |
-    | `redelivered`, `delivery_count` | whether it was delivered before; how often that failed |
-    | `state` | "available", "acquired" (a consumer has it and hasn't settled it) or "archived" (it left the queue) |
-    | `expires_at` | the second on the broker's clock at which it expires; None: never |
+    | `priority`, `persistent`, `ttl` | as read by the broker; `ttl` in seconds, None for no limit |
+    | `content` | the broker's whole content: its properties in the form of its own version |
+    | `redelivered`, `delivery_count` | whether it was delivered before; number of failed deliveries |
+    | `state` | "available", "acquired" (a consumer holds it, unsettled) or "archived" (it left the queue) |
+    | `expires_at` | when it expires, in seconds of the broker's clock; None: never |
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class StoredMessage:
 
 
 class QueueView:
-    """A queue of the broker; every attribute is as it is at the moment. Raises `NoSuchNode` when it isn't there.
+    """A queue of the broker; every attribute has the current value. Raises `NoSuchNode` if it doesn't exist.
 
     >>> broker.queue("jobs").ready
     0
@@ -108,24 +108,24 @@ class QueueView:
 
     @property
     def exists(self) -> bool:
-        """Whether it is there."""
+        """Whether it exists."""
         return self._broker.call(
             lambda: self.name in self._broker.service.vhost(self.vhost).queues
         )
 
     @property
     def ready(self) -> int:
-        """How many messages wait for somebody to take them."""
+        """Number of available messages."""
         return self._broker.call(lambda: self._found().ready)
 
     @property
     def unsettled(self) -> int:
-        """How many messages consumers have that they haven't settled."""
+        """Number of messages that consumers hold unsettled."""
         return self._broker.call(lambda: self._found().unsettled)
 
     @property
     def consumers(self) -> int:
-        """How many consumers it has."""
+        """Number of consumers."""
         return self._broker.call(lambda: len(self._found().consumers))
 
     @property
@@ -135,12 +135,12 @@ class QueueView:
 
     @property
     def auto_delete(self) -> bool:
-        """Whether it goes with its last consumer."""
+        """Whether it is deleted with its last consumer."""
         return self._broker.call(lambda: self._found().auto_delete)
 
     @property
     def exclusive(self) -> bool:
-        """Whether it's one connection's own."""
+        """Whether it belongs to one connection."""
         return self._broker.call(lambda: self._found().exclusive_to is not None)
 
     @property
@@ -150,11 +150,11 @@ class QueueView:
 
     @property
     def messages(self) -> tuple[StoredMessage, ...]:
-        """What it holds, in the order of delivery, and behind it what consumers have; nothing is touched."""
+        """Its available messages, in the order of delivery, followed by the acquired ones; changes nothing."""
         return self._broker.call(lambda: self._messages())
 
     def purge(self) -> int:
-        """Drop the messages that wait, and return how many there were."""
+        """Drop the available messages, and return how many there were."""
         service = self._broker.service
 
         def purge() -> int:
@@ -165,7 +165,7 @@ class QueueView:
         return self._broker.call(purge)
 
     def delete(self) -> None:
-        """Delete it: its consumers are told so, where their version has a word for it."""
+        """Delete it: consumers are told, if their version can express that."""
         service = self._broker.service
 
         def delete() -> None:
@@ -193,7 +193,7 @@ class QueueView:
 
 
 class ExchangeView:
-    """An exchange of the broker; every attribute is as it is at the moment. Raises `NoSuchNode` when it isn't there."""
+    """An exchange of the broker; every attribute has the current value. Raises `NoSuchNode` if it doesn't exist."""
 
     def __init__(self, broker: EmbeddedBroker, name: str, vhost: str) -> None:
         self._broker = broker
@@ -202,7 +202,7 @@ class ExchangeView:
 
     @property
     def exists(self) -> bool:
-        """Whether it is there."""
+        """Whether it exists."""
         return self._broker.call(
             lambda: self.name in self._broker.service.vhost(self.vhost).exchanges
         )
@@ -224,7 +224,7 @@ class ExchangeView:
 
     @property
     def bindings(self) -> tuple[BindingView, ...]:
-        """What it is bound to, in the order of the bindings."""
+        """Its bindings, in order."""
         return self._broker.call(lambda: _bindings(self._found()))
 
     def _found(self) -> Exchange:
@@ -239,7 +239,7 @@ class ExchangeView:
 
 
 def body_of(content: Content) -> bytes:
-    """The body's octets; see `StoredMessage.body`."""
+    """Return the body's octets; see `StoredMessage.body`."""
     if isinstance(content, OneZeroContent):
         return _body_1_0(content.payload)
     body: bytes = getattr(content, "body", b"")
@@ -266,7 +266,7 @@ def _body_1_0(payload: bytes) -> bytes:
 
 
 def shown(body: bytes) -> str:
-    """A body for people: the beginning of it."""
+    """Return the beginning of a body, for people."""
     return repr(body) if len(body) <= 40 else f"{body[:37]!r}... ({len(body)} octets)"
 
 

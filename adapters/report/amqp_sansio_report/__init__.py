@@ -1,6 +1,6 @@
 """Reports of recorded AMQP traffic: rows of the tables in, one self-contained HTML page out.
 
-Pure: rows and segments come from the caller, and so goes the page.
+Pure: the caller provides rows and segments, and writes the page.
 
 >>> from amqp_sansio.capture import PcapngWriter, Segment, read_segments, sort_key
 >>> writer = PcapngWriter()

@@ -1,4 +1,4 @@
-"""One connection while its rows come: what needs their order is worked out here, and told at its end."""
+"""The facts about one connection that depend on the order of its rows, available at its end."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from .records import Connection, Holder
 
 _ASKED: Final = 512
-"""Requests that are remembered until their answer comes."""
+"""Most requests remembered until their answer comes."""
 _MARKS: Final = 12
-"""Times of blocking, and of problems, that are kept of a connection."""
+"""Most times of blocking, and of problems, kept of a connection."""
 
 OPENS: Final = frozenset({"channel.open", "begin", "session.attach"})
 ENDS: Final = frozenset({"channel.close-ok", "end", "session.detached"})
 
 
 class Account:
-    """What is worked out of the units of one connection, in their order.
+    """Derives facts from the units of one connection, in order.
 
-    `deliveries`, `publishes` and `channels` are the series to which what is open there is added.
+    `deliveries`, `publishes` and `channels` are series to which its open items are added.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class Account:
         self.last_ns = 0
         self.last: dict[str, int] = {}
         self.silence: dict[str, tuple[int, int]] = {}
-        """The longest time in which a side sent nothing, and when it began."""
+        """The longest time in which a side sent nothing, and its beginning."""
         self.blocked: list[tuple[int, int]] = []
         self.blocked_ns = 0
         self.errors = 0
@@ -75,7 +75,7 @@ class Account:
         self.closed = False
 
     def unit(self, seq: int, ts_ns: int, sender: str, channel: int, event: str) -> None:
-        """Any unit: its time, and what its name alone says."""
+        """Take any unit: its time, and facts that its name alone provides."""
         if self.first_ns is None:
             self.first_ns = ts_ns
         before = self.last.get(sender)
@@ -105,31 +105,31 @@ class Account:
             self._unblock(ts_ns)
 
     def answered(self, seq: int) -> tuple[int, str] | None:
-        """When the client sent the unit of that number, and what it was; None: not remembered."""
+        """Return when the client sent the unit of that number, and its name; None: not remembered."""
         return self._asked.pop(seq, None)
 
     def fields(
         self, event: str, sender: str, channel: int, ts_ns: int, fields: Mapping[str, Any]
     ) -> None:
-        """The fields of a unit of `holding.WATCHED`."""
+        """Take the fields of a unit of `holding.WATCHED`."""
         self.holding.event(event, sender, channel, ts_ns, fields)
 
     def announce(self, sender: str, milliseconds: object) -> None:
-        """A side of a connection of 1.0 opened it and said how long it waits for octets (part 2 section 2.4.5)."""
+        """Record the idle time-out in a side's open of 1.0 (part 2 section 2.4.5)."""
         if isinstance(milliseconds, int):
             self._announced[sender] = milliseconds * 1_000_000
 
     def idle_limit(self, side: str, protocol: str | None, heartbeat: int | None) -> int | None:
-        """How long that side may send nothing, in nanoseconds; None: as long as it likes.
+        """Return how long that side may send nothing, in nanoseconds; None: without limit.
 
-        In 1.0 what the other side announced, else the heartbeat that was agreed.
+        In 1.0 it is the time announced by the other side, else the negotiated heartbeat.
         """
         if protocol == "1.0":
             return self._announced.get("server" if side == "client" else "client") or None
         return heartbeat * 1_000_000_000 if heartbeat else None
 
     def problem(self, ts_ns: int, text: str) -> None:
-        """Something went wrong on the connection."""
+        """Record a problem on the connection."""
         self.problems += 1
         if len(self.marks) < _MARKS:
             self.marks.append((ts_ns, text))
@@ -137,7 +137,7 @@ class Account:
     def publish(
         self, ts_ns: int, outcome: str | None, settled_ns: int | None, ended_ns: int | None
     ) -> bool:
-        """A message that the client published; returns whether it waited for a confirm that never came."""
+        """Count a publish of the client; return whether its confirm never came."""
         if settled_ns is None and outcome in ("settled", "returned"):
             return False
         self._publishes.add(ts_ns)
@@ -150,7 +150,7 @@ class Account:
         return True
 
     def finish(self, end_ns: int, closed: bool) -> None:
-        """The connection's row came: it ended at `end_ns`, or the capture did."""
+        """Take the connection's row: it ended at `end_ns`, or the capture did."""
         self.closed = closed
         for channel in list(self._channels):
             if closed:
@@ -176,7 +176,7 @@ class Account:
         connection.marks = self.marks
 
     def holders(self, connection: Connection) -> Iterator[Holder]:
-        """The consumers and links of the connection."""
+        """Yield the consumers and links of the connection."""
         return self.holding.finish(
             connection.connection, connection.client, connection.ended_ns, self.closed
         )

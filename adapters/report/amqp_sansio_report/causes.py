@@ -1,4 +1,4 @@
-"""Why connections ended and what went wrong on them, in the words that their rows have for it."""
+"""Why connections ended, and errors on them, from the texts of their rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FAULTS: Final = frozenset(
         *("close", "end", "detach", "sasl-outcome"),
     }
 )
-"""The units that may say that something went wrong."""
+"""The units that may report an error."""
 
 CLOSES: Final = frozenset({"connection.close", "close", "sasl-outcome"})
-"""Those of them that end the connection, so that its row tells the same."""
+"""Those that end the connection, whose row has the same information."""
 
 _TITLES: Final[Mapping[str, str]] = {
     "normal": "closed in order",
@@ -37,7 +37,7 @@ _USUAL: Final[Mapping[str, str]] = {
 
 
 def _method_names() -> dict[tuple[int, int], str]:
-    """The names of the methods of 0-9-1 and 0-8 by class and method; of those that differ, 0-9-1's."""
+    """Return the method names of 0-9-1 and 0-8 by class and method; if they differ, 0-9-1's."""
     return {
         (method.CLASS_ID, method.METHOD_ID): method.NAME
         for module in (amqp_0_8, amqp_0_9_1)
@@ -52,7 +52,7 @@ _METHODS: Final[Mapping[tuple[int, int], str]] = _method_names()
 
 
 class Fault(NamedTuple):
-    """What a unit says went wrong: its code or condition, the text, and what was asked for."""
+    """An error reported by a unit: its code or condition, the text, and the request."""
 
     code: str
     text: str
@@ -66,7 +66,7 @@ def cause_of(
     text: str | None,
     hint: str | None,
 ) -> str:
-    """Which of `records.CAUSES` a row of connections tells."""
+    """Return the one of `records.CAUSES` for a row of connections."""
     if closed_by is None:
         return "open" if protocol is not None else "other"
     if closed_by == "transport":
@@ -81,17 +81,17 @@ def cause_of(
 
 
 def usual(cause: str) -> str:
-    """What mostly is behind one of `records.CAUSES`, where the traffic says no more; empty where that differs."""
+    """Return the usual reason for one of `records.CAUSES`, if the traffic shows no other; empty if reasons differ."""
     return _USUAL.get(cause, "")
 
 
 def cause_title(cause: str) -> str:
-    """What one of `records.CAUSES` means."""
+    """Return the meaning of one of `records.CAUSES`."""
     return _TITLES[cause]
 
 
 def fault(event: str, sender: str, fields: Mapping[str, Any]) -> Fault | None:
-    """What went wrong by a unit of `FAULTS`; None: nothing did."""
+    """Return the error reported by a unit of `FAULTS`; None: there is none."""
     if event in ("channel.close", "connection.close"):
         code = fields.get("reply_code")
         if code in (0, 200, None):
@@ -126,7 +126,7 @@ def fault(event: str, sender: str, fields: Mapping[str, Any]) -> Fault | None:
 
 
 def _asked(class_id: object, method_id: object) -> str:
-    """The method that a close of 0-8 and 0-9-1 names."""
+    """Return the method that a close of 0-8 and 0-9-1 names."""
     if not isinstance(class_id, int) or not isinstance(method_id, int) or not class_id:
         return ""
     return _METHODS.get((class_id, method_id), f"method {class_id}.{method_id}")

@@ -1,4 +1,4 @@
-"""Tables of the page, and what stands in their cells."""
+"""Tables of the page, and their cells."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def table(
     title: str = "",
     folded: bool = False,
 ) -> Markup:
-    """A table, or nothing without rows.
+    """Return a table, or nothing without rows.
 
-    Columns in `right` are numbers; those in `wide`, and `text` more so, have room and break anywhere. A `folded` one
-    shows its rows when it's opened.
+    Columns in `right` are numbers; those in `wide`, and `text` more so, have room and break anywhere. A `folded` table
+    shows its rows when it is opened.
     """
     names = [
         "num" if at in right else "text" if at in text else "wide" if at in wide else None
@@ -61,7 +61,7 @@ def table(
 
 
 def share_bar(part: int, whole: int) -> Markup:
-    """How much of a whole a part is."""
+    """Return a bar for a part of a whole."""
     width = 0 if not whole else 100 * part / whole
     return element(
         "div", element("i", style=f"width:{width:.1f}%"), class_="share", title=share(part, whole)
@@ -69,13 +69,13 @@ def share_bar(part: int, whole: int) -> Markup:
 
 
 def amounts(sums: Sequence[int]) -> tuple[str, ...]:
-    """Messages, bad ends, violations and octets of connections that are counted together."""
+    """Return messages, bad ends, violations and octets of connections counted together."""
     messages, bad, violations, size = sums
     return count(messages), count(bad), count(violations), octets(size)
 
 
 def cut_note(top: Top, most: int, what: str, there: int | None = None) -> str:
-    """What is left out of a list of keys."""
+    """Return a note about keys left out of a list."""
     keys = top.keys if there is None else there
     if not top.exact or keys is None:
         return (
@@ -86,7 +86,7 @@ def cut_note(top: Top, most: int, what: str, there: int | None = None) -> str:
 
 
 def part_note(what: str, most: int, there: int) -> str:
-    """That only so many of what there is are shown."""
+    """Return a note that only some items are shown."""
     return f"{most:,} of {there:,} {what}, the most frequent." if there > most else ""
 
 

@@ -1,4 +1,4 @@
-"""The charts of a report as values: what is drawn where, for whatever draws it.
+"""The charts of a report as values, independent of how they are drawn.
 
 All times are nanoseconds since 1970.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .records import Connection, Holder
 
 BINS: Final = 300
-"""Steps of a chart of rates, at most."""
+"""Most steps of a chart of rates."""
 _POINTS: Final = 600
 _PICTURE: Final = 260
 QUANTILES: Final = ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"))
@@ -26,7 +26,7 @@ QUANTILES: Final = ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"))
 
 @dataclass
 class Line:
-    """Values that hold from their time to the next one's."""
+    """Values that hold from their time until the next one's."""
 
     name: str
     colour: str
@@ -85,7 +85,7 @@ class BarChart:
 
 @dataclass
 class PictureChart:
-    """How often which value came when: cells of time and value, the more the darker."""
+    """A heat map: counts in cells of time and value, darker for higher counts."""
 
     title: str
     start_ns: int
@@ -104,7 +104,7 @@ class PictureChart:
 
 @dataclass
 class GanttRow:
-    """A connection's life."""
+    """The lifetime of a connection."""
 
     connection: str
     label: str
@@ -151,7 +151,7 @@ LATENCY_TITLES: Final[Mapping[str, str]] = {
 
 
 def charts(gather: Gather) -> dict[str, Chart]:
-    """All charts by name; those without anything to draw are among them."""
+    """Return all charts by name, including those with nothing to draw."""
     start, end = span(gather)
     found: dict[str, Chart] = {
         "connections": _gantt(gather, start, end),
@@ -245,13 +245,13 @@ def charts(gather: Gather) -> dict[str, Chart]:
 
 
 def span(gather: Gather) -> tuple[int, int]:
-    """The time that charts show: that of the capture, not less than a microsecond."""
+    """Return the time span of charts: that of the capture, at least a microsecond."""
     start = gather.first_ns or 0
     return start, max(start + 1000, gather.last_ns or 0)
 
 
 def holder_chart(holder: Holder, start_ns: int, end_ns: int) -> TimeChart:
-    """What a consumer held and could have held."""
+    """Return the chart of a consumer's held and possible deliveries."""
     lines = [_level("held", "c2", holder.held, filled=True)]
     if holder.limit:
         lines.append(_level(holder.limit, "c4", holder.window))
@@ -259,7 +259,7 @@ def holder_chart(holder: Holder, start_ns: int, end_ns: int) -> TimeChart:
 
 
 def connection_words(connection: Connection) -> str:
-    """How a connection ended, in words."""
+    """Return a text on how a connection ended."""
     parts = [cause_title(connection.cause)]
     if connection.bad or connection.cause == "other":
         if connection.code is not None:
@@ -286,7 +286,7 @@ def _level(name: str, colour: str, series: Series, *, filled: bool = False) -> L
 
 
 def _thin(points: list[tuple[int, int]], size: int) -> list[tuple[int, int]]:
-    """Of so many neighbouring points the largest and the last one."""
+    """Return, for every group of neighbouring points, the largest and the last one."""
     kept: list[tuple[int, int]] = []
     for begin in range(0, len(points), size):
         some = points[begin : begin + size]
@@ -314,12 +314,12 @@ def _rates(
 
 
 def _steps(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """One value for each time: the last one."""
+    """Return one value for each time: the last one."""
     return list(dict(points).items())
 
 
 def _bars(name: str, colour: str, histogram: Histogram, *, fine: bool = True) -> BarGroup:
-    """Buckets of half a power of two, or of a power of two; the first one is 0 by itself."""
+    """Return buckets of half a power of two, or of a power of two; the first one is 0 alone."""
     counts: dict[tuple[int, int], int] = {}
     for index, amount in histogram.counts.items():
         low, _ = edges(index)
@@ -382,7 +382,7 @@ def _gantt(gather: Gather, start: int, end: int) -> GanttChart:
 
 
 def cloud_marks(chart: PictureChart) -> tuple[int, int]:
-    """The first and the last bucket that a picture has."""
+    """Return the first and the last bucket of a picture."""
     values = [value for _, value, _ in chart.cells]
     return min(values), max(values)
 

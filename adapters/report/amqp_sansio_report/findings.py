@@ -1,4 +1,4 @@
-"""What stands out: the few sentences that somebody reads first after an outage."""
+"""Findings: the few sentences to read first after an outage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLOCKS: Final = 3
 
 
 class Finding(NamedTuple):
-    """A sentence, how bad it is ("error", "warning" or "note"), and the section that has more."""
+    """A sentence, its severity ("error", "warning" or "note"), and the section with details."""
 
     level: str
     text: str
@@ -38,7 +38,7 @@ class Finding(NamedTuple):
 
 
 def findings(gather: Gather) -> list[Finding]:
-    """What stands out, the worst first."""
+    """Return the findings, the worst first."""
     found = [*_ends(gather), *_faults(gather), *_rules(gather), *_holding(gather), *_quiet(gather), *_slow(gather),
              *_clocks(gather), *_damage(gather)]  # fmt: skip
     order = {"error": 0, "warning": 1, "note": 2}
@@ -55,19 +55,19 @@ def plural(amount: int, one: str, many: str = "") -> str:
 
 
 def worst(differences: Iterable[ClockDifference]) -> list[ClockDifference]:
-    """Those that are worth a sentence: the few largest."""
+    """Return the few largest differences."""
     return sorted(differences, key=lambda one: -one.skew_ns)[:_CLOCKS]
 
 
 def apart(clocks: ClockDifference) -> str:
-    """By how much two clocks differ, as a sentence."""
+    """Return a sentence on the difference between two clocks."""
     bounds = sorted([abs(each) for each in (clocks.at_least_ns, clocks.at_most_ns) if each is not None])
     by = " to ".join(dict.fromkeys([duration(each) for each in bounds])) + " or more" * (len(bounds) < 2)
     return f"the clocks of {clocks.file} and {clocks.other} differ by {by}"
 
 
 def remedy(clocks: ClockDifference) -> str:
-    """What has nothing given up for that."""
+    """Return advice that prevents octets from being given up for that difference."""
     return f"use --clock-skew {ceil(clocks.skew_ns / 1e8) / 10:g}"
 
 
@@ -107,7 +107,7 @@ def _ends(gather: Gather) -> Iterator[Finding]:
 
 
 def _faults(gather: Gather) -> Iterator[Finding]:
-    """One for each kind of unit that told of something going wrong, with what it told most often."""
+    """Yield one finding for each kind of unit that reported errors, with its most frequent error."""
     told: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for (event, sender, code, text), times, _ in gather.faults.ranks(gather.bounds.keys):
         if event not in CLOSES:

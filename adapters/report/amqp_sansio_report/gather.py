@@ -1,4 +1,4 @@
-"""`Gather`: rows of the tables in, what a report says of them out, in memory that no capture's size changes."""
+"""`Gather`: collects a report's facts from rows of the tables, in memory independent of the capture's size."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from amqp_sansio.capture import Segment
 
 LATENCIES: Final = ("publish", "deliver", "path", "call")
-"""From a publish to its confirm, from a delivery to its settlement, from a publish to its delivery on whatever
-connection, and from a client's request to the server's answer.
+"""From a publish to its confirm, from a delivery to its settlement, from a publish to its delivery on any connection,
+and from a client's request to the server's answer.
 """
 KINDS: Final = ("publish", "deliver", "get", "return")
 SIDES: Final = ("client", "server")
@@ -117,7 +117,7 @@ _CONNECTION: Final = _columns(
 
 
 class FileCount:
-    """What came of one file."""
+    """Counts for one file."""
 
     __slots__ = ("first_ns", "last_ns", "octets", "packets")
 
@@ -128,7 +128,7 @@ class FileCount:
         self.last_ns: int | None = None
 
     def add(self, ts_ns: int, packets: int, octets: int) -> None:
-        """Packets with so many octets of payload on the wire, at a time."""
+        """Count packets with that many octets of payload on the wire, at a time."""
         self.packets += packets
         self.octets += octets
         self.first_ns = ts_ns if self.first_ns is None else min(self.first_ns, ts_ns)
@@ -136,12 +136,12 @@ class FileCount:
 
 
 class Gather:
-    """What a report says of rows, in bounded memory.
+    """Collects a report's facts from rows, in bounded memory.
 
-    Push the rows of the four tables; those of one connection go to one `Gather`, in the order in which
-    `amqp_sansio.tables` gives them: its row of `connections` is the last. Rows of `histories` may come from anywhere.
-    However connections are spread over several of them, merged they say the same. `wanted` are beginnings of ids of
-    connections that are kept whatever there is to tell of them. Picklable at any point.
+    Push the rows of the four tables; those of one connection go to the same `Gather`, in the order of
+    `amqp_sansio.tables`: its row of `connections` is the last. Rows of `histories` may come from anywhere. The
+    distribution of connections over several instances doesn't change the merged result. `wanted` are beginnings of ids
+    of connections that are always kept. Picklable at any point.
 
     >>> from amqp_sansio.tables import replay_segments
     >>> gather = Gather()
@@ -157,7 +157,7 @@ class Gather:
         self.files: dict[str, FileCount] = {}
         self.files_cut = False
         self.clocks = Clocks()
-        """By how much the clocks of files differ that have connections in common."""
+        """Differences between the clocks of files with common connections."""
         self.packets = self.payload = 0
         self.first_ns: int | None = None
         self.last_ns: int | None = None
@@ -167,7 +167,7 @@ class Gather:
         self.gaps = self.incomplete = 0
         self.blocked_ns = self.missed = self.unsure = 0
         self.unjoined = False
-        """Whether there were too many messages to find out which delivery belongs to which publish."""
+        """Whether there were too many messages to join deliveries to publishes."""
         self.octets = dict.fromkeys(SIDES, 0)
         self.versions = Top(bounds.keys, 4)
         self.products = Top(bounds.keys, 4)
@@ -206,7 +206,7 @@ class Gather:
         self._accounts: dict[str, Account] = {}
 
     def segment(self, segment: Segment) -> None:
-        """Count a packet; those of one flow come behind each other."""
+        """Count a packet; the packets of one flow must come in succession."""
         self.clocks.segment(segment)
         self._count(segment.file, segment.ts_ns, 1, segment.wire_len)
 
@@ -236,7 +236,7 @@ class Gather:
         seq: int | None = None,
         text: str = "",
     ) -> None:
-        """Count a latency of `LATENCIES` that something else found out; "path" has no other source."""
+        """Count a latency of `LATENCIES` computed elsewhere, the only source of "path"."""
         self.latencies[name].add(latency_ns)
         self.latencies_over_time[name].add(at_ns, latency_ns)
         slowest = self.slowest[name]
@@ -244,7 +244,7 @@ class Gather:
         slowest.add((-latency_ns, at_ns, connection, -1 if seq is None else seq), incident)
 
     def merge(self, other: Gather) -> None:
-        """Add all that `other` has; both have the same bounds, and no connection in common."""
+        """Merge `other`, which has the same bounds, and no connection in common."""
         for name, count in other.files.items():
             mine = self.files.setdefault(name, FileCount())
             for ts_ns in (count.first_ns, count.last_ns):
@@ -301,7 +301,7 @@ class Gather:
         count.add(ts_ns, packets, octets)
 
     def _cut_files(self) -> None:
-        """Of too many files those that come first by name stay."""
+        """Keep the first files by name, if there are too many."""
         while len(self.files) > self.bounds.files:
             del self.files[max(self.files)]
             self.files_cut = True

@@ -1,4 +1,4 @@
-"""Which consumer or link of a connection held how many deliveries when, and how many it could have held."""
+"""The deliveries that each consumer or link of a connection held over time, and could have held."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .records import Holder
 
 _STEPS: Final = 128
 _MOST: Final = 256
-"""Consumers of a connection that are told apart; those beyond are one."""
+"""Most consumers of a connection that are distinguished; others share one entry."""
 _OTHERS: Final = "(others)"
 _ENDLESS: Final = 0xFFFF_FFFF
-"""Credit without an end (0-10, message.flow)."""
+"""Unlimited credit (0-10, message.flow)."""
 
 Fields = Mapping[str, Any]
 
@@ -31,13 +31,13 @@ WATCHED: Final = frozenset(
         *("attach", "flow", "transfer"),
     }
 )
-"""The units whose fields matter here."""
+"""The units whose fields are needed here."""
 
 
 class Holding:
     """The consumers and links of one connection; takes its units and messages in the order of their rows.
 
-    What they hold is also added to `total`.
+    The deliveries they hold are also added to `total`.
     """
 
     __slots__ = ("_handles", "_limits", "_links", "_names", "_total", "holders")
@@ -48,10 +48,10 @@ class Holding:
         self._limits: dict[int, int] = {}  # the prefetch of a channel
         self._handles: dict[tuple[str, int, int], str] = {}
         self._links: dict[str, _Link] = {}
-        self._names: dict[int, str] = {}  # of consumers that the server is to name
+        self._names: dict[int, str] = {}  # of consumers whose name the server chooses
 
     def event(self, event: str, sender: str, channel: int, ts_ns: int, fields: Fields) -> None:
-        """A unit of `WATCHED`."""
+        """Take a unit of `WATCHED`."""
         if event.startswith("basic."):
             self._classic(event, channel, ts_ns, fields)
         elif event.startswith("message."):
@@ -60,7 +60,7 @@ class Holding:
             self._one_zero(event, sender, channel, ts_ns, fields)
 
     def opened(self, channel: int) -> None:
-        """A channel of 0-8 or 0-9-1 was opened: it has no prefetch yet."""
+        """Note that a channel of 0-8 or 0-9-1 was opened, without prefetch."""
         self._limits.pop(channel, None)
 
     def message(
@@ -73,11 +73,11 @@ class Holding:
         settled_ns: int | None,
         ended_ns: int | None,
     ) -> None:
-        """A delivery; the last three as the table of messages has them."""
+        """Take a delivery; the last three arguments are from the table of messages."""
         if name in self._links:
             channel = self._links[
                 name
-            ].channel  # the client's number, which the server's needn't be
+            ].channel  # the client's number, which may differ from the server's
         holder = self._holder(channel, name, source, ts_ns)
         holder.deliveries += 1
         if settled_ns is None and outcome == "settled":
@@ -92,7 +92,7 @@ class Holding:
             holder.oldest_ns = ts_ns if holder.oldest_ns is None else min(holder.oldest_ns, ts_ns)
 
     def finish(self, connection: str, client: str, end_ns: int, closed: bool) -> Iterator[Holder]:
-        """The holders of the connection, which is over at `end_ns`: closed, or no more was captured."""
+        """Yield the holders of the connection, which ended at `end_ns`: closed, or at the end of the capture."""
         for holder in self.holders.values():
             if not holder.deliveries:
                 continue
@@ -142,7 +142,7 @@ class Holding:
         if event == "basic.consume":
             self._names[channel] = str(fields.get("queue", ""))
             if not tag:
-                return  # consume-ok has the name that the server gave it
+                return  # consume-ok has the name chosen by the server
         limit = self._limits.get(channel, 0)
         known = self.holders.get((channel, tag))
         holder = self._holder(channel, tag, self._names.get(channel, ""), ts_ns)
@@ -226,7 +226,7 @@ class Holding:
 
 
 class _Link:
-    """What is known of the credit of a link, or of a subscription of 0-10."""
+    """The known credit of a link, or of a subscription of 0-10."""
 
     __slots__ = ("channel", "count", "credit", "name", "window", "within")
 
@@ -240,7 +240,7 @@ class _Link:
 
 
 def _full(holder: Holder) -> int:
-    """How long a consumer had no room: it held as many as its prefetch, or the link had no credit."""
+    """Return how long a consumer had no room: it held its whole prefetch, or the link had no credit."""
     if not holder.limit:
         return 0
     held, window = dict(holder.held.levels()), dict(holder.window.levels())

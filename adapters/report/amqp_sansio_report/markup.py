@@ -1,4 +1,4 @@
-"""Markup whose texts are escaped: there is no other way to write any."""
+"""Markup that always escapes its texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from amqp_sansio.printing import visible
 
 
 class Markup(str):
-    """HTML that is whole and safe; any other str is text."""
+    """Well-formed, safe HTML; any other str is text."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ _SVG_LEAVES: Final = frozenset({"rect", "path", "line", "circle", "polygon"})
 
 
 def text(content: Content) -> Markup:
-    """The content as markup: a text becomes one that shows as it is.
+    """Return the content as markup; a text is escaped.
 
     >>> text("<script>&")
     '&lt;script&gt;&amp;'
@@ -34,7 +34,7 @@ def text(content: Content) -> Markup:
 
 
 def element(name: str, *content: Content, **attributes: str | float | bool | None) -> Markup:
-    """An element. Attributes that are None or False are left out; `_` in their names becomes `-`, at the end nothing.
+    """Return an element. Attributes that are None or False are left out; `_` in names becomes `-`, at the end nothing.
 
     >>> element("a", "x & y", href="#1", class_="big")
     '<a href="#1" class="big">x &amp; y</a>'
@@ -58,12 +58,12 @@ def element(name: str, *content: Content, **attributes: str | float | bool | Non
 
 
 def join(parts: Iterable[Content], between: str = "") -> Markup:
-    """Contents one after the other, with markup-free text between."""
+    """Return contents in sequence, with plain text between them."""
     return Markup(text(between).join([text(part) for part in parts]))
 
 
 def number(value: float) -> str:
-    """A number as attributes have it, with two digits behind the point at most."""
+    """Return a number for an attribute, with at most two decimals."""
     if isinstance(value, int):
         return str(value)
     shown = f"{value:.2f}".rstrip("0").rstrip(".")
@@ -71,7 +71,7 @@ def number(value: float) -> str:
 
 
 def data(value: object) -> str:
-    """A value as JSON that can stand in a script element: it holds no character that HTML knows.
+    """Return a value as JSON for a script element, without characters special to HTML.
 
     >>> data({"a": "</script>"})
     '{"a":"\\\\u003c/script\\\\u003e"}'

@@ -1,7 +1,7 @@
-"""What a report counts in: sums of bounded size that merge.
+"""Statistics of bounded size that can be merged.
 
-Each is a function of the set of what was added: neither the order nor the way it was spread over several of them and
-merged makes a difference. That is why none of them evicts by what came first.
+Each is a function of the set of added values: neither their order nor their distribution over merged instances makes a
+difference. Therefore none of them evicts by order of arrival.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, Final, Generic, TypeVar
 Item = TypeVar("Item")
 
 _STEPS: Final = 5
-"""A histogram has 2 to this power buckets for each power of two: they are at most 1/32 of their value wide."""
+"""A histogram has 2 to this power buckets for each power of two: each is at most 1/32 of its value wide."""
 
 
 class Histogram:
-    """How often which value came: integers from 0 on, in buckets that are narrow where values are small.
+    """Counts of integers from 0 on, in buckets that are narrow for small values.
 
     Below 64 a bucket is one value; above, it is 1/64 to 1/32 of its values wide. `least`, `most`, `total` and `count`
     are exact.
@@ -38,7 +38,7 @@ class Histogram:
         self.most: int | None = None
 
     def add(self, value: int) -> None:
-        """Count a value; one below 0 counts as 0."""
+        """Count a value; a negative one counts as 0."""
         value = max(value, 0)
         index = bucket(value)
         self.counts[index] = self.counts.get(index, 0) + 1
@@ -50,7 +50,7 @@ class Histogram:
             self.most = value
 
     def merge(self, other: Histogram) -> None:
-        """Add all that `other` has."""
+        """Merge `other`."""
         for index, count in other.counts.items():
             self.counts[index] = self.counts.get(index, 0) + count
         self.count += other.count
@@ -60,7 +60,7 @@ class Histogram:
             self.most = other.most if self.most is None else max(self.most, other.most)
 
     def quantile(self, share: float) -> int | None:
-        """The value that `share` of all values don't exceed (nearest rank), off by 1/64 at most; None: no values."""
+        """Return the value that `share` of all values don't exceed (nearest rank), within 1/64; None: no values."""
         if self.least is None or self.most is None:
             return None
         rank = max(1, -int(-share * self.count // 1))
@@ -79,7 +79,7 @@ class Histogram:
 
 
 def bucket(value: int) -> int:
-    """The number of the bucket of `value`, 0 or more."""
+    """Return the number of the bucket of `value`, 0 or more."""
     shift = value.bit_length() - _STEPS - 1
     if shift <= 0:
         return value
@@ -87,7 +87,7 @@ def bucket(value: int) -> int:
 
 
 def edges(index: int) -> tuple[int, int]:
-    """The least value of a bucket, and the least one beyond it."""
+    """Return the least value of a bucket, and the least one beyond it."""
     shift = (index >> _STEPS) - 1
     if shift <= 0:
         return index, index + 1
@@ -96,7 +96,7 @@ def edges(index: int) -> tuple[int, int]:
 
 
 def _widths() -> tuple[int, ...]:
-    """Nanoseconds that people count in, each a multiple of the one before."""
+    """Return the usual units of nanoseconds, each a multiple of the one before."""
     small = [step * 10**power for power in range(9) for step in (1, 5)]
     seconds = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 6 * 3600, 12 * 3600, 24 * 3600)
     days = (7, 28, 280, 2800, 28_000, 280_000)
@@ -104,14 +104,14 @@ def _widths() -> tuple[int, ...]:
 
 
 WIDTHS: Final = _widths()
-"""The widths that the steps of a series can have, in nanoseconds: from 1 ns on, each divides the next."""
+"""The possible step widths of a series, in nanoseconds: from 1 ns on, each divides the next."""
 
 
 class Series:
-    """Amounts over time, in at most `limit` steps that aren't empty.
+    """Amounts over time, in at most `limit` non-empty steps.
 
-    The steps begin one nanosecond wide; whenever more than `limit` of them have something, all become wider. The width
-    at the end is the smallest of `WIDTHS` that is enough, however the amounts came.
+    The steps begin one nanosecond wide; whenever more than `limit` of them are non-empty, all become wider. The final
+    width is the smallest of `WIDTHS` that suffices, whatever the order of the amounts.
 
     >>> series = Series(2)
     >>> for ts_ns in (1, 2, 12):
@@ -129,7 +129,7 @@ class Series:
 
     @property
     def width(self) -> int:
-        """How wide a step is, in nanoseconds."""
+        """The width of a step, in nanoseconds."""
         return WIDTHS[self.level]
 
     def add(self, ts_ns: int, amount: int = 1) -> None:
@@ -144,7 +144,7 @@ class Series:
             self._widen(self.level + 1)
 
     def merge(self, other: Series) -> None:
-        """Add all that `other` has; both have the same limit."""
+        """Merge `other`, which has the same limit."""
         if other.level > self.level:
             self._widen(other.level)
         ratio = WIDTHS[self.level] // WIDTHS[other.level]
@@ -156,12 +156,12 @@ class Series:
             self._widen(self.level + 1)
 
     def steps(self) -> list[tuple[int, int]]:
-        """Begin (nanoseconds) and amount of every step that has something, in order."""
+        """Return begin (nanoseconds) and amount of every non-empty step, in order."""
         width = self.width
         return [(index * width, self.cells[index]) for index in sorted(self.cells)]
 
     def levels(self) -> list[tuple[int, int]]:
-        """The sum of all amounts up to the end of each step, with the step's begin: for amounts that come and go."""
+        """Return the sum of all amounts up to the end of each step, with its begin: for amounts that come and go."""
         found: list[tuple[int, int]] = []
         level = 0
         for begin, amount in self.steps():
@@ -185,7 +185,7 @@ class Series:
 
 
 class Clouds:
-    """How often which value came when: a histogram with few buckets for each step of time, as `Series` has them.
+    """Counts of values over time: a histogram with few buckets for each step of time, with steps like `Series`.
 
     A bucket is a quarter of a power of two.
     """
@@ -199,7 +199,7 @@ class Clouds:
 
     @property
     def width(self) -> int:
-        """How wide a step of time is, in nanoseconds."""
+        """The width of a step, in nanoseconds."""
         return WIDTHS[self.level]
 
     def add(self, ts_ns: int, value: int) -> None:
@@ -214,7 +214,7 @@ class Clouds:
             self._widen(self.level + 1)
 
     def merge(self, other: Clouds) -> None:
-        """Add all that `other` has; both have the same limit."""
+        """Merge `other`, which has the same limit."""
         if other.level > self.level:
             self._widen(other.level)
         ratio = WIDTHS[self.level] // WIDTHS[other.level]
@@ -227,7 +227,7 @@ class Clouds:
 
     def _widen(self, level: int) -> None:
         if level >= len(WIDTHS):
-            self.limit = len(self.cells)  # all of time is one step: there are only so many values
+            self.limit = len(self.cells)  # all of time is one step: the number of values is bounded
             return
         ratio = WIDTHS[level] // WIDTHS[self.level]
         self.level = level
@@ -239,14 +239,14 @@ class Clouds:
 
 
 def quarter(value: int) -> int:
-    """The number of the bucket of a value in `Clouds`: four for each power of two."""
+    """Return the number of a value's bucket in `Clouds`: four for each power of two."""
     value = max(value, 1)
     shift = value.bit_length() - 1
     return (shift << 2) + (((value << 2) >> shift) & 3)
 
 
 def quarter_edge(index: int) -> int:
-    """The least value of a bucket in `Clouds`."""
+    """Return the least value of a bucket in `Clouds`."""
     shift = index >> 2
     return ((4 + (index & 3)) << shift) >> 2
 
@@ -255,7 +255,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 def priority(connection: str, number: int) -> int:
-    """A number that looks drawn by lot but is the same on every run: that of a row, for samples."""
+    """Return a row's pseudo-random priority, the same on every run, for samples."""
     try:
         seed = int(connection[:16], 16)
     except ValueError:
@@ -270,10 +270,10 @@ Key = tuple[str, ...]
 
 
 class Top:
-    """How often which key came, with amounts that are summed; exact while there are at most `limit` different keys.
+    """Counts of keys, with sums of amounts; exact while there are at most `limit` different keys.
 
-    With more, a sample of `limit` rows takes the place: those with the smallest priority, which is a function of the
-    row. Its counts are estimates, and `exact` says so. `rows` and `sums` are exact always.
+    With more, they are estimated from a sample of `limit` rows: those with the smallest priority, which is a function
+    of the row; `exact` says so. `rows` and `sums` are always exact.
 
     >>> top = Top(10, 1)
     >>> top.add(("a",), 1, (5,))
@@ -288,13 +288,13 @@ class Top:
         self.limit = limit
         self.rows = 0
         self._sums = [0] * amounts
-        # Of each key how often it came, and the sums of its amounts.
+        # By key: its count, and the sums of its amounts.
         self._counts: dict[Key, list[int]] | None = {}
         self.sample: list[tuple[int, Key, tuple[int, ...]]] = []
         self._threshold = _MASK
 
     def add(self, key: Key, row: int, amounts: tuple[int, ...] = ()) -> None:
-        """Count a key; `row` is the row's priority, `amounts` as many as there are sums."""
+        """Count a key; `row` is the row's priority, `amounts` has one amount for each sum."""
         self.rows += 1
         _increase(self._sums, amounts)
         if row <= self._threshold:
@@ -314,7 +314,7 @@ class Top:
         _increase(known, amounts, 1)
 
     def merge(self, other: Top) -> None:
-        """Add all that `other` has; both have the same limit and number of amounts."""
+        """Merge `other`, which has the same limit and number of amounts."""
         self.rows += other.rows
         _increase(self._sums, other._sums)
         self.sample += other.sample
@@ -339,16 +339,16 @@ class Top:
 
     @property
     def exact(self) -> bool:
-        """Whether every key is counted."""
+        """Whether every key was counted."""
         return self._counts is not None
 
     @property
     def keys(self) -> int | None:
-        """How many different keys there are; None when there are too many to count."""
+        """Number of different keys; None if there are too many to count."""
         return None if self._counts is None else len(self._counts)
 
     def ranks(self, most: int) -> list[tuple[Key, int, tuple[int, ...]]]:
-        """The keys that came most often, with their counts and sums, largest first and equal ones by name."""
+        """Return the most frequent keys, with their counts and sums, largest first and equal ones by name."""
         counts = self._counts if self._counts is not None else self._estimate()
         ranked = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
         return [(key, figures[0], tuple(figures[1:])) for key, figures in ranked[:most]]
@@ -380,7 +380,7 @@ class Top:
 
 
 def _increase(sums: list[int], amounts: Sequence[int], start: int = 0) -> None:
-    """Add to each sum from `start` on its amount."""
+    """Add the amounts to the sums, from `start` on."""
     for at, amount in enumerate(amounts, start):
         sums[at] += amount
 
@@ -389,7 +389,7 @@ Rank = tuple[int | str, ...]
 
 
 class Largest(Generic[Item]):
-    """The `limit` items of the smallest rank, and how many there were; ranks are unique.
+    """The `limit` items of the smallest rank, and the number of all; ranks are unique.
 
     >>> largest = Largest[str](2)
     >>> for length, text in ((3, "abc"), (1, "a"), (2, "ab")):
@@ -414,19 +414,19 @@ class Largest(Generic[Item]):
             self._prune()
 
     def merge(self, other: Largest[Item]) -> None:
-        """Offer all that `other` has."""
+        """Merge `other`."""
         self.count += other.count
         self._held += other._held
         self._prune()
 
     def items(self) -> list[Item]:
-        """The items, smallest rank first."""
+        """Return the items, smallest rank first."""
         self._prune()
         return [item for _, item in self._held]
 
     @property
     def cut(self) -> int:
-        """How many are left out."""
+        """Number of items left out."""
         return max(0, self.count - self.limit)
 
     def _prune(self) -> None:
@@ -453,7 +453,7 @@ def _rank(held: tuple[Rank, object]) -> Rank:
 
 
 def rates(series: Series, width: int) -> dict[int, int]:
-    """The amounts of a series in steps of that width, by the number of the step: one of `WIDTHS`, not below its own."""
+    """Return a series in steps of `width`, by step number: one of `WIDTHS`, at least the series' own."""
     ratio = width // series.width
     found: dict[int, int] = {}
     for index, amount in series.cells.items():
@@ -462,7 +462,7 @@ def rates(series: Series, width: int) -> dict[int, int]:
 
 
 def width_for(span_ns: int, steps: int, series: Iterable[Series | Clouds] = ()) -> int:
-    """The smallest width with which a span has at most so many steps, and none of the series is finer than it is."""
+    """Return the smallest width that divides a span into at most `steps` and is no finer than any of the series."""
     least = max([span_ns // steps, 1, *(one.width for one in series)])
     return next((width for width in WIDTHS if width >= least), WIDTHS[-1])
 

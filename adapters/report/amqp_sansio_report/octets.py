@@ -1,4 +1,4 @@
-"""The octets of units: streams of which the last part is kept, without secrets, and the frames in them."""
+"""The octets of units: the last part of each stream, without secrets, and its frames."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from amqp_sansio.capture.redact import Redactor
 
 KEPT: Final = 8 * 1024 * 1024
-"""Octets of a stream that are kept: a unit that began longer ago is shown without its first frames."""
+"""Octets kept of a stream: a unit that began earlier is shown without its first frames."""
 _HEADER: Final = 8
 _CLASSIC: Final = {1: "method", 2: "content header", 3: "content body", 8: "heartbeat"}
 _ZERO_TEN: Final = ("control", "command", "header", "body")
@@ -16,7 +16,7 @@ _ONE_ZERO: Final = {0: "AMQP frame", 1: "SASL frame"}
 
 
 class Frame(NamedTuple):
-    """A frame: what it is, where it begins in its sender's stream, its size, and its first octets."""
+    """A frame: its name, its start in the sender's stream, its size, and its first octets."""
 
     name: str
     offset: int
@@ -25,10 +25,10 @@ class Frame(NamedTuple):
 
 
 class Stream:
-    """What one side of a connection sent.
+    """The octets that one side of a connection sent.
 
-    As the client's, responses of the login are asterisks in it, as in recordings. `whole` says that nothing was missing
-    so far, from the protocol header on; without that, secrets may not have been found.
+    In a client's stream, responses of the login are asterisks, as in recordings. `whole` says that nothing is missing
+    so far, from the protocol header on; otherwise secrets may not have been found.
     """
 
     __slots__ = ("_begin", "_end", "_pieces", "_redactor", "_size", "whole")
@@ -42,7 +42,7 @@ class Stream:
         self.whole = True
 
     def add(self, offset: int, octets: bytes) -> None:
-        """The next octets."""
+        """Add the next octets."""
         if offset != self._end:
             self.whole = False
         if len(self._begin) < 4:
@@ -56,9 +56,9 @@ class Stream:
             self._size -= len(self._pieces.popleft()[1])
 
     def read(self, offset: int, size: int, client: bool) -> bytes:
-        """At most `size` octets from `offset` on, fewer where one is missing; `client`: without secrets."""
+        """Return at most `size` octets from `offset` on, up to a missing one; `client`: without secrets."""
         found = bytearray()
-        # What is asked for is nearly always at the end.
+        # Requests are nearly always for the end.
         pieces: list[tuple[int, bytes]] = []
         for begin, octets, redacted in reversed(self._pieces):
             pieces.append((begin, redacted if client else octets))
@@ -84,10 +84,11 @@ def frames(
     most: int,
     octets: int,
 ) -> list[Frame]:
-    """The frames of a unit that begins at `offset` and has `size` octets: at most so many, each with its first octets.
+    """Return the first `most` frames of a unit that begins at `offset` and has `size` octets, each with its first
+    octets.
 
-    `client` says that the stream is the client's.
-    Frames of other channels, which may lie between, are left out. None are found where octets are missing.
+    `client` says that the stream is the client's. Frames of other channels, which may lie between, are left out. There
+    are none where octets are missing.
     """
     found: list[Frame] = []
     at, left, place = offset, size, None
@@ -116,7 +117,7 @@ def frames(
 
 
 _Head = tuple[str, int, bytes]
-"""A frame's name, its size, and what tells it from frames of other units."""
+"""A frame's name, its size, and the key that distinguishes it from frames of other units."""
 
 
 def _classic(head: bytes) -> _Head | None:

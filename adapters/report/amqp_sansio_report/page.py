@@ -1,4 +1,4 @@
-"""The page: one HTML document that needs nothing but itself."""
+"""The page: a single self-contained HTML document."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SHORT: Final = {
     "sizes": "Sizes",
     "heartbeats": "Heartbeats",
 }
-"""What a section is called where there is little room."""
+"""Short names of sections."""
 
 
 def page(gather: Gather, diagrams: Sequence[Diagram] = ()) -> str:
-    """The report of what was gathered, with the sequence diagrams of some connections, as an HTML document.
+    """Return the report as an HTML document, with the sequence diagrams of some connections.
 
-    It loads nothing: styles, script and data are in it, and its content security policy forbids all else. All text
-    from the capture is escaped.
+    It loads nothing: styles, script and data are in it, and its content security policy forbids everything else. All
+    text from the capture is escaped.
     """
     style, script = _asset("report.css"), _asset("report.js")
     sections = Sections(gather, charts(gather), [one.connection for one in diagrams])

@@ -1,6 +1,6 @@
-"""Charts as PNG, drawn by matplotlib where that is installed: `pip install 'amqp-sansio[plots]'`."""
+"""Charts as PNG, drawn by matplotlib if it is installed: `pip install 'amqp-sansio[plots]'`."""
 
-# matplotlib leaves its keyword arguments without types.
+# matplotlib doesn't type its keyword arguments.
 # pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ROWS: Final = 60
 
 
 def plot(chart: Chart) -> bytes:
-    """The chart as a PNG. Raises ImportError without matplotlib."""
+    """Return the chart as a PNG. Raises ImportError without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
     except ImportError as error:
@@ -50,7 +50,7 @@ def plot(chart: Chart) -> bytes:
     figure = _figure(chart)
     FigureCanvasAgg(figure)
     written = BytesIO()
-    # Without the program's name and version the same chart is the same file.
+    # Without the program's name and version the same chart gives the same file.
     figure.savefig(written, format="png", dpi=110, metadata={"Software": None})
     return written.getvalue()
 
@@ -91,7 +91,7 @@ def _figure(chart: Chart) -> Figure:
 
 
 def _time_axis(axes: Axes, start: int, end: int) -> None:
-    """Times are nanoseconds after the start: what a float can hold."""
+    """Format times, which are nanoseconds after the start because of a float's precision."""
     axes.set_xlim(0, end - start)
     marks = time_marks(start, end, 9)
     axes.set_xticks([at - start for at, _ in marks], [label for _, label in marks], fontsize=8)

@@ -1,4 +1,4 @@
-"""What a report keeps of single connections, consumers and incidents, and the bounds on how many of each."""
+"""A report's records of single connections, consumers and incidents, and the bounds on their numbers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from .measures import Series
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much a report keeps. Where one of these cuts, the page says so.
+    """Bounds of a report. If one of these cuts, the page says so.
 
-    | field | what is kept |
+    | field | maximum of |
     |---|---|
     | `steps` | steps of a series over the whole time |
     | `cloud` | cells of the picture of latencies over time |
-    | `keys` | different keys that are counted exactly, and rows in the sample that stands in beyond |
-    | `connections` | connections that are told one by one |
-    | `holders` | consumers and links with a chart of their own |
-    | `incidents` | problems, silences, blocked times, slow and open messages that are told one by one, of each |
+    | `keys` | different keys counted exactly, and rows in the sample used beyond that |
+    | `connections` | connections listed individually |
+    | `holders` | consumers and links with their own chart |
+    | `incidents` | problems, silences, blocked times, slow and open messages listed individually, of each |
     | `joined` | messages among which deliveries are joined to publishes, in one process |
-    | `files` | files that are told one by one |
+    | `files` | files listed individually |
     | `text` | characters of a name or a text |
-    | `diagrams` | connections with a sequence diagram, when none are asked for |
+    | `diagrams` | connections with a sequence diagram, if none are requested |
     | `frames` | units of a sequence diagram |
     | `octets` | octets shown of a frame |
-    | `diagram_octets` | characters that all sequence diagrams take on the page |
+    | `diagram_octets` | characters of all sequence diagrams on the page |
     """
 
     steps: int = 1024
@@ -44,14 +44,14 @@ class Bounds:
 
 
 CAUSES = ("normal", "client-error", "server-error", "refused", "transport", "open", "other")
-"""How connections end: closed in order; closed with an error by the client, or by the server; refused by the server
+"""How connections end: closed normally; closed with an error by the client, or by the server; refused by the server
 before it was open; without the protocol's close; still open at the end; no AMQP.
 """
 
 
 @dataclass
 class Connection:
-    """One connection, with what its rows said in sum. Times are nanoseconds since 1970, sizes octets."""
+    """A summary of one connection's rows. Times are nanoseconds since 1970, sizes octets."""
 
     connection: str
     flow: str
@@ -60,7 +60,7 @@ class Connection:
     protocol: str | None
     opened_ns: int
     ended_ns: int
-    """The last that is known of it: its end, or the last unit."""
+    """The last known time: its end, or the last unit."""
     cause: str
     closed_by: str | None
     code: int | None
@@ -80,27 +80,27 @@ class Connection:
     complete: bool
     heartbeat: int | None
     errors: int = 0
-    """Violations that are errors."""
+    """Number of violations that are errors."""
     channels: int = 0
-    """Channels, sessions that were opened."""
+    """Number of channels or sessions opened."""
     problems: int = 0
     redelivered: int = 0
     unsettled: int = 0
     unconfirmed: int = 0
     blocked: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """From when to when the server had blocked it, the first few times."""
+    """The first few periods in which the server blocked it."""
     blocked_ns: int = 0
     marks: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    """When which problems were, the first few."""
+    """The first few problems, with their times."""
 
     @property
     def bad(self) -> bool:
-        """Whether it ended otherwise than people want."""
+        """Whether it ended abnormally."""
         return self.cause in ("client-error", "server-error", "refused", "transport")
 
     @property
     def score(self) -> int:
-        """How much there is to tell of it."""
+        """Its priority for the report."""
         return (
             50 * (self.protocol is not None)
             + 1000 * (self.errors > 0)
@@ -114,7 +114,7 @@ class Connection:
 
 @dataclass
 class Holder:
-    """A consumer or link, with the deliveries that it held at what time and how many it could have held."""
+    """A consumer or link, with the deliveries that it held over time and could have held."""
 
     connection: str
     client: str
@@ -123,20 +123,20 @@ class Holder:
     """The queue or address."""
     channel: int | None
     limit: str
-    """What the second series is: "prefetch", "credit" or ""."""
+    """The second series: "prefetch", "credit" or ""."""
     held: Series
     window: Series
     deliveries: int = 0
     settled: int = 0
     open: int = 0
-    """Deliveries that nobody settled before its end."""
+    """Deliveries unsettled at its end."""
     oldest_ns: int | None = None
-    """When the oldest of those came."""
+    """When the oldest of those arrived."""
     peak: int = 0
     could: int = 0
     """Its prefetch or credit at the end."""
     full_ns: int = 0
-    """How long there was no room for another one, as far as steps show it."""
+    """How long it had no room for another delivery, as far as the steps show."""
     first_ns: int = 0
     last_ns: int = 0
 
@@ -159,7 +159,7 @@ class Incident:
 
 @dataclass
 class RuleCount:
-    """How often a rule was broken, and the first time."""
+    """The number of violations of a rule, and the first one."""
 
     rule: str
     errors: int = 0
@@ -168,7 +168,7 @@ class RuleCount:
     """Time, connection, number of the unit (-1: none) and text."""
 
     def merge(self, other: RuleCount) -> None:
-        """Add what `other` has of the same rule."""
+        """Merge the violations of the same rule in `other`."""
         self.errors += other.errors
         self.warnings += other.warnings
         self.first = min(self.first, other.first)

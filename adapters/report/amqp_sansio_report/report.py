@@ -1,4 +1,4 @@
-"""`Report`: the page and the plots of what was gathered; and the way from segments to it in one process."""
+"""`Report`: the page and the plots; and how to make them from segments in one process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVENT: Final = [name for name, _ in COLUMNS["events"]].index("event")
 
 
 class Report:
-    """What was gathered, as a page (`html`) and as single plots (`plot`). In a notebook it shows itself."""
+    """A report as a page (`html`) and as single plots (`plot`). Notebooks display it."""
 
     def __init__(self, gather: Gather, diagrams: Sequence[Diagram] = ()) -> None:
         self.gather = gather
@@ -35,18 +35,18 @@ class Report:
 
     @property
     def plots(self) -> list[str]:
-        """The names of the plots that have something to show."""
+        """The names of the plots with something to show."""
         return [name for name, chart in charts(self.gather).items() if not chart.empty]
 
     def plot(self, name: str) -> bytes:
-        """A plot as PNG, by one of the names in `plots`.
+        """Return a plot as PNG, by one of the names in `plots`.
 
-        Raises ImportError without matplotlib, KeyError for a name that there isn't.
+        Raises ImportError without matplotlib, KeyError for an unknown name.
         """
         return plot(charts(self.gather)[name])
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that neither its styles nor the notebook's get in each other's way."""
+        """Return the page in an iframe, so that its styles and the notebook's don't interfere."""
         from .markup import element
 
         frame = element(
@@ -70,7 +70,7 @@ def gather_segments(
     wanted: Sequence[str] = (),
     skew_ns: int = 0,
 ) -> Gather:
-    """What a report says of segments of any number of flows and files, in any order; all are in memory at once.
+    """Collect a report's facts from segments of any number of flows and files, in any order; all are in memory at once.
 
     `skew_ns` is as for `amqp_sansio.tables.FlowReplay`.
     """
@@ -91,7 +91,7 @@ def gather_segments(
 def gather_flows(
     segments: Iterable[Segment], gather: Gather, joins: Joins | None = None, *, skew_ns: int = 0
 ) -> None:
-    """Add segments that come in the order of `capture.sort_key`; their rows also go to `joins`."""
+    """Add segments in the order of `capture.sort_key`; their rows also go to `joins`."""
     for flow, some in groupby(segments, key=_flow):
         replay = FlowReplay(flow, skew_ns=skew_ns)
         for segment in some:
@@ -104,14 +104,14 @@ def gather_flows(
 
 
 class Joins:
-    """The rows of which message histories are made, as long as there aren't too many messages."""
+    """The input of message histories, as long as there aren't too many messages."""
 
     def __init__(self, most: int) -> None:
         self._left = most
         self._rows: list[Row] = []
 
     def add(self, table: str, row: tuple[Any, ...]) -> None:
-        """A row of any table."""
+        """Take a row of any table."""
         if table == "messages":
             self._left -= 1
             if self._left < 0:
@@ -122,7 +122,7 @@ class Joins:
             self._rows.append((table, row))
 
     def finish(self, gather: Gather, skew_ns: int = 0) -> None:
-        """Add the histories, or that there are too many messages for them."""
+        """Add the histories, or note that there are too many messages for them."""
         if self._left < 0:
             gather.unjoined = True
             return
@@ -138,9 +138,9 @@ def _add(rows: Iterable[Row], flow: str, gather: Gather, joins: Joins | None) ->
 
 
 def choose(gather: Gather) -> tuple[list[str], set[str]]:
-    """The connections to draw sequence diagrams of, and their flows: those asked for, else those with the most to tell.
+    """Return the connections with sequence diagrams, and their flows: those requested, else the most interesting ones.
 
-    Raises ValueError when there is no connection, or more than one, whose id begins as was asked for.
+    Raises ValueError if no connection, or more than one, matches the beginning of a requested id.
     """
     details = list(gather.details)
     if gather.wanted:
@@ -161,7 +161,7 @@ def report_segments(
     wanted: Sequence[str] = (),
     skew_ns: int = 0,
 ) -> Report:
-    """The report of segments of any number of flows and files, in any order; all are in memory at once.
+    """Make the report of segments of any number of flows and files, in any order; all are in memory at once.
 
     `wanted` are the beginnings of the ids of the connections to draw; `skew_ns` is as for
     `amqp_sansio.tables.FlowReplay`. Raises ValueError as `choose` does.

@@ -1,4 +1,4 @@
-"""What is known of the rules that violations name: whom they bind, how much, and what they prescribe."""
+"""Facts about the rules of violations: addressee, level, and text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DAMAGE: Final = {
 
 
 class Rule(NamedTuple):
-    """A rule of a specification: whom it binds, its level ("must", "should", "may", "note"), what is to be done."""
+    """A rule of a specification: its addressee, its level ("must", "should", "may", "note"), and the requirement."""
 
     who: str
     level: str
@@ -38,12 +38,12 @@ class Rule(NamedTuple):
 
 
 def rule_facts(rule: str) -> Rule | None:
-    """What is known of the rule with that id; None: it is none of a specification's list."""
+    """Return the facts about a rule; None: it isn't in a specification's list."""
     return _rules().get(rule)
 
 
 def rule_words(rule: str) -> str:
-    """The rule's facts as a sentence; empty when there are none.
+    """Return the rule's facts as a sentence; empty if there are none.
 
     >>> rule_words("0-9-1/basic.ack/unknown-tag")
     'AMQP 0-9-1, basic.ack: binds both sides (must)'

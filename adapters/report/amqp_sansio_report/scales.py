@@ -1,4 +1,4 @@
-"""Numbers and times as people read them, and the marks of axes."""
+"""Numbers and times for people, and axis marks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LAST_SECOND: Final = 253_402_300_799
 
 
 def count(value: float) -> str:
-    """A number with its thousands apart.
+    """Return a number with thousands separators.
 
     >>> count(12345), count(0.5)
     ('12,345', '0.5')
@@ -22,7 +22,7 @@ def count(value: float) -> str:
 
 
 def octets(value: float) -> str:
-    """A number of octets in the unit that suits it.
+    """Return a number of octets in a suitable unit.
 
     >>> octets(999), octets(1500), octets(2_500_000)
     ('999 B', '1.5 kB', '2.5 MB')
@@ -38,7 +38,7 @@ def octets(value: float) -> str:
 
 
 def duration(nanoseconds: float) -> str:
-    """A span of time in the unit that suits it.
+    """Return a time span in a suitable unit.
 
     >>> duration(1_500_000), duration(90 * 10**9), duration(0)
     ('1.5 ms', '90 s', '0 s')
@@ -59,12 +59,12 @@ def duration(nanoseconds: float) -> str:
 
 
 def day(ts_ns: int) -> str:
-    """The date, in UTC."""
+    """Return the date, in UTC."""
     return f"{_moment(ts_ns):%Y-%m-%d}"
 
 
 def clock(ts_ns: int, step_ns: int = 1_000_000) -> str:
-    """The time of day in UTC, as exact as steps of that width want it.
+    """Return the time of day in UTC, with the precision of steps of that width.
 
     >>> clock(1_500_000_000), clock(1_500_000_000, 60 * 10**9), clock(1_500_000_123, 1)
     ('00:00:01.500', '00:00', '00:00:01.500000123')
@@ -79,12 +79,12 @@ def clock(ts_ns: int, step_ns: int = 1_000_000) -> str:
 
 
 def moment(ts_ns: int) -> str:
-    """Date and time in UTC, to the millisecond."""
+    """Return date and time in UTC, to the millisecond."""
     return f"{day(ts_ns)} {clock(ts_ns)}"
 
 
 def share(part: int, whole: int) -> str:
-    """A part of a whole in percent.
+    """Return a part of a whole in percent.
 
     >>> share(1, 3), share(1, 100_000), share(0, 0)
     ('33 %', '<0.1 %', '0 %')
@@ -98,7 +98,7 @@ def share(part: int, whole: int) -> str:
 
 
 def time_marks(start_ns: int, end_ns: int, most: int = 6) -> list[tuple[int, str]]:
-    """Round times between two, at most so many, with what stands at each."""
+    """Return at most `most` round times between two, with the label of each."""
     span = max(end_ns - start_ns, 1)
     step = next((width for width in WIDTHS if span // width < most), WIDTHS[-1])
     first = -(-start_ns // step) * step
@@ -107,7 +107,7 @@ def time_marks(start_ns: int, end_ns: int, most: int = 6) -> list[tuple[int, str
 
 
 def value_marks(most: float, marks: int = 4) -> list[float]:
-    """Round values from 0 to at least `most`.
+    """Return round values from 0 to at least `most`.
 
     >>> value_marks(7)
     [0, 2, 4, 6, 8]
@@ -130,7 +130,7 @@ def value_marks(most: float, marks: int = 4) -> list[float]:
 
 
 def log_marks(low: int, high: int, steps: Sequence[int]) -> list[int]:
-    """Those of `steps` that lie between two values."""
+    """Return those of `steps` between two values."""
     return [step for step in steps if low <= step <= high]
 
 
@@ -142,7 +142,7 @@ OCTET_MARKS: Final = tuple([10**power for power in range(13)])
 
 
 def _moment(ts_ns: int) -> datetime:
-    # What a capture claims to be a time needn't be one.
+    # A timestamp in a capture may be arbitrary.
     return datetime.fromtimestamp(min(max(ts_ns // _SECOND, 0), _LAST_SECOND), UTC)
 
 

@@ -1,4 +1,4 @@
-"""The sections of the page, each of which says something of its own about the rows."""
+"""The sections of the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOP: Final = 15
 
 
 class Sections:
-    """The sections of one report. `shown` are the connections that have a sequence diagram."""
+    """The sections of one report. `shown` are the connections with a sequence diagram."""
 
     def __init__(self, gather: Gather, charts: dict[str, Chart], shown: Collection[str]) -> None:
         self._gather = gather
@@ -33,7 +33,7 @@ class Sections:
         self._one_day = start // 86_400_000_000_000 == end // 86_400_000_000_000
 
     def all(self) -> list[tuple[str, str, Markup]]:
-        """Id, title and body of every section; one that has nothing to tell has no body."""
+        """Return id, title and body of every section; an empty section has no body."""
         makers: Sequence[tuple[str, str, Callable[[], Markup]]] = (
             ("overview", "Overview", self._overview),
             ("connections", "Connections", self._connections),
@@ -51,7 +51,7 @@ class Sections:
         return [(name, title, make()) for name, title, make in makers]
 
     def link(self, connection: str, seq: int | None = None, text: str = "") -> Markup:
-        """A connection, with a link to its sequence diagram where it has one."""
+        """Return a connection's name, with a link to its sequence diagram if there is one."""
         shown = text or self._clients.get(connection) or connection[:8]
         if connection not in self._shown:
             return element("span", shown, class_="conn", title=connection)

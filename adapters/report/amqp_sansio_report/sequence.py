@@ -1,4 +1,4 @@
-"""Sequence diagrams: the units of a connection with their fields and octets, as far as a page has room for them."""
+"""Sequence diagrams: the units of a connection with their fields and octets, as far as the page has room."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .octets import Frame, Stream, frames
 from .records import Bounds
 
 _FRAMES: Final = 6
-"""Frames of a unit that are shown."""
+"""Most frames shown of a unit."""
 _LINES: Final = 80
 _VALUE: Final = 200
 _SUMMARY: Final = 110
@@ -79,11 +79,11 @@ class Unit:
     event: str
     size: int
     kind: str
-    """What sort of thing it is, for its colour; see `kind_of`."""
+    """Its category, for its colour; see `kind_of`."""
     summary: str
     answers: int | None
     lines: list[tuple[int, str, str]]
-    """Its fields: how deep, the name, the value."""
+    """Its fields: nesting level, name, value."""
     frames: list[Frame]
     hidden: str = ""
     """Why there are no octets."""
@@ -91,11 +91,11 @@ class Unit:
 
     @property
     def notable(self) -> bool:
-        """Whether it should be seen even when many are left out."""
+        """Whether to show it even if many are left out."""
         return bool(self.violations) or self.kind == "error"
 
     def data(self, start_ns: int) -> list[object]:
-        """The unit as the page's script takes it."""
+        """Return the unit in the form for the page's script."""
         return [
             self.seq,
             self.ts_ns - start_ns,
@@ -118,7 +118,7 @@ class Unit:
 
 @dataclass
 class Diagram:
-    """The units of a connection, of which some in the middle may be left out."""
+    """The units of a connection; some in the middle may be left out."""
 
     connection: str
     client: str = ""
@@ -129,7 +129,7 @@ class Diagram:
     units: list[Unit] = field(default_factory=list[Unit])
 
     def data(self, budget: int) -> dict[str, object]:
-        """The diagram as the page's script takes it, in about `budget` characters of JSON."""
+        """Return the diagram in the form for the page's script, in about `budget` characters of JSON."""
         written = [unit.data(self.start_ns) for unit in self.units]
         sizes = [len(json.dumps(one)) for one in written]
         if sum(sizes) > budget:
@@ -149,7 +149,7 @@ class Diagram:
 def diagrams(
     segments: Iterable[Segment], connections: Sequence[str], bounds: Bounds, *, skew_ns: int = 0
 ) -> list[Diagram]:
-    """Diagrams of those connections; `segments` are those of their flows, in the order of `capture.sort_key`.
+    """Return diagrams of connections; `segments` are those of their flows, in the order of `capture.sort_key`.
 
     `skew_ns` is as for `amqp_sansio.tables.FlowReplay`.
     """
@@ -168,8 +168,8 @@ def diagrams(
 
 
 def kind_of(event: str, sender: str) -> str:
-    """The sort of a unit: "connection", "channel", "publish", "deliver", "settle", "flow", "topology", "heartbeat" or
-    "other".
+    """Return the category of a unit: "connection", "channel", "publish", "deliver", "settle", "flow", "topology",
+    "heartbeat" or "other".
 
     >>> kind_of("basic.publish", "client"), kind_of("transfer", "server"), kind_of("queue.declare", "client")
     ('publish', 'deliver', 'topology')
@@ -252,11 +252,11 @@ _TOLD: Final = (
     ),
     *("message_count", "body_size", "code"),
 )
-"""The fields that say most, in the order in which a summary has them."""
+"""The most important fields, in the order of a summary."""
 
 
 def summary(fields: Mapping[str, Any]) -> str:
-    """The fields of a unit that say most, in one line.
+    """Return the most important fields of a unit, in one line.
 
     >>> summary({"ticket": 0, "exchange": "", "routing_key": "jobs", "mandatory": False, "body_size": 5})
     'exchange="" routing_key=jobs body_size=5'
@@ -282,7 +282,7 @@ def summary(fields: Mapping[str, Any]) -> str:
 
 
 def field_lines(fields: Mapping[str, Any]) -> list[tuple[int, str, str]]:
-    """The fields one by one: how deep, name and value; objects have a line of their own and their fields below.
+    """Return the fields one by one: level, name and value; objects have their own line, followed by their fields.
 
     >>> field_lines({"a": {"b": 1}, "c": [1, 2]})
     [(0, 'a', ''), (1, 'b', '1'), (0, 'c', '[1,2]')]
@@ -331,7 +331,7 @@ def _cut(value: object) -> str:
 
 
 def _from_both_ends(sizes: Sequence[int], budget: int) -> set[int]:
-    """Which of the units fit when those in the middle go."""
+    """Return the units that fit if those in the middle are left out."""
     kept: set[int] = set()
     low, high, used = 0, len(sizes) - 1, 0
     while low <= high:
@@ -368,12 +368,12 @@ class _Flow:
         self._open: dict[str, _Watched] = {}
 
     def push(self, segment: Segment) -> None:
-        """The next segment."""
+        """Take the next segment."""
         self._items(self._reassembler.push(segment))
         self._rows(self._replay.push(segment))
 
     def finish(self) -> None:
-        """There are no more."""
+        """Note the end of the segments."""
         self._items(self._reassembler.finish())
         self._rows(self._replay.finish())
 
@@ -403,7 +403,7 @@ class _Flow:
 
 
 class _Watched:
-    """One connection of a diagram while its segments come."""
+    """One connection of a diagram, during the replay."""
 
     def __init__(self, start: ConnectionStart, bounds: Bounds) -> None:
         self.start = start
@@ -423,7 +423,7 @@ class _Watched:
         self._late: dict[int, list[tuple[str, str, str]]] = {}
 
     def item(self, item: Item) -> None:
-        """Octets, or that some are missing."""
+        """Take octets, or a gap."""
         observer = self._observer
         if isinstance(item, StreamData):
             self._streams[item.sender].add(item.offset, item.data)
@@ -439,10 +439,10 @@ class _Watched:
                 other = None if event.server is None else (b if event.server == a else a)
                 self._client = event.client or other
                 if event.by != "guess":
-                    observer = self._observer = None  # who is who doesn't change any more
+                    observer = self._observer = None  # the sides don't change any more
 
     def unit(self, row: Sequence[Any]) -> None:
-        """A row of the table of events."""
+        """Take a row of the table of events."""
         _, seq, ts_ns, sender, channel, event, size, offset, text, answers, protocol = _EVENT(row)
         self._total += 1
         fields: dict[str, Any] = json.loads(text)
@@ -470,7 +470,7 @@ class _Watched:
         self._keep(unit)
 
     def violation(self, row: Sequence[Any]) -> None:
-        """A row of the table of violations."""
+        """Take a row of the table of violations."""
         _, seq, rule, severity, text = _VIOLATION(row)
         if seq is None:
             return
@@ -485,7 +485,7 @@ class _Watched:
             self._late.setdefault(seq, []).append(told)
 
     def diagram(self, row: Mapping[str, Any]) -> Diagram:
-        """What is kept, at the connection's end."""
+        """Return the diagram, at the connection's end."""
         units = [*self._head, *sorted([*self._notable, *self._tail], key=lambda unit: unit.seq)]
         return Diagram(
             self.start.connection,

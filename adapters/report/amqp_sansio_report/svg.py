@@ -1,4 +1,4 @@
-"""Charts as HTML: shapes in SVG that stretch to any width, texts beside them that don't."""
+"""Charts as HTML: SVG shapes that stretch to any width, beside texts that don't."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .scales import DURATION_MARKS, clock, count, duration, share, time_marks, v
 WIDTH: Final = 1000
 HEIGHT: Final = 200
 _ROWS: Final = 30
-"""Rows of a Gantt chart before the rest is folded away."""
+"""Rows of a Gantt chart before the rest is folded."""
 
 
 def render(chart: Chart, name: str) -> Markup:
-    """The chart as a figure with the id `chart-NAME`; nothing when there is nothing to draw."""
+    """Return the chart as a figure with the id `chart-NAME`; empty if there is nothing to draw."""
     if chart.empty:
         return Markup("")
     if isinstance(chart, TimeChart):
@@ -114,7 +114,7 @@ def _within(x: float) -> float:
 
 
 def _steps(points: Sequence[tuple[float, float]], top: float) -> str:
-    """A path of steps from the left edge to the right one."""
+    """Return a path of steps from the left edge to the right one."""
     parts = [f"M0,{HEIGHT}"]
     for x, value in points:
         parts.append(f"H{number(x)}V{number(HEIGHT - value * HEIGHT / top)}")
@@ -142,7 +142,7 @@ def _time_axis(start: int, end: int) -> Markup:
 
 
 def _axis(marks: Sequence[tuple[float, str]]) -> Markup:
-    """Labels below a plot; every other one is left out where there is little room."""
+    """Return labels below a plot; every other one is hidden on narrow pages."""
     return element(
         "div",
         *[
@@ -159,7 +159,7 @@ def _axis(marks: Sequence[tuple[float, str]]) -> Markup:
 
 
 def _edge(place: float, name: str) -> str | None:
-    """Labels at the edges turn inwards."""
+    """Return the alignment of labels at the edges, inwards."""
     edge = "first" if place < 0.06 else "last" if place > 0.94 else ""
     return " ".join(part for part in (name, edge) if part) or None
 

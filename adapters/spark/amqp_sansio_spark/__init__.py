@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession, tables: Replay | None = None, *, prefix: str = PREFIX) -> None:
-    """Make the format `amqp-capture` known to a session; with `tables`, also views of them, for SQL.
+    """Register the format `amqp-capture` in a session; with `tables`, also create views of them, for SQL.
 
     The views are `amqp_connections`, `amqp_events`, `amqp_messages`, `amqp_violations`, `amqp_histories`,
-    `amqp_topology`, `amqp_rpc` and `amqp_unacked`, or begin with another `prefix`; they replace those of these names.
-    docs/queries.md has what people ask of them. They are lazy: call `tables.cache()` first if there will be several
-    queries. Raises ValueError for a prefix that can't begin a name; warns where workers on this machine run a Python
-    that doesn't have these packages.
+    `amqp_topology`, `amqp_rpc` and `amqp_unacked`, or begin with another `prefix`; they replace views of the same
+    names. docs/queries.md has worked queries. Views are lazy: call `tables.cache()` before running several queries.
+    Raises ValueError for an invalid prefix; warns if workers on this machine run a Python that can't import these
+    packages.
     """
     from .interpreter import check_workers
     from .source import CaptureSource
@@ -51,7 +51,7 @@ def report(
     bounds: Bounds | None = None,
     join: bool = True,
 ) -> Report:
-    """A page about a replay, or about segments, for a person to look at; see `reporting.report`. Runs at once."""
+    """Make a page for people about a replay, or about segments; see `reporting.report`. Runs at once."""
     from . import reporting
 
     return reporting.report(of, connections=connections, bounds=bounds, join=join)

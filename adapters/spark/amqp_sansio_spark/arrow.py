@@ -1,4 +1,4 @@
-"""The steps from numpy to Arrow, and the calls of pyarrow whose published types don't fit what they do."""
+"""Conversions from numpy to Arrow, and the calls of pyarrow whose published types are wrong."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ _PC: Final[Any] = pc
 
 
 def integers(values: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> Column:
-    """Integers of the same width."""
+    """Return integers of the same width."""
     return _column(_PA.array(values))
 
 
 def narrow(values: Ints) -> Column:
-    """Integers of 32 bits."""
+    """Return integers of 32 bits."""
     return _column(_PA.array(values.astype(np.int32)))
 
 
 def texts(values: Sequence[str]) -> Column:
-    """Strings."""
+    """Return strings."""
     return _column(_PA.array(values, pa.string()))
 
 
 def repeated(value: str, count: int) -> Column:
-    """One string many times."""
+    """Return a string, repeated."""
     return _column(_PA.repeat(_PA.scalar(value, pa.string()), count))
 
 
 def nulls(count: int, schema: pa.Schema, name: str) -> Column:
-    """As many nulls of the type that a schema names."""
+    """Return nulls of the type that a schema names."""
     every: Any = schema
     return _column(_PA.nulls(count, every.field(name).type))
 
 
 def chosen(values: Column, indices: Column) -> Column:
-    """The values at these indices."""
+    """Return the values at these indices."""
     return _column(_PC.take(values, indices))
 
 
 def slices(buf: bytearray, start: Ints, stop: Ints) -> Column:
-    """The octets of `buf` from each start to its stop, none of which overlap, copied once.
+    """Return the octets of `buf` from each start to its stop, without overlaps, copied once.
 
-    Of a list of the slices and what is between them every second item is taken.
+    It takes every second item of a list of the slices and the octets between them.
     """
     count = len(start)
     edges = np.empty(2 * count, dtype=np.int32)
@@ -63,7 +63,7 @@ def slices(buf: bytearray, start: Ints, stop: Ints) -> Column:
 
 
 def encoded(keys: npt.NDArray[np.void]) -> tuple[list[bytes], npt.NDArray[np.int32]]:
-    """The different keys, and of each key which of them it is."""
+    """Return the different keys, and the index of each key among them."""
     size = keys.dtype.itemsize
     buffers = [None, _PA.py_buffer(np.ascontiguousarray(keys))]
     array = _PA.FixedSizeBinaryArray.from_buffers(pa.binary(size), len(keys), buffers)
@@ -74,40 +74,40 @@ def encoded(keys: npt.NDArray[np.void]) -> tuple[list[bytes], npt.NDArray[np.int
 
 
 def batch_of(columns: Mapping[str, Column], schema: pa.Schema) -> pa.RecordBatch:
-    """The columns as a batch of that schema."""
+    """Return the columns as a batch of that schema."""
     arrays = [columns[name] for name in schema.names]
     made: pa.RecordBatch = _PA.RecordBatch.from_arrays(arrays, schema=schema)
     return made
 
 
 def sorted_rows(batches: Sequence[pa.RecordBatch], order: Ints) -> pa.RecordBatch:
-    """The rows of all batches, taken in that order."""
+    """Return the rows of all batches, in that order."""
     taken = _PA.Table.from_batches(batches).take(_PA.array(order)).combine_chunks()
     made: pa.RecordBatch = taken.to_batches()[0]
     return made
 
 
 def sizes(batch: pa.RecordBatch, name: str) -> Ints:
-    """The octets of each value of a binary column; 0 for a null."""
+    """Return the octets of each value of a binary column; 0 for a null."""
     found = _PC.fill_null(_PC.binary_length(batch.column(name)), 0).to_numpy()
     return np.asarray(found, dtype=np.int64)
 
 
 def only(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """These fields of a schema, in this order."""
+    """Return these fields of a schema, in this order."""
     every: Any = schema
     made: pa.Schema = _PA.schema([every.field(name) for name in names])
     return made
 
 
 def types(schema: pa.Schema) -> dict[str, object]:
-    """The types of a schema's fields, by name."""
+    """Return the types of a schema's fields, by name."""
     every: Any = schema
     return {field.name: field.type for field in every}
 
 
 def content(batch: pa.RecordBatch, place: int, row: int) -> Any:
-    """A binary value as a file in memory, of which no copy is made; None for a null."""
+    """Return a binary value as a file in memory, without copying it; None for a null."""
     every: Any = batch
     value = every.column(place)[row]
     return _PA.BufferReader(value.as_buffer()) if value.is_valid else None

@@ -1,4 +1,4 @@
-"""Reads a capture in large pieces: plain records in bulk, odd ones by the parsers; the rows are the same."""
+"""Reads a capture in large pieces: plain records in bulk, all others by the parsers; the rows are the same."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from .rows import Made
 
 _SLOW: Final = 64
-"""Octets that a parser is given at first when something odd comes."""
+"""Octets that a parser gets first for an unusual record."""
 _PLAIN: Final = 64
-"""So many records in a row, and the next odd one is taken for a single one again."""
+"""Plain records in succession after which the next unusual one is treated as an isolated one."""
 
 
 class Maker(Protocol):
-    """Makes rows of what was read; with `segments` false nobody wants those."""
+    """Makes rows of records; with `segments` false only those about damage."""
 
     segments: bool
 
     def bulk(self, buf: bytearray, run: Run, segments: Segments, packet: int) -> Made | None:
-        """Rows of segments read in bulk."""
+        """Return rows of segments read in bulk."""
         ...
 
     def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
-        """Rows read one by one."""
+        """Return rows of records read one by one."""
         ...
 
     def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
-        """All of them, in order and in batches."""
+        """Yield all rows, in order and in batches."""
         ...
 
 
 class Counts:
-    """What was read."""
+    """Counts of the records read."""
 
     def __init__(self) -> None:
         self.packets = 0
@@ -62,19 +62,19 @@ class Counts:
         self.last_ns: int | None = None
 
     def times(self, first_ns: int, last_ns: int) -> None:
-        """Rows can have times in this range."""
+        """Extend the range of the rows' times."""
         self.first_ns = first_ns if self.first_ns is None else min(self.first_ns, first_ns)
         self.last_ns = last_ns if self.last_ns is None else max(self.last_ns, last_ns)
 
 
 class BulkReader:
-    """Reads an uncompressed capture that comes piece by piece, from its beginning or from where `parser` stands.
+    """Reads an uncompressed capture that comes piece by piece, from its beginning or from the position of `parser`.
 
-    The rows are those of `amqp_sansio.capture.read_segments`, in the same order; how the octets are cut makes no
-    difference. Besides a piece, nothing is kept but one unfinished record.
+    The rows are those of `amqp_sansio.capture.read_segments`, in the same order, however the octets are cut. Besides a
+    piece, only one unfinished record is kept.
 
-    `plain` says that the record before `offset` is proven to end there by what precedes it alone: a reader of the
-    octets up to there comes to the same end.
+    `plain` says that the octets before `offset` alone prove that a record ends there: every reader of those octets
+    finds the same end.
     """
 
     def __init__(self, file: str, maker: Maker, parser: Parser | None = None) -> None:
@@ -88,7 +88,7 @@ class BulkReader:
 
     @property
     def offset(self) -> int:
-        """Where in the file the first octet is that isn't part of a record already read."""
+        """The position in the file after the last complete record."""
         return 0 if self.parser is None else self.parser.offset
 
     @property
@@ -99,21 +99,21 @@ class BulkReader:
     def feed(self, data: bytes) -> Iterator[pa.RecordBatch]:
         """Take the next octets; run the iterator to its end.
 
-        Raises NotACapture when the file's first octets are neither pcap nor pcapng.
+        Raises NotACapture if the file's first octets are neither pcap nor pcapng.
         """
         self.room(len(data))[:] = data
         return self.filled(len(data))
 
     def room(self, octets: int) -> memoryview:
-        """Where the next octets may be put, so many at most; say with `filled` how many there are."""
+        """Return a buffer for at most `octets` next octets; report their number with `filled`."""
         need = self._held + octets + PADDING
         if len(self._buf) < need:
-            # One buffer serves for all pieces: fresh memory costs more than what is done with it.
+            # One buffer serves for all pieces: allocating memory costs more than using it.
             self._buf = self._buf[: self._held] + bytearray(need - self._held)
         return memoryview(self._buf)[self._held : self._held + octets]
 
     def filled(self, octets: int) -> Iterator[pa.RecordBatch]:
-        """Read what was put there; as `feed`."""
+        """Read the octets in the buffer, as `feed` does."""
         end = self._held + octets
         if self.parser is None:
             self._held = end
@@ -130,9 +130,9 @@ class BulkReader:
         buf[: self._held] = buf[pos:end]
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """The file ends: what is left, and what is missing.
+        """Note the end of the file; yield the remaining rows and damage.
 
-        Raises NotACapture when it ended before it could be told from other files.
+        Raises NotACapture if the file ended before its format was clear.
         """
         rest = bytes(self._buf[: self._held])
         self._held = 0
@@ -148,11 +148,11 @@ class BulkReader:
         yield from self._singles(out)
 
     def refuse(self, kind: str, text: str) -> Iterator[pa.RecordBatch]:
-        """A damage of the whole file."""
+        """Yield a damage of the whole file."""
         yield from self._singles([CaptureDamage(self._file, 0, 0, 0, kind, text)])
 
     def damage(self, kind: str, text: str) -> Iterator[pa.RecordBatch]:
-        """A damage at the present position."""
+        """Yield a damage at the current position."""
         packet, ts_ns = (0, 0) if self.parser is None else (self.parser.packet, self.parser.ts_ns)
         offset = self.offset + self._held
         yield from self._singles([CaptureDamage(self._file, packet, ts_ns, offset, kind, text)])
@@ -189,11 +189,11 @@ class BulkReader:
             if not done:
                 return pos
             self.plain = False
-            # Where everything is odd, looking for plain records mustn't cost more than reading.
+            # If everything is unusual, looking for plain records mustn't cost more than reading.
             step *= 2
 
     def _run(self, parser: Parser, buf: bytearray, pos: int, run: Run) -> Iterator[pa.RecordBatch]:
-        """Rows of plain records, which begin at `pos` in `buf`."""
+        """Yield rows of the plain records that begin at `pos` in `buf`."""
         base = parser.offset - pos
         packet = parser.packet
         count = len(run.record)

@@ -1,4 +1,4 @@
-"""Walks the chain of a capture's records: which packets lie where, as numpy arrays, up to the first odd record."""
+"""Walks the chain of a capture's records: the packets' positions as numpy arrays, up to the first unusual record."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from amqp_sansio.capture.bulk import MAX_BLOCK, SECTION, Interface, PcapLayout, 
 from .arrow import Ints
 
 PADDING: Final = 128
-"""Zero octets after what is read, so that headers can be looked up without asking where the buffer ends."""
+"""Zero octets after the input, so that headers can be read without checking for the buffer's end."""
 UNREAD: Final = -1
-"""The link type of packets of which is known that they can't be read."""
+"""The link type of packets that are known to be unreadable."""
 
 _LITTLE: Final = Struct("<I").unpack_from
 _BIG: Final = Struct(">I").unpack_from
 _ENHANCED: Final = 6
 _ENHANCED_HEADER: Final = 28
 _ENHANCED_MIN: Final = 32
-# Section, interface, obsolete packet, simple packet: what changes the state, and what is rare.
+# Section, interface, obsolete packet, simple packet: blocks that change the state, and rare ones.
 _FOR_THE_PARSER: Final = (0x0A0D0D0A, 1, 2, 3)
 _FEW_WORDS: Final = 4096
 _FIRST_PAIR: Final = int.from_bytes(SECTION[:2], "little")
@@ -35,26 +35,26 @@ class Run(NamedTuple):
     """Packets of a buffer, in order; positions are those in the buffer."""
 
     record: Ints
-    """Where their records begin."""
+    """Start of their records."""
     start: Ints
     stop: Ints
     """Their captured octets."""
     wire: Ints
-    """Their octets on the wire, as the record says."""
+    """Octets on the wire, according to the record."""
     ts_ns: Ints
     link: Ints
-    """Their link types; `UNREAD` for those that can't be read."""
+    """Link types; `UNREAD` for unreadable packets."""
     end: int
-    """Where the record begins that wasn't taken."""
+    """Start of the first record that wasn't taken."""
     odd: bool
-    """It is for the parser; else it isn't whole in the buffer."""
+    """Whether that record needs the parser; otherwise it is incomplete in the buffer."""
 
 
 def walk(buf: bytearray, pos: int, end: int, layout: PcapLayout | PcapngLayout) -> Run:
-    """The plain records of `buf[pos:end]`, from the first on; `PADDING` octets follow `end` in `buf`.
+    """Return the plain records of `buf[pos:end]`, from the first on; `PADDING` octets follow `end` in `buf`.
 
-    Every record is proven by the ones before it: the walk begins where a record begins and stops at the first one that
-    isn't plain.
+    Every record is proven by the ones before it: the walk begins at the start of a record and stops at the first one
+    that isn't plain.
     """
     if isinstance(layout, PcapLayout):
         return _walk_pcap(buf, pos, end, layout)
@@ -62,8 +62,8 @@ def walk(buf: bytearray, pos: int, end: int, layout: PcapLayout | PcapngLayout) 
 
 
 def words(buf: bytearray, at: Ints, octets: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
-    """Of each position in `at` the `octets` octets that begin there, as records of `dtype`."""
-    # Plain octets are gathered five times as fast as records with fields.
+    """Return the `octets` octets at each position in `at`, as records of `dtype`."""
+    # Gathering plain octets is five times as fast as records with fields.
     kind = np.dtype(f"V{octets}")
     every: npt.NDArray[np.void] = np.ndarray(
         (len(buf) - octets + 1,), kind, buffer=buf, strides=(1,)
@@ -150,7 +150,7 @@ def _walk_pcapng(buf: bytearray, pos: int, end: int, layout: PcapngLayout) -> Ru
         | (captured > length_of - _ENHANCED_MIN)
         | (interface >= len(layout.interfaces))
     )
-    # A section inside of a packet may be what is left of a block that was cut short.
+    # A section inside of a packet may follow a block that was cut short.
     inside = _find_section(buf, first, end)
     if inside >= 0:
         odd[max(0, int(np.searchsorted(at, inside, side="right")) - 1) :] = True
@@ -189,7 +189,7 @@ def _walk_pcapng(buf: bytearray, pos: int, end: int, layout: PcapngLayout) -> Ru
 
 
 def _find_section(buf: bytearray, start: int, end: int) -> int:
-    """Where `SECTION` is first in `buf[start:end]`; -1: nowhere. Several times faster than `bytearray.find`."""
+    """Return the first position of `SECTION` in `buf[start:end]`; -1: none. Much faster than `bytearray.find`."""
     count = (end - start) // 2
     if count < _FEW_WORDS:
         return buf.find(SECTION, start, end)
@@ -211,7 +211,7 @@ def _find_section(buf: bytearray, start: int, end: int) -> int:
 
 
 def _times(units: npt.NDArray[np.uint64], interface: Interface) -> tuple[Ints, int]:
-    """Times in nanoseconds, and how many of them, from the first on, 64 bits can hold."""
+    """Return times in nanoseconds, and how many of them, from the first on, fit 64 bits."""
     multiplier, divisor, offset_ns = interface.multiplier, interface.divisor, interface.offset_ns
     highest = int(units.max())
     low = int(units.min()) * multiplier // divisor

@@ -1,4 +1,4 @@
-"""What of captures can't be read, as a table and as the error that stops a read."""
+"""Unreadable parts of captures, as a table and as the error that stops a read."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _LOGGER: Final = logging.getLogger("amqp_sansio_spark")
 
 
 class CaptureProblem(Exception):
-    """Something of a capture can't be read, and the read is to stop at the first."""
+    """A part of a capture is unreadable, and the read must stop at the first one."""
 
 
 def stop(damage: CaptureDamage) -> NoReturn:
-    """Stop the read, with one line that says why; it's logged too, before Spark says it in its own way."""
+    """Stop the read, with one line that says why; it is logged too, before Spark reports it in its own way."""
     text = damage.text.removeprefix(f"{damage.file}: ")
     line = f"{damage.file}, offset {damage.offset}: {damage.kind}: {text}"
     _LOGGER.error("amqp-capture: %s", line)
@@ -49,7 +49,7 @@ def stop(damage: CaptureDamage) -> NoReturn:
 
 
 def plainly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches; a `CaptureProblem` loses the steps that led to it, which say nothing to its reader."""
+    """Yield the same batches; a `CaptureProblem` loses its traceback, which doesn't help its reader."""
     try:
         yield from batches
     except CaptureProblem as problem:
@@ -66,11 +66,11 @@ class ProblemMaker:
         self.selection = selection
 
     def bulk(self, buf: bytearray, run: Run, segments: Segments, packet: int) -> Made | None:
-        """Nothing."""
+        """Return nothing."""
         return None
 
     def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
-        """Rows of the damages."""
+        """Return rows of the damages."""
         damages = [
             row for _, row in rows if isinstance(row, CaptureDamage) and self.selection.takes(row)
         ]
@@ -90,5 +90,5 @@ class ProblemMaker:
         return [(np.arange(len(damages)), batch)]
 
     def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
-        """The batch of the damages."""
+        """Yield the batch of the damages."""
         return iter([batch for _, batch in made])

@@ -1,4 +1,4 @@
-"""Finds capture files and names them, in a way that the order in which they are given can't change."""
+"""Finds capture files and names them, independently of the order in which they are given."""
 
 from __future__ import annotations
 
@@ -8,38 +8,77 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-READ_SIZE = 262_144
+if TYPE_CHECKING:
+    from .options import Options
+
+READ_SIZE: Final = 262_144
 """Octets read from a file at a time."""
+WINDOW: Final = 10_000
+"""Segments of a flow buffered for each file, because captures have packets slightly out of order."""
 
 
 class CaptureFile(NamedTuple):
-    """A file and the name that its rows carry."""
+    """A file and its name in rows."""
 
     path: str
     name: str
 
 
+class Piece(NamedTuple):
+    """A part of a file that begins and ends at record boundaries; most files have only one."""
+
+    path: str
+    name: str
+    start: int
+    stop: int
+    """The end of the piece; for the last one, the file's size when the read was planned."""
+    size: int
+    """The size of the whole file, at that time."""
+    state: bytes = b""
+    """The pickled parser at `start`; empty at the file's beginning."""
+    number: int = 0
+    """Its number in the file, from 0."""
+    of: int = 1
+    """The number of pieces read of the file."""
+
+    @property
+    def last(self) -> bool:
+        """Whether it is the last piece of the file."""
+        return self.stop == self.size
+
+
+class Plan(NamedTuple):
+    """The input of a task: the flow, and the files with the time of their first segment."""
+
+    flow: str
+    files: tuple[tuple[int, CaptureFile, int], ...]
+    options: Options
+    body: str
+    window: int = WINDOW
+    skew_ns: int = 0
+
+
 def find_captures(
     paths: Iterable[str], *, recursive: bool = True, pattern: str | None = None
 ) -> list[CaptureFile]:
-    """The files behind `paths`, each once, in the order of their names.
+    """Return the files of `paths`, each once, in the order of their names.
 
-    A path is a file, a folder (every file in it, with `recursive` also below it, but none whose name, or whose folder's
-    name, begins with a dot or an underscore), a pattern (`*`, `?`, `[...]`, `**`), or several of them with commas
-    between. `file:` URIs are accepted. Of folders and patterns only files whose base name matches `pattern` are taken.
-    For the files' names see `name_files`.
+    A path is a file, a folder (every file in it, with `recursive` also below it, except files and folders whose name
+    begins with a dot or an underscore), a pattern (`*`, `?`, `[...]`, `**`), or several of them separated by commas.
+    `file:` URIs are accepted. Of folders and patterns only files whose base name matches `pattern` are taken. For the
+    files' names see `name_files`.
 
-    Raises FileNotFoundError where nothing is found, PermissionError for a folder that can't be listed or entered,
-    ValueError for the URI of another file system.
+    Raises FileNotFoundError if nothing is found, PermissionError for an inaccessible folder, ValueError for the URI of
+    another file system.
     """
     found: dict[str, set[str]] = {}
     for given in paths:
         for path in _expand(given, recursive, pattern):
             found.setdefault(os.path.realpath(path), set()).add(path)
-    # A file that is found by several ways has the first of its names.
+    # A file found by several ways has the first of its names.
     chosen = [min(ways, key=lambda way: (os.path.basename(way), way)) for ways in found.values()]
     names = name_files(
         [path.replace(os.sep, "/") for path in found],
@@ -50,11 +89,10 @@ def find_captures(
 
 
 def name_files(paths: Sequence[str], base_names: Sequence[str]) -> list[str]:
-    """The names of the files at `paths`, which are different and absolute, with slashes.
+    """Return the names of the files at `paths`, which are different and absolute, with slashes.
 
-    A file's name is its base name; where two files share a base name, every file is named by its path below the folder
-    that all have in common. So names depend on the set of files alone, not on their order, and not on where the folder
-    is.
+    A file's name is its base name; if two files share a base name, every file is named by its path below the folder
+    that all have in common. So names depend only on the set of files, not on their order or the folder's location.
     """
     names = list(base_names)
     if len(set(names)) < len(names):
@@ -64,19 +102,19 @@ def name_files(paths: Sequence[str], base_names: Sequence[str]) -> list[str]:
 
 
 def read_octets(path: str) -> Iterator[bytes]:
-    """The file's octets, piece by piece."""
+    """Yield the file's octets, piece by piece."""
     with open(path, "rb") as file:
         while piece := file.read(READ_SIZE):
             yield piece
 
 
 def local_path(given: str) -> str:
-    """The path of a `file:` URI; a path stays. Raises ValueError for the URI of another file system."""
+    """Return the path of a `file:` URI; a path stays the same. Raises ValueError for the URI of another file system."""
     try:
         parts = urlsplit(given)
     except ValueError:
         return given
-    # A single letter is a drive of Windows.
+    # A single letter is a Windows drive.
     if len(parts.scheme) < 2 or "/" not in given:
         return given
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
@@ -85,12 +123,12 @@ def local_path(given: str) -> str:
 
 
 def why_not_a_file(path: str) -> str:
-    """Why a path can't be read as a file; an empty text when nothing speaks against it."""
+    """Return why a path can't be read as a file; an empty text if it seems readable."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
         return error.strerror or type(error).__name__
-    # To open a pipe would wait for its writer.
+    # Opening a pipe would wait for its writer.
     return "" if stat.S_ISREG(mode) else "not a regular file"
 
 
@@ -123,7 +161,7 @@ def _expand(given: str, recursive: bool, pattern: str | None) -> list[str]:
 
 
 def _is_there(path: str) -> bool:
-    """Whether there is such a name, a dangling link too. Raises PermissionError where that can't be found out."""
+    """Whether the name exists, even as a dangling link. Raises PermissionError if that is unknown."""
     try:
         os.lstat(path)
     except PermissionError:
@@ -136,7 +174,7 @@ def _is_there(path: str) -> bool:
 def _walk(folder: str, recursive: bool, pattern: str | None) -> Iterator[str]:
     seen: set[str] = set()
     for here, folders, files in os.walk(folder, onerror=_raise, followlinks=True):
-        # Links may lead in a circle.
+        # Links may be circular.
         real = os.path.realpath(here)
         if real in seen:
             folders.clear()
@@ -161,5 +199,5 @@ def _matches(name: str, pattern: str | None) -> bool:
 
 
 def _text(name: str) -> str:
-    """Spark's strings are UTF-8; other octets of a file's name become \\xNN."""
+    """Return a file name as UTF-8, as Spark's strings are; other octets become \\xNN."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Reads the link, IP and TCP headers of many packets at once, and names those that need a closer look."""
+"""Reads the link, IP and TCP headers of many packets at once, and marks those that need the decoder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ODD: Final = -1
 _TCP: Final = 6
 # Extension headers of IPv6 that may precede TCP, fragments and authentication among them.
 _EXTENSIONS: Final = (0, 43, 44, 51, 60, 135, 139, 140)
-# 12 and 14 are what files of some BSD systems have for RAW.
+# Some BSD systems write 12 and 14 for RAW.
 _RAW: Final = (RAW, 12, 14, RAW_IPV4, RAW_IPV6)
 _AF_INET: Final = 2
 _AF_INET6: Final = (10, 24, 28, 30)
@@ -68,13 +68,13 @@ _KEYS: Final = {
 
 
 class Segments(NamedTuple):
-    """TCP segments over one version of IP; one element of each array for each."""
+    """TCP segments over one version of IP; each array has one element for each."""
 
     packet: Ints
     """Their packets, as indices of the run."""
     start: Ints
     stop: Ints
-    """Where in the buffer their payloads are."""
+    """Positions of their payloads in the buffer."""
     wire_len: Ints
     sport: Ints
     dport: Ints
@@ -85,7 +85,7 @@ class Segments(NamedTuple):
     """Addresses, ports and network of each: equal for segments of one direction of a flow."""
 
     def only(self, keep: Ints) -> Segments:
-        """Those at these places."""
+        """Return the segments at these indices."""
         return Segments(
             self.packet[keep],
             self.start[keep],
@@ -101,7 +101,7 @@ class Segments(NamedTuple):
 
 
 def read_headers(buf: bytearray, run: Run) -> tuple[list[Segments], Ints]:
-    """The segments of a run, and which of its packets can only be judged one by one.
+    """Return the segments of a run, and the packets that need the decoder.
 
     All others carry no TCP over IP. Positions are as in the run.
     """
@@ -247,7 +247,7 @@ def _tcp(
     odd: Bools,
     family: npt.NDArray[np.int8],
 ) -> Segments:
-    """The segments at `at`; marks in `family` what isn't one."""
+    """Return the segments at `at`; mark in `family` the packets without one."""
     headers = words(buf, at, 14, _TCP_HEADER)
     header = (headers["size"] >> 4).astype(np.int64) * 4
     odd |= tcp & ((stop - at < 20) | (header < 20) | (at + header > end) | (end - at > MAX_SEGMENT))

@@ -1,6 +1,6 @@
-"""Connections that are most of the data: each replayed by a task that reads the files in their order, without a sort.
+"""Replays of connections that are most of the data: each by a task that reads the files in order, without a sort.
 
-A sort of hundreds of gigabytes of one connection spills to disk and can't be spread, as a connection is sequential.
+A sort of hundreds of gigabytes of one connection spills to disk, and a connection can't be distributed.
 """
 
 from __future__ import annotations
@@ -8,32 +8,18 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 from amqp_sansio.capture import NotACapture, Segment, read_segments
 from amqp_sansio.tables import skew_of
 
-from .files import CaptureFile, find_captures, read_octets
+from .files import CaptureFile, Plan, find_captures, read_octets
 from .tables import BodyMode, Replay, default_partitions, replay, tables_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .options import Options
-
-WINDOW: Final = 10_000
-"""Segments of a flow that are held back for each file, because captures have packets a little out of order."""
-
-
-class Plan(NamedTuple):
-    """What a task needs: the flow, and the files with the time of their first segment."""
-
-    flow: str
-    files: tuple[tuple[int, CaptureFile, int], ...]
-    options: Options
-    body: str
-    window: int = WINDOW
-    skew_ns: int = 0
 
 
 def replay_files(
@@ -46,13 +32,13 @@ def replay_files(
     clock_skew: float = 0.0,
     **options: str | int | bool,
 ) -> Replay:
-    """Replay what is in captures, of any shape: the rows of `replay(segments_of(spark, path, **options))`.
+    """Replay captures of any shape: the rows of `replay(segments_of(spark, path, **options))`.
 
-    Flows of more than `hot_octets` octets, which a first pass over the captures counts, are replayed by
-    `replay_hot`, without a shuffle; all others as `replay` does. That pass runs at once, everything else when a table
-    is used. Captures that only Spark can open have no hot flows. `body` and `clock_skew` are as for `replay`.
+    A first pass over the captures counts the octets of each flow; flows of more than `hot_octets` are replayed by
+    `replay_hot`, without a shuffle, all others as in `replay`. That pass runs at once, everything else when a table is
+    used. Captures that only Spark can open have no hot flows. `body` and `clock_skew` are as for `replay`.
 
-    Raises ValueError for a wrong argument or option, FileNotFoundError where nothing is found.
+    Raises ValueError for a wrong argument or option, FileNotFoundError if nothing is found.
     """
     from .reading import segments_of
 
@@ -78,16 +64,16 @@ def replay_hot(
     clock_skew: float = 0.0,
     **options: str | int | bool,
 ) -> Replay:
-    """Replay one flow (all connections of one 4-tuple), or several, without a shuffle, in memory that no size changes.
+    """Replay one flow (all connections of one 4-tuple), or several, without a shuffle, in bounded memory.
 
-    Each flow has a task of its own, which reads the captures in the order of their time.
+    Each flow has its own task, which reads the captures in the order of their time.
 
     The rows are those of `replay`. Each file may have packets out of order by up to 10,000 segments of the flow, and
-    files may overlap in time. Every task reads all files, of which it drops the other flows early, so that few flows
-    are worth it: those that are a large part of the data. Every worker must be able to open the files by their paths.
+    files may overlap in time. Every task reads all files and drops other flows early, so use this only for few flows:
+    those that are a large part of the data. Every worker must be able to open the files by their paths.
 
-    A capture whose packets are further out of order fails the query, and the error says which one; `replay` sorts it.
-    Raises ValueError for a wrong option, FileNotFoundError where nothing is found.
+    A capture whose packets are further out of order fails the query, and the error names it; `replay` sorts it. Raises
+    ValueError for a wrong option, FileNotFoundError if nothing is found.
     """
     from .reading import segments_of
 
@@ -98,7 +84,7 @@ def replay_hot(
 
 
 class HotReplay(Replay):
-    """The tables of some flows by tasks of their own, and of the others by sorted segments."""
+    """The tables of some flows from their own tasks, and of the others from sorted segments."""
 
     def __init__(
         self,
@@ -171,11 +157,11 @@ def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
-        return 0  # its reader says why
+        return 0  # its reader reports why
 
 
 def _first_ns(file: CaptureFile) -> int:
-    """When a file's first segment was captured, as far as that can be read; what can't be is a row of others."""
+    """Return the time of a file's first segment, as far as it is readable; unreadable parts are rows of other flows."""
     try:
         for row in read_segments(read_octets(file.path), file=file.name):
             if isinstance(row, Segment):

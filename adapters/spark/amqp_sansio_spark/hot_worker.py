@@ -1,4 +1,4 @@
-"""What tasks of `replay_hot` run: files in the order of their time, one flow of them, rows out."""
+"""The tasks of `replay_hot`: files in the order of their time, one flow of them, rows out."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from .worker import IN_OCTETS, ReplayTask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .files import CaptureFile
-    from .hot import Plan
+    from .files import CaptureFile, Plan
 
 _SLACK_NS: Final = 60_000_000_000
-"""A file is opened when the replay has come so close to its first packet, nanoseconds."""
+"""Nanoseconds before a file's first packet at which the file is opened."""
 
 
 class HotTask:
-    """For `mapInArrow`: numbers of plans to the rows of their flows."""
+    """For `mapInArrow`: turns numbers of plans into the rows of their flows."""
 
     def __init__(self, plans: list[bytes], tables: tuple[str, ...]) -> None:
         self.plans = plans
@@ -42,8 +41,8 @@ class HotTask:
 
 
 def in_order(plan: Plan) -> Iterator[Segment]:
-    """The segments of the plan's flow in the order of reassembly, whatever file they are in. Raises RuntimeError for a
-    file whose packets are further out of order than the window.
+    """Yield the segments of the plan's flow in the order of reassembly, across files. Raises RuntimeError for a file
+    whose packets are further out of order than the window.
     """
     waiting = sorted(plan.files, key=lambda each: (each[0], each[1].name), reverse=True)
     heads: list[tuple[tuple[Any, ...], int, Segment, Iterator[Segment]]] = []
@@ -86,10 +85,10 @@ def _rows(file: CaptureFile, size: int, plan: Plan) -> Iterator[Segment]:
 
 
 def _sorted(rows: Iterable[Segment], window: int) -> Iterator[Segment]:
-    """The rows of one file, of which each may be up to `window` rows late."""
+    """Yield the rows of one file, each of which may be up to `window` rows late, in order."""
     held: list[tuple[tuple[Any, ...], Segment]] = []
     for row in rows:
-        # No two rows of a file have the same number, so that segments are never compared.
+        # Rows of a file have different numbers, so segments are never compared.
         item = (sort_key(row), row)
         if len(held) < window:
             heapq.heappush(held, item)

@@ -1,4 +1,4 @@
-"""Whether Spark's workers run a Python that has these packages: found out before a query says so in forty lines."""
+"""Checks whether Spark's workers run a Python that can import these packages, before a query fails with forty lines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _SECONDS = 60
 
 
 def check_workers(spark: SparkSession) -> None:
-    """Warn where workers on this machine run another Python than this one, and that can't import this package.
+    """Warn if workers on this machine run a Python other than this one that can't import this package.
 
-    Workers elsewhere, and what only reaches them with Spark's own files, can't be looked at from here: then nothing is
-    said.
+    Workers on other machines, and packages shipped by Spark itself, can't be checked: then there is no warning.
     """
     from pyspark.sql.utils import is_remote
 
@@ -41,7 +40,7 @@ def check_workers(spark: SparkSession) -> None:
 
 
 def _same_place(found: str) -> bool:
-    """Whether a program is in this environment: those of several environments may be links to one interpreter."""
+    """Whether a program is in this environment: several environments may link to one interpreter."""
     return os.path.dirname(os.path.abspath(found)) == os.path.dirname(os.path.abspath(sys.executable))
 
 

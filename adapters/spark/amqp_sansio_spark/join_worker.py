@@ -1,4 +1,4 @@
-"""What tasks of `histories` and `topology` run: sorted rows in, rows out, in bounded batches."""
+"""The tasks of `histories` and `topology`: sorted rows in, rows out, in bounded batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROWS: Final = 2000
 
 
 class TopologyTask:
-    """A function for `mapInArrow`: batches of events, sorted by connection and seq, to acts of the topology."""
+    """A function for `mapInArrow`: turns batches of events, sorted by connection and seq, into acts of the topology."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fold one partition."""
@@ -33,8 +33,8 @@ class TopologyTask:
 
 
 class HistoryTask:
-    """A function for `mapInArrow`: batches of (bucket, body, order_ns, rank, message, act), sorted so that of each
-    bucket the topology comes first, then its messages body by body, to steps of histories.
+    """A function for `mapInArrow`: turns batches of (bucket, body, order_ns, rank, message, act) into steps of
+    histories. For each bucket the topology comes first, then its messages body by body.
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Histories across connections, topology, unacked messages and calls: DataFrames made of the tables of a replay."""
+"""Histories across connections, topology, unacked messages and calls: DataFrames from the tables of a replay."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NANOSECONDS = 1_000_000_000
 
 
 def topology(events: DataFrame) -> DataFrame:
-    """What clients had brokers make: a row for each declare, delete, bind and unbind of exchanges, queues and bindings,
-    with what became of it. `events` is that of a replay. Lazy. docs/histories.md has the columns.
+    """Return what clients declared at brokers: a row for each declare, delete, bind and unbind of exchanges, queues and
+    bindings, with its result. `events` is that of a replay. Lazy. docs/histories.md has the columns.
     """
     from pyspark.sql import functions as f
 
@@ -37,13 +37,13 @@ def histories(
     skew_ns: int = 0,
     partitions: int | None = None,
 ) -> DataFrame:
-    """What happened to each message on all connections that it moved on: a row for each step.
+    """Return the history of each message on all connections that it moved on: a row for each step.
 
-    `messages` is that of a replay, `events` too, if the topology in the trace is to help; `skew_ns` is by how many
-    nanoseconds the clocks of the captures may differ. Messages are joined body by body, in `partitions` tasks (default:
-    four for each core), each with its copy of the topology: memory depends on how many messages share a body, not on
-    how many there are, and the rows on neither. Lazy. docs/histories.md has the columns, the rules and what `evidence`
-    and `certainty` say.
+    `messages` is that of a replay, and so is `events`, if the topology in the trace is to help; `skew_ns` is the
+    largest difference between the clocks of the captures. Messages are joined body by body, in `partitions` tasks
+    (default: four for each core), each with its copy of the topology: memory depends on the number of messages that
+    share a body, not on the total, and the rows on neither. Lazy. docs/histories.md has the columns, the rules and the
+    meaning of `evidence` and `certainty`.
 
     Raises ValueError for arguments out of range.
     """
@@ -55,7 +55,7 @@ def histories(
     if skew_ns < 0 or buckets < 1:
         raise ValueError(f"skew_ns is 0 or more and partitions 1 or more, not {skew_ns} and {buckets}")
     bucket = f.pmod(f.hash(f.coalesce("body_sha256", f.lit("")), "body_size"), f.lit(buckets))
-    # A publish may be as much later by its clock as clocks differ, and goes before its deliveries all the same.
+    # By differing clocks a publish may be that much late, and still precede its deliveries.
     moved = f.col("ts_ns") - f.when(f.col("kind") == "publish", f.lit(skew_ns)).otherwise(f.lit(0))
     rank = f.when(f.col("kind") == "publish", 0).when(f.col("kind") == "return", 1).otherwise(2)
     rows = messages.select(
@@ -85,11 +85,11 @@ def histories(
 
 
 def unacked(messages: DataFrame, at: int | datetime | Column) -> DataFrame:
-    """The deliveries that clients held at a time, the oldest first, with `held_ns`: for how long by then.
+    """Return the deliveries that clients held at a time, the oldest first, with `held_ns`: for how long by then.
 
-    `at` is nanoseconds since 1970, a datetime with a time zone, or a column. A delivery is held from when it arrived
-    until it's settled, or its channel, session, link or connection ends.
-    Raises ValueError for a datetime without a time zone.
+    `at` is nanoseconds since 1970, a datetime with a time zone, or a column. A delivery is held from its arrival until
+    it is settled, or its channel, session, link or connection ends. Raises ValueError for a datetime without a time
+    zone.
     """
     from pyspark.sql import Column
     from pyspark.sql import functions as f
@@ -106,12 +106,12 @@ def unacked(messages: DataFrame, at: int | datetime | Column) -> DataFrame:
 
 
 def rpc(messages: DataFrame) -> DataFrame:
-    """Calls by request and reply: a row for each request that names where the reply goes.
+    """Return calls by request and reply: a row for each request with a reply address.
 
-    A reply is the first message with the request's correlation-id, or else its message-id as correlation-id, that comes
-    to the connection of the request behind it. Columns: `requester`, `request_ns`, `request_seq`, `exchange`,
-    `routing_key`, `address`, `reply_to`, `correlation_id`, `reply_ns`, `reply_seq`, `latency_ns` (all three null where
-    no reply was seen), and of who answered: `responder`, `taken_ns`, `answered_ns`, `service_ns`.
+    A reply is the first later message to the requester's connection whose correlation-id is the request's
+    correlation-id, or if there is none, its message-id. Columns: `requester`, `request_ns`, `request_seq`, `exchange`,
+    `routing_key`, `address`, `reply_to`, `correlation_id`, `reply_ns`, `reply_seq`, `latency_ns` (all three null if no
+    reply was seen), and of the responder: `responder`, `taken_ns`, `answered_ns`, `service_ns`.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -131,7 +131,7 @@ def rpc(messages: DataFrame) -> DataFrame:
         f.col("ts_ns").alias("reply_ns"),
         f.col("seq").alias("reply_seq"),
     )
-    # Ids are used again: the n-th request with one has the n-th reply with it.
+    # Ids are reused: the n-th request with one has the n-th reply with it.
     turn = Window.partitionBy("requester", "correlation_id").orderBy("request_ns", "request_seq")
     answer = Window.partitionBy("c", "k").orderBy("reply_ns", "reply_seq")
     asked = asked.withColumn("turn", f.row_number().over(turn))

@@ -24,7 +24,7 @@ _NS: Final = 1_000_000_000
 
 
 class Options(NamedTuple):
-    """The options, with their defaults; `CaptureSource` says what each means."""
+    """The options, with their defaults; `CaptureSource` documents each."""
 
     batch_octets: int
     task_octets: int
@@ -39,9 +39,9 @@ class Options(NamedTuple):
 
 
 def parse_options(given: Mapping[str, str]) -> Options:
-    """The options of a read; upper and lower case make no difference in their names.
+    """Parse the options of a read; their names are case-insensitive.
 
-    Raises ValueError for an option that isn't known or has a value that can't be.
+    Raises ValueError for an unknown option or an invalid value.
     """
     values = {name.lower(): str(value).strip() for name, value in given.items()}
     known = {name.lower(): name for name in KNOWN}
@@ -79,7 +79,7 @@ def parse_options(given: Mapping[str, str]) -> Options:
 
 
 class StreamOptions(NamedTuple):
-    """What only a stream has: how much a trigger takes (None: all there is), and when a file is taken for closed."""
+    """The options of streams only: the size of a trigger (None: no limit), and when a file counts as closed."""
 
     max_files: int | None
     max_octets: int | None
@@ -88,7 +88,7 @@ class StreamOptions(NamedTuple):
 
 
 def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
-    """The options of a stream, of those that `parse_options` knows. Raises ValueError for a value that can't be."""
+    """Parse the options of a stream, among those that `parse_options` knows. Raises ValueError for an invalid value."""
     values = {name.lower(): str(value).strip() for name, value in given.items()}
     files, octets = values.get("maxfilespertrigger"), values.get("maxbytespertrigger")
     if files is not None and octets is not None:
@@ -147,12 +147,12 @@ def _host(text: str) -> str:
         address = ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
     except ValueError:
         raise ValueError(f"{FORMAT}: host is an IP address, or several, not {text!r}") from None
-    # As the rows write it.
+    # In the form of the rows.
     return ipv4_text(address.packed) if address.version == 4 else ipv6_text(address.packed)
 
 
 def _time(option: str, text: str | None) -> int | None:
-    """Nanoseconds since 1970 of a number of them or of an ISO 8601 time, in UTC where it names no zone."""
+    """Parse nanoseconds since 1970, given as a number or an ISO 8601 time, in UTC if it names no zone."""
     if text is None:
         return None
     if text.removeprefix("-").isdecimal():

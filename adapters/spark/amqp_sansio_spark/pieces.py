@@ -1,18 +1,18 @@
-"""Pieces of captures: what one task reads of one file, where big files are cut, and how a piece is read."""
+"""Pieces of captures: the part of a file that a task reads, where big files are cut, and how a piece is read."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from amqp_sansio.capture import CaptureDamage, NotACapture
 from amqp_sansio.capture.gz import MAGIC, Gunzip
 
 from .bulk import BulkReader, Counts
 from .complaints import ProblemMaker, stop
-from .files import CaptureFile, why_not_a_file
+from .files import CaptureFile, Piece, why_not_a_file
 from .progress import report
 from .rows import RowMaker
 
@@ -35,58 +35,35 @@ _MIN_CHUNK: Final = 1 << 18
 _MIN_STEP: Final = 256
 _GZIP_CHUNK: Final = 1 << 16
 OPENING: Final = 1 << 20
-"""To open a file costs about as much as to read so many octets."""
+"""Opening a file costs about as much as reading that many octets."""
 
 
 class Input(Protocol):
     """An open file."""
 
     def readinto(self, buffer: Any, /) -> int | None:
-        """Read into a buffer and return how many octets were read; 0 at the end."""
+        """Read into a buffer and return the number of octets; 0 at the end."""
         ...
 
     def seek(self, offset: int, /) -> int:
-        """Go on at an octet."""
+        """Continue at an octet."""
         ...
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         ...
 
 
-class Piece(NamedTuple):
-    """A part of a file that begins and ends where records do; most files have only one."""
-
-    path: str
-    name: str
-    start: int
-    stop: int
-    """Where the piece ends; the last one ends where the file did when the read was planned."""
-    size: int
-    """The octets of the whole file, then."""
-    state: bytes = b""
-    """The pickled parser at `start`; empty at the file's beginning."""
-    number: int = 0
-    """From 0, in the file."""
-    of: int = 1
-    """How many pieces of the file are read."""
-
-    @property
-    def last(self) -> bool:
-        """Whether the file ends with it."""
-        return self.stop == self.size
-
-
 def whole(file: CaptureFile, size: int) -> Piece:
-    """A file as one piece."""
+    """Return a file as one piece."""
     return Piece(file.path, file.name, 0, size, size)
 
 
 def split(file: CaptureFile, size: int, options: Options) -> list[Piece]:
-    """The pieces of a file that a read has to look at, each of about `options.split_octets` octets.
+    """Return the pieces of a file that a read must look at, each of about `options.split_octets` octets.
 
-    Every boundary is proven: the whole file is walked, record by record, from its beginning. A file that can't be read,
-    or begins like no capture, or is compressed, is one piece; its reader says what is wrong.
+    Every boundary is proven: the whole file is walked, record by record, from its beginning. A file that is unreadable,
+    compressed, or no capture is one piece; its reader reports the problem.
     """
     if size <= options.split_octets or why_not_a_file(file.path):
         return [whole(file, size)]
@@ -98,7 +75,7 @@ def split(file: CaptureFile, size: int, options: Options) -> list[Piece]:
 
 
 def tasks_of(pieces: Sequence[Piece], options: Options) -> list[tuple[Piece, ...]]:
-    """The pieces of each task, small ones together."""
+    """Group pieces into tasks, small ones together."""
     tasks: list[list[Piece]] = []
     room = 0
     for piece in pieces:
@@ -112,7 +89,7 @@ def tasks_of(pieces: Sequence[Piece], options: Options) -> list[tuple[Piece, ...
 
 
 def check_beginning(file: CaptureFile) -> None:
-    """Look at a file's beginning now, so that no task has to fail for it. Raises `CaptureProblem`."""
+    """Check a file's beginning now, so that no task fails because of it. Raises `CaptureProblem`."""
     why = why_not_a_file(file.path)
     if why:
         stop(CaptureDamage(file.name, 0, 0, 0, "unreadable", why))
@@ -142,9 +119,9 @@ def read_piece(
     opened: Input | None = None,
     read: str = "",
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a piece, of the columns `names`; what can't be read of it is a row.
+    """Yield the rows of a piece, with the columns `names`; unreadable parts are rows too.
 
-    `opened` is the file where it can't be opened by its path, `read` the name of the query in the log. With the option
+    `opened` is the file if it can't be opened by its path, `read` the name of the query in the log. With the option
     failFast, raises `CaptureProblem` for the first damage.
     """
     maker = make_rows(piece.name, options, names)
@@ -160,7 +137,7 @@ def read_piece(
 
 
 def make_rows(file: str, options: Options, names: Sequence[str]) -> Maker:
-    """What makes the rows of a file."""
+    """Return the maker of a file's rows."""
     maker: Maker
     if options.table == "problems":
         maker = ProblemMaker(names, options.selection)
@@ -251,7 +228,7 @@ def _read_gzip(
 
 
 class NothingMaker:
-    """For walking only."""
+    """For walking without rows."""
 
     segments = False
 
@@ -302,7 +279,7 @@ def _walk(opened: Input, file: CaptureFile, size: int, options: Options) -> list
     start, state, number = 0, b"", 0
     must = True
     left = size
-    # Boundaries lie where what was read ends.
+    # Boundaries lie at the ends of reads.
     chunk = min(CHUNK, max(_MIN_STEP, options.split_octets // 8))
     if _is_gzip(opened):
         return [whole(file, size)]
@@ -317,7 +294,7 @@ def _walk(opened: Input, file: CaptureFile, size: int, options: Options) -> list
         if must or _takes(selection, reader.counts):
             pieces.append(Piece(file.path, file.name, start, parser.offset, size, state, number))
         start, state, number = parser.offset, pickle.dumps(parser), number + 1
-        # Fragments of earlier packets may be given up at any time, and have the time of those.
+        # Fragments of earlier packets may be given up at any time, with those packets' times.
         must = parser.waiting
         reader.counts = Counts()
         reader.counts.times(parser.ts_ns, parser.ts_ns)

@@ -1,4 +1,4 @@
-"""How far a read has come: a record for each piece of a file, in Spark's log of its Python workers."""
+"""The progress of a read: a record for each piece of a file, in Spark's log of its Python workers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .bulk import BulkReader
-    from .pieces import Piece
+    from .files import Piece
 
 LOGGING: Final = "spark.sql.pyspark.worker.logging.enabled"
-"""The setting without which Spark keeps no log of its Python workers."""
+"""The setting that makes Spark keep a log of its Python workers."""
 _NAME: Final = "amqp_sansio_spark.progress"
 _LOGGER: Final = logging.getLogger(_NAME)
 _LOGGER.setLevel(logging.INFO)
@@ -20,16 +20,15 @@ _COUNTS: Final = ("octets", "packets", "segments", "rows", "problems")
 
 
 def progress(spark: SparkSession) -> DataFrame:
-    """What was read so far by this session, and what of it was left out: a row for each file of each read.
+    """Return what this session has read so far, and what it left out: a row for each file of each read.
 
     The columns: `read` (one planned query), `file`, `pieces` done `of` those planned, `octets` read of `size`,
-    `packets`, `segments` (packets with TCP), `other` (packets without: left out), `rows` made, `filtered` (segments
-    and problems that the options or filters left out), `problems`, and `seconds` that workers took. It can be asked
-    while a query runs, and shows the pieces that are done.
+    `packets`, `segments` (packets with TCP), `other` (packets without: left out), `rows` made, `filtered` (segments and
+    problems that the options or filters left out), `problems`, and `seconds` of the workers' time. It can be called
+    while a query runs, and shows the finished pieces.
 
-    Spark keeps what it's made of only with `spark.sql.pyspark.worker.logging.enabled=true`, set before the query.
-    A piece that Spark reads again, because a worker died or a query runs twice, counts once. Raises ValueError without
-    that setting.
+    Spark keeps the log only with `spark.sql.pyspark.worker.logging.enabled=true`, set before the query. A piece that
+    Spark reads again, because a worker died or a query runs twice, counts once. Raises ValueError without that setting.
     """
     from pyspark.sql import functions as f
 
@@ -69,10 +68,10 @@ def progress(spark: SparkSession) -> DataFrame:
 
 
 def report(piece: Piece, reader: BulkReader, seconds: float, read: str, done: bool) -> None:
-    """Log what was read of a piece."""
+    """Log the reading of a piece."""
     counts = reader.counts
     planned = piece.stop - piece.start
-    # What is inflated of a compressed file may be more than the file.
+    # The inflated octets of a compressed file may be more than the file.
     octets = planned if done else min(planned, max(0, reader.offset - piece.start))
     context = {
         "read": read,

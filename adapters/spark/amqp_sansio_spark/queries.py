@@ -1,4 +1,4 @@
-"""Worked queries: what people ask of recorded traffic, as SQL over the views."""
+"""Worked queries: common questions about recorded traffic, as SQL over the views."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class Query(NamedTuple):
-    """A question and the SQL that answers it, over the views with their usual prefix."""
+    """A question and the SQL that answers it, over the views with the default prefix."""
 
     question: str
     sql: str
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the question, and the SQL to copy."""
+        """Show the question, and the SQL to copy, in a notebook."""
         return f"<p><b>{escape(self.question)}</b></p><pre>{escape(self.sql.strip())}</pre>"
 
 
@@ -54,7 +54,7 @@ order by p99_ms desc, settled desc
 """,
     ),
     "unroutable": Query(
-        "Which publishes had nowhere to go?",
+        "Which publishes were unroutable?",
         """
 select c.client_product, c.user, m.exchange, m.routing_key, m.address, m.outcome,
        max(r.reply_text) as text, count(distinct m.connection, m.seq) as publishes
@@ -67,7 +67,7 @@ order by publishes desc, routing_key
 """,
     ),
     "prefetch_starvation": Query(
-        "Which channels stood still because their prefetch was used up?",
+        "Which channels stalled because their prefetch was used up?",
         """
 with limits as (
   select connection, channel, ts_ns, fields:prefetch_count::int as prefetch
@@ -97,7 +97,7 @@ order by full_ms desc nulls last, times desc
 """,
     ),
     "redelivery_storms": Query(
-        "Which messages come again and again?",
+        "Which messages are redelivered again and again?",
         """
 select max(queue) filter (where what = 'redeliver') as queue, history, sum(int(what = 'redeliver')) as redeliveries,
        max(body_size) as body_size, max(message_id) as message_id,
@@ -147,7 +147,7 @@ order by waited_ms desc nulls last, link
 """,
     ),
     "heartbeat_gaps": Query(
-        "Who was silent for longer than the heartbeat that was agreed?",
+        "Who was silent for longer than the negotiated heartbeat?",
         """
 with silent as (
   select connection, sender, ts_ns,

@@ -1,4 +1,4 @@
-"""Reads as functions: captures on whatever file system Spark knows, and what of them can't be read."""
+"""Reads as functions: captures on every file system that Spark knows, and their unreadable parts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PROBLEMS_VIEW: Final = "amqp_capture_problems"
-"""The temporary view that `problems` makes when it isn't told another name."""
+"""The default name of the temporary view that `problems` creates."""
 
 
 def segments_of(
     spark: SparkSession, path: str | Sequence[str], **options: str | int | bool
 ) -> DataFrame:
-    """What `spark.read.format("amqp-capture").options(**options).load(path)` reads, from anywhere.
+    """Read captures like `spark.read.format("amqp-capture").options(**options).load(path)`, from anywhere.
 
-    Paths are Spark's: any file system that it is set up for (hdfs:, s3a:, abfss:, gs:, file: ...), files, folders and
-    patterns. Local files are opened by the workers themselves, and large ones are walked by a first stage of tasks, one
-    for each file, not by the driver. Files elsewhere come through Spark's `binaryFile`, whole: one of more than 1 GiB
-    is a problem of the kind `too-large`. Filters of a query don't reach the reader; `port`, `host`, `from` and `to` do.
+    Paths are Spark's: any configured file system (hdfs:, s3a:, abfss:, gs:, file: ...), files, folders and patterns.
+    Workers open local files themselves; large ones are walked by a first stage of tasks, one for each file, not by the
+    driver. Other files come through Spark's `binaryFile`, whole: one of more than 1 GiB is a problem of the kind
+    `too-large`. Filters of a query don't reach the reader; `port`, `host`, `from` and `to` do.
 
-    Raises FileNotFoundError where nothing is found, ValueError for an option that can't be.
+    Raises FileNotFoundError if nothing is found, ValueError for an invalid option.
     """
     from .options import parse_options
     from .stages import read_anywhere
@@ -40,13 +40,13 @@ def problems(
     view: str = PROBLEMS_VIEW,
     **options: str | int | bool,
 ) -> DataFrame:
-    """What can't be read of captures: `file`, `offset`, `packet`, `ts_ns`, `kind` and `reason`, a row for each.
+    """Return the unreadable parts of captures as rows: `file`, `offset`, `packet`, `ts_ns`, `kind` and `reason`.
 
-    `options` are those of the format. The frame is also the temporary view `view`. To make it, the captures are read,
-    but no row of a segment is made: it takes about half of the time. The kinds of whole files are `not-a-capture`,
-    `empty-file`, `unreadable` and `changed-file` (another file than when the read was planned), and `too-large` (see
-    `segments_of`); of damage inside of a capture those of `amqp_sansio.capture.CaptureDamage`. A file that is still
-    written mostly ends inside of a record: `truncated-file`.
+    `options` are those of the format. The frame is also the temporary view `view`. It reads the captures without making
+    rows of segments, in about half of the time. The kinds for whole files are `not-a-capture`, `empty-file`,
+    `unreadable` and `changed-file` (another file than when the read was planned), and `too-large` (see `segments_of`);
+    those of damage inside of a capture are in `amqp_sansio.capture.CaptureDamage`. A file that is still being written
+    usually ends inside of a record: `truncated-file`.
     """
     given = _paths(path)
     every = {**options, "table": "problems"}

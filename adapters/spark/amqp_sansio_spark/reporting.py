@@ -1,4 +1,4 @@
-"""`report`: the page about recorded connections, gathered by Spark's tasks and put together on the driver."""
+"""`report`: the page about recorded connections, gathered by Spark's tasks and assembled on the driver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STEPS = ("what", "ts_ns", "connection", "seq", "queue", "since_publish_ns", "ce
 
 
 class Report(Page):
-    """A report: `html` is the page, `plot(name)` one of its charts as PNG; a notebook shows it as it is."""
+    """A report: `html` is the page, `plot(name)` one of its charts as PNG; notebooks display it."""
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file of the driver's machine."""
@@ -44,15 +44,15 @@ def report(
     bounds: Bounds | None = None,
     join: bool = True,
 ) -> Report:
-    """The report of a replay, or of segments that `amqp-capture` read. Runs at once.
+    """Make the report of a replay, or of segments that `amqp-capture` read. Runs at once.
 
-    Tasks replay connections and gather what the page says of them, each in bounded memory; the driver merges it, so
-    that the page is the same for any partitioning. `connections` are ids, or beginnings of ids, of those to draw as
-    sequence diagrams; by default those with the most to tell. For the diagrams the segments of their flows are read
-    again. With `join` messages are also joined across connections, for the times from publish to delivery: that is
-    another replay, unless the tables are cached.
+    Tasks replay connections and gather the page's facts, each in bounded memory; the driver merges them, so the page is
+    the same for any partitioning. `connections` are ids, or beginnings of ids, of those to draw as sequence diagrams;
+    by default the most interesting ones. For the diagrams the segments of their flows are read again. With `join`
+    messages are also joined across connections, for the times from publish to delivery: that is another replay, unless
+    the tables are cached.
 
-    Raises ValueError when no connection, or more than one, has such an id.
+    Raises ValueError if no connection, or more than one, has such an id.
     """
     tables = of if isinstance(of, Replay) else replay(of, default_partitions(of))
     bounds = bounds or Bounds()
@@ -67,7 +67,7 @@ def report(
 
 
 def _merged(rows: DataFrame, task: _GatherTask | _StepsTask, into: Gather) -> Gather:
-    """What the tasks gathered, added to `into`."""
+    """Add the results of the tasks to `into`."""
     for row in rows.mapInArrow(task, _PICKLED).toLocalIterator():
         gathered: Gather = pickle.loads(row.pickled)
         into.merge(gathered)
@@ -90,7 +90,7 @@ def _diagrams(
 
 
 class _GatherTask:
-    """For `mapInArrow`: sorted segments to one pickled `Gather`."""
+    """For `mapInArrow`: turns sorted segments into one pickled `Gather`."""
 
     def __init__(self, empty: Gather, skew_ns: int) -> None:
         self._empty = pickle.dumps(empty)
@@ -120,7 +120,7 @@ class _GatherTask:
 
 
 class _StepsTask:
-    """For `mapInArrow`: steps of histories to one pickled `Gather`."""
+    """For `mapInArrow`: turns steps of histories into one pickled `Gather`."""
 
     def __init__(self, empty: Gather) -> None:
         self._empty = pickle.dumps(empty)
@@ -134,7 +134,7 @@ class _StepsTask:
 
 
 class _DiagramTask:
-    """For `mapInArrow`: sorted segments to pickled sequence diagrams."""
+    """For `mapInArrow`: turns sorted segments into pickled sequence diagrams."""
 
     def __init__(self, chosen: tuple[str, ...], bounds: Bounds, skew_ns: int) -> None:
         self.chosen = chosen

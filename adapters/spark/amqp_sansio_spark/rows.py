@@ -1,4 +1,4 @@
-"""Rows as Arrow batches: segments that were read in bulk, and single ones, in the capture's order."""
+"""Rows as Arrow batches: segments read in bulk, and single ones, in the capture's order."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MAX_DIRECTIONS: Final = 16_384
 _POINT_OCTETS: Final = 4
 _PORT_OCTETS: Final = 2
 Made = tuple["Ints", pa.RecordBatch]
-"""Rows, and where each belongs in the order of the run."""
+"""Rows, and the place of each in the order of the run."""
 
 
 class RowMaker:
-    """Makes the wanted rows of one file, of the columns `names`, in batches of about `octets` octets."""
+    """Makes the selected rows of one file, with the columns `names`, in batches of about `octets` octets."""
 
     def __init__(self, file: str, names: Sequence[str], selection: Selection, octets: int) -> None:
         self.file = file
@@ -41,7 +41,7 @@ class RowMaker:
         self._directions = _Directions(file, selection)
 
     def bulk(self, buf: bytearray, run: Run, segments: Segments, packet: int) -> Made | None:
-        """Rows of segments whose run begins with the packet number `packet`; None: none is wanted."""
+        """Return rows of segments whose run begins with the packet number `packet`; None: none is selected."""
         numbers = segments.packet + packet
         ts_ns = run.ts_ns[segments.packet]
         if len(self._directions) > _MAX_DIRECTIONS:
@@ -85,7 +85,7 @@ class RowMaker:
         return segments.packet, batch
 
     def single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
-        """Rows that were read one by one, each with its place in the order of the run."""
+        """Return rows read one by one, each with its place in the order of the run."""
         rows = [(at, row) for at, row in rows if self.selection.takes(row)]
         made: list[Made] = []
         segments = [(at, row) for at, row in rows if isinstance(row, Segment)]
@@ -99,12 +99,12 @@ class RowMaker:
         return made
 
     def batches(self, made: list[Made]) -> Iterator[pa.RecordBatch]:
-        """All rows in the order of the run; those of one place as they are given."""
+        """Yield all rows in the order of the run; those of one place in the given order."""
         return cut(in_order(made), self.octets)
 
 
 class _Directions:
-    """The directions seen in a file; each is looked at once."""
+    """The directions seen in a file; each is decoded once."""
 
     def __init__(self, file: str, selection: Selection) -> None:
         self.texts: dict[str, Column] = {}
@@ -119,7 +119,7 @@ class _Directions:
         return len(self._known)
 
     def find(self, keys: npt.NDArray[np.void]) -> npt.NDArray[np.int32]:
-        """Of each key the number of its direction: an index of `wanted` and of the arrays in `texts`."""
+        """Return the number of each key's direction: an index of `wanted` and of the arrays in `texts`."""
         different, indices = arrow.encoded(keys)
         known, before = self._numbers, len(self._known)
         numbers: list[int] = []
@@ -141,7 +141,7 @@ class _Directions:
 
 
 def in_order(made: list[Made]) -> pa.RecordBatch:
-    """All rows in one batch, in the order of the run; those of one place as they are given."""
+    """Return all rows in one batch, in the order of the run; those of one place in the given order."""
     if len(made) == 1:
         return made[0][1]
     places = np.concatenate([at for at, _ in made])
@@ -150,7 +150,7 @@ def in_order(made: list[Made]) -> pa.RecordBatch:
 
 
 def cut(batch: pa.RecordBatch, octets: int) -> Iterator[pa.RecordBatch]:
-    """The rows in batches of about `octets` octets at most (a single row may be larger)."""
+    """Yield the rows in batches of at most about `octets` octets (a single row may be larger)."""
     rows = batch.num_rows
     if "payload" in batch.schema.names:
         sizes = arrow.sizes(batch, "payload")
@@ -166,7 +166,7 @@ def cut(batch: pa.RecordBatch, octets: int) -> Iterator[pa.RecordBatch]:
 
 
 def _decode(key: bytes, file: str) -> Direction:
-    """What the octets of a key mean: both addresses, both ports, the VLANs."""
+    """Decode a key: both addresses, both ports, the VLANs."""
     code = int.from_bytes(key[-_POINT_OCTETS:], "little")
     ports = key[-_POINT_OCTETS - 2 * _PORT_OCTETS : -_POINT_OCTETS]
     addresses = key[: -_POINT_OCTETS - 2 * _PORT_OCTETS]

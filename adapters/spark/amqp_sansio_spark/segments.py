@@ -1,4 +1,4 @@
-"""The table of TCP segments: its schema, and segments to Arrow batches and back."""
+"""The table of TCP segments: its schema, and conversions to and from Arrow batches."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _DDL = {
 
 
 def segments_schema(names: Iterable[str] = tuple(_DDL)) -> str:
-    """These columns of a read capture, as Spark writes a schema."""
+    """Return the schema of these columns, as Spark writes it."""
     return ", ".join(f"{name} {_DDL[name]}" for name in names)
 
 
 SEGMENTS_SCHEMA = segments_schema()
-"""The columns of a read capture, as Spark writes a schema.
+"""The schema of a read capture, as Spark writes it.
 
-A row is a TCP segment, or, with `flow` null and `damage` set, something of the file that can't be
-read.
+A row is a TCP segment, or, with `flow` null and `damage` set, an unreadable part of the file.
 """
 
 _DAMAGE: list[tuple[str, pa.DataType]] = [
@@ -54,19 +53,19 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
 ]
 ARROW_SCHEMA = pa.schema(_COLUMNS)
 ROW_OCTETS = 256
-"""What a segment takes besides its payload, roughly."""
+"""Approximate octets of a segment besides its payload."""
 MAX_ROWS = 10_000
 _FLOWS = 4096
 
 
 class FlowNames:
-    """Names of 4-tuples, each made once; forgets all when there are too many."""
+    """Names of 4-tuples, each made once; cleared when there are too many."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, int, str, int, str], str] = {}
 
     def name(self, segment: Segment) -> str:
-        """The segment's flow."""
+        """Return the name of the segment's flow."""
         key = (segment.src, segment.sport, segment.dst, segment.dport, segment.point)
         name = self._names.get(key)
         if name is None:
@@ -79,7 +78,7 @@ class FlowNames:
 def to_batches(
     rows: Iterable[Segment | CaptureDamage], max_octets: int
 ) -> Iterator[pa.RecordBatch]:
-    """Arrow batches of about `max_octets` octets at most (a single segment may be larger)."""
+    """Yield Arrow batches of at most about `max_octets` octets (a single segment may be larger)."""
     flows = FlowNames()
     pending: list[Segment] = []
     octets = 0
@@ -100,7 +99,7 @@ def to_batches(
 
 
 def segments_batch(rows: list[Segment], flows: FlowNames | None = None) -> pa.RecordBatch:
-    """The segments as one batch."""
+    """Return the segments as one batch."""
     name = (flows or FlowNames()).name
     columns: list[list[object]] = [
         [name(row) for row in rows],
@@ -124,7 +123,7 @@ def segments_batch(rows: list[Segment], flows: FlowNames | None = None) -> pa.Re
 
 
 def damages_batch(rows: list[CaptureDamage]) -> pa.RecordBatch:
-    """The damages as one batch."""
+    """Return the damages as one batch."""
     values = [
         {
             "ts_ns": row.ts_ns,
@@ -140,7 +139,7 @@ def damages_batch(rows: list[CaptureDamage]) -> pa.RecordBatch:
 def from_batch(
     batch: pa.RecordBatch, max_octets: int
 ) -> Iterator[tuple[str | None, list[Segment | CaptureDamage]]]:
-    """Runs of rows of one flow (None: damage), in order, made `max_octets` at a time."""
+    """Yield runs of rows of one flow (None: damage), in order, at most `max_octets` at a time."""
     rows = batch.num_rows
     if not rows:
         return
@@ -150,7 +149,7 @@ def from_batch(
         flows, damages = columns[0], columns[14]
         values = list(zip(*columns[1:14], strict=True))
         if flows[0] is not None and flows[0] == flows[-1]:
-            # The rows are sorted by flow: this is the run of one.
+            # The rows are sorted by flow: these are all of one.
             yield flows[0], [Segment(*value) for value in values]
             continue
         for flow, run in groupby(range(len(flows)), key=flows.__getitem__):

@@ -1,4 +1,4 @@
-"""Which rows of a capture are wanted: the options of a read, and the filters that Spark pushes down."""
+"""The selection of a capture's rows: the options of a read, and the filters that Spark pushes down."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .headers import Segments
 
 _NUMBERS: Final = ("ts_ns", "packet", "seq", "ack", "flags", "wire_len")
-"""Columns that differ from segment to segment; all others but the payload are those of a flow's direction."""
+"""Columns that differ from segment to segment; all others except the payload belong to a flow's direction."""
 _DIRECTION: Final = ("flow", "src", "sport", "dst", "dport", "point", "file")
 _INTEGERS: Final = frozenset({*_NUMBERS, "sport", "dport"})
 _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -48,7 +48,7 @@ _COMPARISONS: Final[dict[type[Filter], str]] = {
 
 
 class Direction(NamedTuple):
-    """What the segments of one direction of a flow in one file have in common."""
+    """The common columns of the segments of one direction of a flow in one file."""
 
     flow: str
     src: str
@@ -60,7 +60,7 @@ class Direction(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """One filter of Spark that can be judged here; as in SQL, of a null only "is null" is true."""
+    """A filter of Spark that can be evaluated here; as in SQL, of a null only "is null" is true."""
 
     column: str
     test: str
@@ -69,7 +69,7 @@ class Condition(NamedTuple):
     negated: bool
 
     def holds(self, value: object) -> bool:
-        """Whether a column's value is wanted."""
+        """Whether a column's value matches."""
         if self.test == "null":
             return (value is None) is not self.negated
         if value is None:
@@ -83,7 +83,7 @@ class Condition(NamedTuple):
         return found is not self.negated
 
     def mask(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which of a column's values are wanted."""
+        """Return which of a column's values match."""
         found: npt.NDArray[np.bool_]
         if self.test == "null":
             return np.full(len(values), self.negated, dtype=np.bool_)
@@ -97,24 +97,24 @@ class Condition(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The rows that are wanted; without any of it, all.
+    """The selected rows; by default all.
 
-    A damage is wanted whatever the ports and hosts, and when its time, if it has one, is in the range; a condition
-    holds for it as for any row.
+    A damage is selected regardless of ports and hosts, if its time, if any, is in the range; conditions apply to it as
+    to any row.
     """
 
     ports: frozenset[int] = frozenset()
     """Of either end."""
     hosts: frozenset[str] = frozenset()
-    """Of either end, as a segment names them."""
+    """Of either end, in the form of the segments."""
     since_ns: int | None = None
     until_ns: int | None = None
-    """The first nanosecond that isn't wanted any more."""
+    """The first nanosecond that isn't selected any more."""
     conditions: tuple[Condition, ...] = ()
 
     @property
     def segments(self) -> bool:
-        """Whether any segment can be wanted: not when a condition asks something of `damage`."""
+        """Whether any segment can be selected: not if a condition is about `damage`."""
         return all(
             condition.holds(None)
             for condition in self.conditions
@@ -122,16 +122,16 @@ class Selection(NamedTuple):
         )
 
     def with_filters(self, filters: Iterable[Filter]) -> Selection:
-        """Narrowed by those filters that can be judged here; Spark checks every row again."""
+        """Return it narrowed by the filters that can be evaluated here; Spark checks every row again."""
         conditions = [found for each in filters if (found := _condition(each)) is not None]
         return self._replace(conditions=(*self.conditions, *conditions))
 
     def takes_file(self, name: str) -> bool:
-        """Whether any row of a file can be wanted."""
+        """Whether any row of a file can be selected."""
         return all(it.holds(name) for it in self.conditions if it.column == "file")
 
     def takes_times(self, first_ns: int, last_ns: int) -> bool:
-        """Whether any row with a time from `first_ns` to `last_ns` can be wanted."""
+        """Whether any row with a time from `first_ns` to `last_ns` can be selected."""
         if self.since_ns is not None and last_ns < self.since_ns:
             return False
         if self.until_ns is not None and first_ns >= self.until_ns:
@@ -150,7 +150,7 @@ class Selection(NamedTuple):
         return True
 
     def takes_direction(self, direction: Direction) -> bool:
-        """Whether segments of a direction can be wanted."""
+        """Whether segments of a direction can be selected."""
         ports, hosts = self.ports, self.hosts
         if ports and direction.sport not in ports and direction.dport not in ports:
             return False
@@ -168,7 +168,7 @@ class Selection(NamedTuple):
         ts_ns: npt.NDArray[np.int64],
         packet: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.bool_] | None:
-        """Which segments are wanted by what differs from one to the next; None: all."""
+        """Return which segments are selected by the columns that differ between them; None: all."""
         found: npt.NDArray[np.bool_] | None = None
         masks: list[npt.NDArray[np.bool_]] = []
         if self.since_ns is not None:
@@ -190,7 +190,7 @@ class Selection(NamedTuple):
         return found
 
     def takes(self, row: Segment | CaptureDamage) -> bool:
-        """Whether a single row is wanted."""
+        """Whether a single row is selected."""
         if isinstance(row, CaptureDamage):
             return self._takes_damage(row)
         if not self._takes_time(row.ts_ns) or not self.segments:
@@ -240,7 +240,7 @@ def _condition(given: Filter) -> Condition | None:
     value: Any = getattr(given, "value", None)
     if isinstance(given, In):
         wanted = [each for each in value if each is not None]
-        # Not in a list with a null is true of nothing.
+        # "Not in" a list with a null is never true.
         if len(wanted) < len(value) or not all(type(each) is kind for each in wanted):
             return None
         return Condition(column, "in", tuple(wanted), negated)
@@ -249,7 +249,7 @@ def _condition(given: Filter) -> Condition | None:
     if isinstance(given, StringStartsWith):
         return Condition(column, "prefix", value, negated)
     test = _COMPARISONS.get(type(given))
-    # Texts are compared as Spark does only when it's equality.
+    # Texts are compared as in Spark only for equality.
     if test is None or (kind is str and test != "="):
         return None
     return Condition(column, test, value, negated)

@@ -1,4 +1,4 @@
-"""The batch data source `amqp-capture`: files and pieces of files to tasks, and their rows as Arrow batches."""
+"""The batch data source `amqp-capture`: distributes (pieces of) files over tasks, with rows as Arrow batches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 
 from .arrow import types
 from .complaints import PROBLEMS_ARROW, PROBLEMS_SCHEMA, plainly
-from .files import find_captures
+from .files import Piece, find_captures
 from .options import FORMAT, Options, parse_options, parse_stream_options
-from .pieces import Piece, check_beginning, read_piece, split, tasks_of
+from .pieces import check_beginning, read_piece, split, tasks_of
 from .segments import ARROW_SCHEMA, segments_schema
 from .stream_source import CaptureStreamReader
 
@@ -28,55 +28,55 @@ class CaptureSource(DataSource):
 
     Name: `amqp-capture`.
 
-    Path: a file, a folder, a pattern, several with commas between, or a list; see
+    Path: a file, a folder, a pattern, several separated by commas, or a list; see
     `amqp_sansio_spark.files.find_captures`. The driver and every worker must be able to open it by its path.
 
     Options, with sizes in octets (k, m, g and t are understood):
 
-    - `splitBytes` (128m): a larger file is read in pieces of about that size, by several tasks. Where they begin is
+    - `splitBytes` (128m): a larger file is read in pieces of about that size, by several tasks. Their boundaries are
       found by walking the whole file, record by record, when the query is planned. Compressed files are never split.
-    - `maxBytesPerTask` (64m): small files share a task up to that size, where each counts 1m more than it has. With 1,
-      every file has a task of its own.
+    - `maxBytesPerTask` (64m): small files share a task up to that size; each counts 1m more than its size. With 1,
+      every file has its own task.
     - `maxBytesPerBatch` (4m): octets of one Arrow batch.
-    - `port`, `host`: only segments from or to one of these ports or IP addresses, with commas between.
-    - `from`, `to`: only rows not before the one time and before the other; ISO 8601, or nanoseconds since 1970.
-    - `columns`: only these, with commas between. The format can't learn from Spark which ones a query needs.
-    - `table` (segments): with `problems`, rows about what can't be read (`PROBLEMS_SCHEMA`), and nothing else.
-    - `failFast` (false): what can't be read stops the query; else it is a row with `damage`, and all else is read.
-    - `recursiveFileLookup` (true): also what is in folders of folders.
+    - `port`, `host`: only segments from or to one of these ports or IP addresses, separated by commas.
+    - `from`, `to`: only rows from the first time on and before the second; ISO 8601, or nanoseconds since 1970.
+    - `columns`: only these, separated by commas. Spark doesn't tell the format which ones a query needs.
+    - `table` (segments): with `problems`, only rows about unreadable parts (`PROBLEMS_SCHEMA`).
+    - `failFast` (false): an unreadable part stops the query; otherwise it is a row with `damage`, and the rest is read.
+    - `recursiveFileLookup` (true): include nested folders.
     - `pathGlobFilter`: of folders and patterns only files whose base name matches.
-    - `pushFilters` (false): filters of the query reach the reader, which drops what they leave out before it makes rows
-      of it; needs `spark.sql.python.filterPushdown.enabled`. Only for a frame that one query uses once: Spark 4.3 keeps
-      the filtered reader for whatever else is made of the same frame, and gives those queries too few rows.
+    - `pushFilters` (false): filters of the query reach the reader, which drops rows that don't match before making
+      them; needs `spark.sql.python.filterPushdown.enabled`. Only for a frame that a single query uses: Spark 4.3 reuses
+      the filtered reader for everything else made of the same frame, and gives those queries too few rows.
 
-    As a stream (`readStream`), files are read while they are written, as far as their records are whole. More options:
+    As a stream (`readStream`), files are read while being written, up to the last complete record. More options:
 
-    - `maxFilesPerTrigger` or `maxBytesPerTrigger` (all there is): how much a batch takes.
-    - `closedAfter` (60): a file that nobody wrote to for so many seconds is closed: what is behind its last whole
-      record is damage, and what is written to it later isn't read. Compressed files are read when they are closed.
+    - `maxFilesPerTrigger` or `maxBytesPerTrigger` (everything available): the size of a batch.
+    - `closedAfter` (60): a file without writes for that many seconds is closed: octets behind its last whole record are
+      damage, and later writes to it aren't read. Compressed files are read when they are closed.
 
-    The schema is `SEGMENTS_SCHEMA`, or what of it `columns` or the query's own schema names. For `file` see
-    `amqp_sansio_spark.files.name_files`. The rows depend on nothing but the files' octets and names.
+    The schema is `SEGMENTS_SCHEMA`, or the part of it in `columns` or the query's own schema. For `file` see
+    `amqp_sansio_spark.files.name_files`. The rows depend only on the files' octets and names.
     """
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return FORMAT
 
     def schema(self) -> str:
-        """The columns, as Spark writes a schema. Raises ValueError for options that can't be."""
+        """Return the schema, as Spark writes it. Raises ValueError for invalid options."""
         options = parse_options(self.options)
         return PROBLEMS_SCHEMA if options.table == "problems" else segments_schema(options.columns)
 
     def reader(self, schema: StructType) -> CaptureReader:
-        """The reader of the paths in the options. Raises ValueError for options it can't use."""
+        """Return the reader of the paths in the options. Raises ValueError for invalid options."""
         options = parse_options(self.options)
         kind = FilteringReader if options.push_filters else CaptureReader
         return kind(self._paths(), options, _names(schema, options))
 
     def streamReader(self, schema: StructType) -> CaptureStreamReader:
-        """The reader of a stream of the paths in the options. Raises ValueError for options it can't use."""
+        """Return the reader of a stream of the paths in the options. Raises ValueError for invalid options."""
         options, stream = parse_options(self.options), parse_stream_options(self.options)
         return CaptureStreamReader(self._paths(), options, stream, _names(schema, options))
 
@@ -89,7 +89,7 @@ class CaptureSource(DataSource):
 
 
 class CapturePartition(InputPartition):
-    """What one task reads."""
+    """The input of one task."""
 
     def __init__(self, pieces: tuple[Piece, ...], read: str) -> None:
         super().__init__(pieces)
@@ -98,7 +98,7 @@ class CapturePartition(InputPartition):
 
 
 class CaptureReader(DataSourceReader):
-    """Plans which task reads what, and reads it there."""
+    """Plans the tasks of a read, and reads in them."""
 
     def __init__(self, paths: list[str], options: Options, names: tuple[str, ...]) -> None:
         self.paths = paths
@@ -106,7 +106,7 @@ class CaptureReader(DataSourceReader):
         self.names = names
 
     def partitions(self) -> list[CapturePartition]:
-        """The tasks. Raises FileNotFoundError; CaptureProblem, with failFast, for a file that begins wrongly."""
+        """Return the tasks. Raises FileNotFoundError; CaptureProblem, with failFast, for a file that begins wrongly."""
         options = self.options
         files = find_captures(self.paths, recursive=options.recursive, pattern=options.pattern)
         files = [file for file in files if options.selection.takes_file(file.name)]
@@ -119,24 +119,24 @@ class CaptureReader(DataSourceReader):
         return tasks or [CapturePartition((), read)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one task."""
+        """Yield the rows of one task."""
         assert isinstance(partition, CapturePartition)
         for piece in partition.pieces:
             yield from plainly(read_piece(piece, self.options, self.names, read=partition.read))
 
 
 class FilteringReader(CaptureReader):
-    """The same with a query's filters. Spark refuses a reader that has this method while its setting is false."""
+    """The same with a query's filters. Spark refuses a reader with this method while its setting is false."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take what can be judged here; Spark checks all of them again."""
+        """Take the filters that can be evaluated here; Spark checks all of them again."""
         selection = self.options.selection.with_filters(filters)
         self.options = self.options._replace(selection=selection)
         return filters
 
 
 def _names(schema: StructType, options: Options) -> tuple[str, ...]:
-    """The columns to make, in order. Raises ValueError for a schema that the format doesn't have."""
+    """Return the columns to make, in order. Raises ValueError for a schema that the format doesn't have."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     known = PROBLEMS_ARROW if options.table == "problems" else ARROW_SCHEMA
@@ -152,5 +152,5 @@ def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
-        # Its reader says why.
+        # Its reader reports why.
         return 0

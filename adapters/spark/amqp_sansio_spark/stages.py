@@ -16,23 +16,23 @@ import pyarrow as pa
 from .arrow import content
 from .bulk import BulkReader
 from .complaints import PROBLEMS_SCHEMA, plainly
-from .files import CaptureFile, name_files
+from .files import CaptureFile, Piece, name_files
 from .options import FORMAT, Options
-from .pieces import Piece, make_rows, read_piece, split, tasks_of, whole
+from .pieces import make_rows, read_piece, split, tasks_of, whole
 from .segments import segments_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MAX_CONTENT: Final = 1 << 30
-"""The largest file, in octets, that only Spark can open: a task gets it as one value."""
+"""The largest file, in octets, among those that only Spark can open: a task gets it as one value."""
 _PLANNED: Final = "task int, payload binary"
 _COLUMNS: Final[list[tuple[str, pa.DataType]]] = [("task", pa.int32()), ("payload", pa.binary())]
 _PLANNED_ARROW: Final = pa.schema(_COLUMNS)
 
 
 def read_anywhere(spark: SparkSession, given: Sequence[str], options: Options) -> DataFrame:
-    """The rows of what Spark finds at the paths. Raises FileNotFoundError where that is nothing."""
+    """Return the rows of the files that Spark finds at the paths. Raises FileNotFoundError if there are none."""
     listed = [(each, _list(spark, each, options)) for each in given]
     sizes = {uri: size for _, found in listed for uri, size in found}
     if not sizes:
@@ -68,7 +68,7 @@ def _schema(options: Options) -> str:
 
 
 class _Split:
-    """For `mapInArrow`: large files to their pieces."""
+    """For `mapInArrow`: turns large files into pieces."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -83,7 +83,7 @@ class _Split:
 
 
 class _Read:
-    """For `mapInArrow`: pieces to their rows."""
+    """For `mapInArrow`: turns pieces into rows."""
 
     def __init__(self, options: Options, read: str) -> None:
         self.options = options
@@ -95,7 +95,7 @@ class _Read:
             for row in batch.to_pylist():
                 pieces: tuple[Piece, ...] = pickle.loads(row["payload"])
                 for piece in pieces:
-                    # To know that a file is empty it needn't be opened, wherever it is.
+                    # An empty file needn't be opened, wherever it is.
                     opened = None if piece.size else io.BytesIO()
                     made = read_piece(
                         piece, self.options, self.names, opened=opened, read=self.read
@@ -104,7 +104,7 @@ class _Read:
 
 
 class _ReadContents(_Read):
-    """For `mapInArrow`: files that come as values to their rows."""
+    """For `mapInArrow`: turns files that come as values into rows."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -131,7 +131,7 @@ def _list(spark: SparkSession, path: str, options: Options) -> list[tuple[str, i
     frame = _binary_files(spark, [path], options)
     found = {_folders(row.path): row for row in frame.select("path", "length").collect()}
     listed = [(row.path, row.length) for row in found.values()]
-    # Empty files are no rows, but they are files.
+    # Empty files have no rows, but they are files.
     every = [unquote(uri) for uri in frame.inputFiles()]
     return listed + [(uri, 0) for uri in every if _folders(uri) not in found]
 
@@ -145,7 +145,7 @@ def _binary_files(spark: SparkSession, paths: list[str], options: Options) -> Da
 
 
 def _folders(uri: str) -> str:
-    """A URI as an absolute path, whose first folder is the file system."""
+    """Return a URI as an absolute path, whose first folder is the file system."""
     scheme, _, rest = uri.partition(":")
     return f"/{scheme}/{rest.lstrip('/')}"
 
@@ -162,7 +162,7 @@ def _open_by_path(
     for file, size in files:
         if size > options.split_octets:
             large.append((count, pickle.dumps((file, size))))
-            # All pieces but the last are of the size to split by, or larger.
+            # All pieces but the last have at least the split size.
             count += size // options.split_octets + 1
     if large:
         walked = spark.createDataFrame(large, _PLANNED).repartition(len(large))

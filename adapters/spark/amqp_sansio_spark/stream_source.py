@@ -1,4 +1,4 @@
-"""The stream of `amqp-capture`: captures that are being written, read as far as their records are whole."""
+"""The stream of `amqp-capture`: captures that are being written, read as far as their records are complete."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from amqp_sansio.capture import NotACapture
 from amqp_sansio.capture.gz import MAGIC
 
 from .bulk import BulkReader
-from .files import CaptureFile, find_captures, why_not_a_file
-from .pieces import CHUNK, NothingMaker, Piece, read_piece, tasks_of
+from .files import CaptureFile, Piece, find_captures, why_not_a_file
+from .pieces import CHUNK, NothingMaker, read_piece, tasks_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ _MOST_PARSERS: Final = 1024
 
 
 class StreamPartition(InputPartition):
-    """What one task of a batch reads."""
+    """The input of one task of a batch."""
 
     def __init__(self, pieces: tuple[Piece, ...]) -> None:
         super().__init__(pieces)
@@ -43,11 +43,11 @@ class StreamPartition(InputPartition):
 
 
 class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Says how far files can be read, and reads the parts between two offsets.
+    """Determines how far files can be read, and reads the parts between two offsets.
 
-    An offset has for each file how many of its octets are read, always up to the end of a record, and which files are
-    closed: those that nobody has written to for `closedAfter` seconds. What a closed file has behind its last whole
-    record is damage, as in a batch; in others it's waited for. Compressed files are read when they are closed.
+    An offset has for each file the number of octets read, always up to the end of a record, and the closed files: those
+    without writes for `closedAfter` seconds. Octets behind the last whole record of a closed file are damage, as in a
+    batch; in other files the reader waits for the rest. Compressed files are read when they are closed.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: dict[str, int] | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        """Nothing is read."""
+        """Return the offset before anything was read."""
         return {"read": {}, "closed": {}}
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """As the options say."""
+        """Return the limit set by the options."""
         if self.stream.max_files is not None:
             return ReadMaxFiles(self.stream.max_files)
         if self.stream.max_octets is not None:
@@ -73,11 +73,11 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Note how large the files are now: no more of them is read."""
+        """Record the current size of the files: no more of them is read."""
         self._target = {file.name: _size(file.path) for file in self._files()}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """How far files can be read now: whole records only, in the order of the files' names."""
+        """Return how far files can be read now: whole records only, in the order of the files' names."""
         files = self._files()
         there = {file.name for file in files}
         read, closed = _offsets(start)
@@ -103,7 +103,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"read": dict(sorted(read.items())), "closed": dict(sorted(closed.items()))}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[StreamPartition]:
-        """The tasks that read what is between two offsets."""
+        """Return the tasks for the part between two offsets."""
         paths = {file.name: file.path for file in self._files()}
         read, closed = _offsets(start)
         until, finished = _offsets(end)
@@ -123,7 +123,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return tasks or [StreamPartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one task."""
+        """Yield the rows of one task."""
         assert isinstance(partition, StreamPartition)
         for piece in partition.pieces:
             yield from read_piece(piece, self.options, self.names)
@@ -132,11 +132,11 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             found = find_captures(self.paths, recursive=self.options.recursive, pattern=self.options.pattern)
         except FileNotFoundError:
-            return []  # the folder may be filled yet
+            return []  # the folder may get files later
         return [file for file in found if self.options.selection.takes_file(file.name)]
 
     def _end(self, file: CaptureFile, before: int, most: int | None) -> tuple[int, bool]:
-        """How far a file can be read from `before` on, and whether it ends there."""
+        """Return how far a file can be read from `before` on, and whether it ends there."""
         if why_not_a_file(file.path):
             return before, False
         size = _size(file.path)
@@ -151,16 +151,16 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         except NotACapture:
             end = None
         if end is None:
-            # Only its reader can say what it is: compressed, or no capture.
+            # Only its reader can tell whether it is compressed, or no capture.
             return (size, True) if done else (before, False)
         if done and (most is None or end - before < most):
             return size, True
         return end, False
 
     def _walk(self, file: CaptureFile, before: int, size: int, most: int | None) -> int | None:
-        """The end of the last whole record up to `size`; None for a file that isn't walked.
+        """Return the end of the last whole record up to `size`; None for a file that isn't walked.
 
-        With `most`, the walk ends behind so many octets.
+        With `most`, the walk ends after that many octets.
         """
         with open(file.path, "rb", buffering=0) as opened:
             if opened.read(len(MAGIC)) == MAGIC:
@@ -187,7 +187,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._parsers[name, offset] = pickle.dumps(parser)
 
     def _parser(self, file: CaptureFile, offset: int) -> bytes:
-        """The parser as it stands at a record's end: kept, or found by walking there again, as after a restart."""
+        """Return the parser at a record's end: cached, or found by walking there again, as after a restart."""
         if not offset:
             return b""
         if (file.name, offset) not in self._parsers:

@@ -1,4 +1,4 @@
-"""What tasks of `replay_stream` run: the new segments of a flow, and its replay as the last batch left it."""
+"""The tasks of `replay_stream`: the new segments of a flow, and its replay's state from the last batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INPUT: Final = (
     *("wire_len", "payload", "point", "damage"),
 )
 SCHEMA: Final = 1
-"""Of what is kept for a flow; the replay in it has schemas of its own."""
+"""Version of a flow's state; the replay in it has its own."""
 _STATE: Final = "schema int, last_ns long, file string, packet long, replay binary"
 _UNREADABLE: Final = (LocalProtocolError, AttributeError, ImportError, TypeError, ValueError, pickle.UnpicklingError)
 _MILLISECOND: Final = 1_000_000
@@ -34,7 +34,7 @@ _MICROSECOND: Final = 1000
 
 
 class StreamTask(StatefulProcessor):
-    """Replays each flow batch by batch; kept are its pickled `FlowReplay` and the place of its last segment."""
+    """Replays each flow batch by batch; the state is its pickled `FlowReplay` and the place of its last segment."""
 
     def __init__(
         self, tables: tuple[str, ...], body: str, idle_seconds: int, skew_ns: int = 0
@@ -45,13 +45,13 @@ class StreamTask(StatefulProcessor):
         self.idle_ms = idle_seconds * 1000
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Called before anything else of a task."""
+        """Called first in a task."""
         self._handle = handle
         self._state: Any = handle.getValueState("replay", _STATE)
         self._makers = {table: _RowMaker(table) for table in self.tables}
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:
-        """Take what a batch has of a flow."""
+        """Take a batch of a flow."""
         flow: str | None = key[0]
         if flow is None:
             yield from self._damages(rows)
@@ -75,7 +75,7 @@ class StreamTask(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Give up a flow that was silent for so long."""
+        """Give up a flow that was silent for too long."""
         flow: str = key[0]
         if self._state.exists():
             replay, _ = self.load(flow)
@@ -84,10 +84,10 @@ class StreamTask(StatefulProcessor):
             self._state.clear()
 
     def close(self) -> None:
-        """Called behind everything else of a task."""
+        """Called last in a task."""
 
     def load(self, flow: str) -> tuple[FlowReplay, tuple[Any, ...] | None]:
-        """A flow's replay and the place of its last segment. Raises LocalProtocolError for another release's state."""
+        """Return a flow's replay and its last segment's place. Raises LocalProtocolError for another release's."""
         if not self._state.exists():
             return FlowReplay(flow, tables=self.tables, body=self.body, skew_ns=self.skew_ns), None
         schema, last_ns, file, packet, pickled = self._state.get()
@@ -127,7 +127,7 @@ class StreamTask(StatefulProcessor):
 
 
 class _RowMaker:
-    """Makes Spark's rows of a table: without timestamps, which Spark makes of the nanoseconds."""
+    """Makes Spark's rows of a table: without timestamps, which Spark derives from the nanoseconds."""
 
     def __init__(self, table: str) -> None:
         columns = list(enumerate(COLUMNS[table]))

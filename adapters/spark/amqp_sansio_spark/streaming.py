@@ -25,21 +25,21 @@ def replay_stream(
     body: BodyMode = "size",
     clock_skew: float = 0.0,
 ) -> StreamReplay:
-    """Replay the connections in a stream of segments that `readStream.format("amqp-capture")` reads.
+    """Replay the connections in a stream of segments from `readStream.format("amqp-capture")`.
 
-    The state of each flow (all connections of one 4-tuple) is kept in the state store, which has to be RocksDB:
-    `spark.sql.streaming.stateStore.providerClass`. The rows are those of `replay` on the same captures, whatever the
-    batches are, and after restarts and kills, as long as segments come in the order of their time from one batch to
-    the next. A segment that comes later than another one of its flow with a later time is a row of `violations`,
-    `capture/late-segment`, and counts for what it can still do.
+    The state of each flow (all connections of one 4-tuple) is in the state store, which must be RocksDB:
+    `spark.sql.streaming.stateStore.providerClass`. The rows are those of `replay` on the same captures, independent of
+    the batches, and after restarts and kills, as long as segments come in the order of their time from one batch to the
+    next. A segment that comes after one of its flow with a later time is a row of `violations`, `capture/late-segment`,
+    and is used as far as possible.
 
-    A flow of which nothing came for `idle_seconds` of the captures' own time is given up: what is open comes out, as at
-    the end of a capture, and its state is dropped. What is later by so much isn't looked at; Spark counts it
-    (`numRowsDroppedByWatermark`). `body` and `clock_skew` are as for `replay`;
-    what a flow began with counts for as long as its state is kept.
+    A flow without segments for `idle_seconds` of the captures' own time is given up: its open messages come out, as at
+    the end of a capture, and its state is dropped. Segments that are that late are skipped; Spark counts them
+    (`numRowsDroppedByWatermark`). `body` and `clock_skew` are as for `replay`; a flow keeps its first values as long as
+    its state exists.
 
-    Raises ValueError for a wrong argument, for columns that are missing, for segments that are no stream, and for
-    another state store.
+    Raises ValueError for a wrong argument, for missing columns, for segments that are no stream, and for another state
+    store.
     """
     if not segments.isStreaming:
         raise ValueError("segments are no stream: read them with spark.readStream, or call replay(segments)")
@@ -55,7 +55,7 @@ def replay_stream(
 
 
 class StreamReplay:
-    """Four tables of the same connections, each a streaming DataFrame with a state of its own.
+    """Four tables of the same connections, each a streaming DataFrame with its own state.
 
     To write several of them at the cost of one, start `write(...)`, which has one state for all.
 
@@ -86,21 +86,21 @@ class StreamReplay:
 
     @property
     def violations(self) -> DataFrame:
-        """One row for each rule that was broken and for each damage of a capture."""
+        """One row for each broken rule and for each damage of a capture."""
         return self._table("violations")
 
     def write(self, path: str, *, checkpoint: str, available_now: bool = False) -> StreamingQuery:
-        """Start to write the four tables as Parquet below `path`, from one state; gives the running query.
+        """Start to write the four tables as Parquet below `path`, from one state; return the running query.
 
-        Each batch is a folder `batch=N` in each table's folder, written again if the batch has to be, so that a kill at
-        any moment leaves no row twice and none out. `available_now`: take what is there, in several batches, and end.
+        Each batch is a folder `batch=N` in each table's folder, rewritten if the batch is repeated, so a kill at any
+        moment neither duplicates nor loses a row. `available_now`: take everything available and end.
         """
         rows = self._run(tuple(COLUMNS))
         writer = rows.writeStream.foreachBatch(_batch_writer(path)).option("checkpointLocation", checkpoint)
         return (writer.trigger(availableNow=True) if available_now else writer).start()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of it: what it is and what to do with it; nothing is started for that."""
+        """Show what it is and how to use it, in a notebook; this starts nothing."""
         tables = ", ".join([f"<code>.{name}</code>" for name in COLUMNS])
         return (
             "<p><b>A replay of connections that are still being captured</b>, not started. Streaming DataFrames, "
@@ -134,7 +134,7 @@ class StreamReplay:
 
 def _batch_writer(path: str) -> Callable[[DataFrame, int], None]:
     def write(rows: DataFrame, batch: int) -> None:
-        # A property of the session that the batch runs in: readers merge no shredded columns.
+        # A property of the batch's session: readers can't merge shredded columns.
         rows.sparkSession.conf.set("spark.sql.variant.inferShreddingSchema", "false")
         rows = rows.persist()
         try:

@@ -33,14 +33,12 @@ def replay(
 ) -> Replay:
     """Replay the connections in `segments`, a DataFrame that `amqp-capture` read, or rows of it.
 
-    Segments of one flow go to one task, in the order of their time; `partitions` is the number of
-    tasks (default: four for each core). The rows are the same for every number. `body` says what
-    `fields` of an event tells of a message's body: nothing, its size, or the octets in base64.
-    `clock_skew` is by how much the clocks of captures that have different packets of a connection differ at most
-    (seconds): octets are given up as missing so much later.
+    Segments of one flow go to one task, in the order of their time; `partitions` is the number of tasks (default: four
+    for each core). The rows are the same for every number. `body` selects the fields of message bodies in events:
+    nothing, the size, or the octets in base64. `clock_skew` is the largest difference between the clocks of captures
+    that have different packets of one connection (seconds): missing octets are given up that much later.
 
-    Nothing is computed before a table is used. Raises ValueError for a wrong argument or columns
-    that are missing.
+    Nothing is computed before a table is used. Raises ValueError for a wrong argument or missing columns.
     """
     if partitions is not None and partitions < 1:
         raise ValueError(f"partitions is at least 1, not {partitions}")
@@ -51,7 +49,7 @@ def replay(
 
 
 class Replay:
-    """Four tables of the same connections. Each is computed by a pass of its own, until `cache`.
+    """Four tables of the same connections. Each is computed by its own pass, until `cache`.
 
     >>> tables = replay(spark.read.format("amqp-capture").load("captures/"))  # doctest: +SKIP
     >>> tables.messages.where("outcome is null").show()  # doctest: +SKIP
@@ -77,22 +75,22 @@ class Replay:
 
     @property
     def messages(self) -> DataFrame:
-        """One row for each message that moved on a connection, with what became of it."""
+        """One row for each message on a connection, with its outcome."""
         return self._table("messages")
 
     @property
     def violations(self) -> DataFrame:
-        """One row for each rule that was broken and for each damage of a capture."""
+        """One row for each broken rule and for each damage of a capture."""
         return self._table("violations")
 
     def cache(self) -> Replay:
-        """Let one pass, made when a table is used first, serve all tables; returns itself."""
+        """Let one pass, made when a table is first used, serve all tables; return itself."""
         if self._cached is None:
             self._cached = self._run(tuple(COLUMNS)).cache()
         return self
 
     def unpersist(self) -> Replay:
-        """Give back what `cache` holds; returns itself."""
+        """Release the rows held by `cache`; return itself."""
         if self._cached is not None:
             self._cached.unpersist()
             self._cached = None
@@ -100,11 +98,11 @@ class Replay:
 
     @property
     def sorted_segments(self) -> DataFrame:
-        """The segments that are replayed: each flow in one task, in the order of its time."""
+        """The segments to replay: each flow in one task, in the order of its time."""
         return self._sorted
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of it: what it is and what to do with it; nothing is computed for that."""
+        """Show what it is and how to use it, in a notebook; this computes nothing."""
         kept = "one pass serves all" if self._cached is not None else "each is a pass of its own; cache() makes it one"
         tables = ", ".join(f"<code>.{name}</code>" for name in COLUMNS)
         return (
@@ -126,28 +124,28 @@ class Replay:
 
 
 def spark_schema(columns: tuple[tuple[str, str], ...], separator: str = " ") -> str:
-    """Columns of the core as Spark writes a schema; timestamps are left out, Spark makes them of nanoseconds."""
+    """Return the core's columns as a Spark schema, without timestamps, which Spark derives from nanoseconds."""
     return ", ".join(
         f"{name}{separator}{_SPARK_TYPES[kind]}" for name, kind in columns if kind in _SPARK_TYPES
     )
 
 
 def tables_schema(tables: tuple[str, ...]) -> str:
-    """What a replay gives: one table's columns, or of several tables a struct each."""
+    """Return the schema of a replay: one table's columns, or a struct for each of several tables."""
     if len(tables) == 1:
         return spark_schema(COLUMNS[tables[0]])
     return ", ".join(f"{table} struct<{spark_schema(COLUMNS[table], ': ')}>" for table in tables)
 
 
 def required(segments: DataFrame) -> None:
-    """Raises ValueError where a column is missing that a replay needs."""
+    """Raise ValueError if a column that a replay needs is missing."""
     missing = [name for name in _INPUT if name not in segments.columns]
     if missing:
         raise ValueError(f"segments have no column {', '.join(missing)}: read amqp-capture")
 
 
 def columns_of(table: str, prefix: str) -> list[Column]:
-    """The columns as users see them: timestamps made of nanoseconds, the events' fields parsed."""
+    """Return the columns for users: timestamps derived from nanoseconds, the events' fields parsed."""
     from pyspark.sql import functions as f
 
     columns: list[Column] = []
@@ -163,7 +161,7 @@ def columns_of(table: str, prefix: str) -> list[Column]:
 
 
 def default_partitions(segments: DataFrame) -> int:
-    """Tasks for a shuffle: four for each core."""
+    """Return the tasks of a shuffle: four for each core."""
     from pyspark.sql.utils import is_remote
 
     session = segments.sparkSession

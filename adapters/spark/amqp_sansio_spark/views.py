@@ -1,4 +1,4 @@
-"""Views for SQL: the tables of a replay and what is made of them, by names that queries can use."""
+"""Views for SQL: the tables of a replay and the frames made of them, by names for queries."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ _END_OF_TIME = (1 << 63) - 1
 VIEWS: dict[str, str] = {
     "connections": "a row for each TCP connection",
     "events": "a row for each protocol unit on the wire",
-    "messages": "a row for each message that moved on a connection, with its outcome",
-    "violations": "a row for each rule that was broken and each damage of a capture",
+    "messages": "a row for each message on a connection, with its outcome",
+    "violations": "a row for each broken rule and each damage of a capture",
     "histories": "a row for each step of a message, across all connections",
-    "topology": "a row for each declare, delete, bind and unbind that clients asked for",
+    "topology": "a row for each declare, delete, bind and unbind that clients requested",
     "rpc": "a row for each call, with its reply",
-    "unacked": "a row for each delivery that nobody had settled at the end",
+    "unacked": "a row for each delivery unsettled at the end",
 }
-"""Names of the views, without the prefix, and what their rows are."""
+"""The views, without the prefix, with a description of their rows."""
 
 
 def create_views(spark: SparkSession, tables: Replay, prefix: str = PREFIX) -> list[str]:
-    """Make the views of a replay known to a session, replacing those of the same names; gives the names.
+    """Create the views of a replay in a session, replacing those of the same names; return the names.
 
-    Views are lazy, like the tables: each query is a pass of its own over the capture, unless `tables.cache()` was
-    called.
+    Views are lazy, like the tables: each query is its own pass over the capture, unless `tables.cache()` was called.
 
-    Raises ValueError for a prefix that can't begin a name.
+    Raises ValueError for an invalid prefix.
     """
     if not (prefix + "x").isidentifier():
         raise ValueError(f"a view's name can't begin with {prefix!r}: use letters, digits and underscores")

@@ -1,4 +1,4 @@
-"""What a task of the replay runs: sorted segments in, rows out, in memory no connection's size changes."""
+"""A task of the replay: sorted segments in, rows out, in memory independent of a connection's size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARROW_TYPES: Final[dict[str, pa.DataType]] = {
     "int64": pa.int64(),
     "bool": pa.bool_(),
 }
-"""Kinds of columns; a timestamp isn't among them, because Spark makes it of `ts_ns`."""
+"""Arrow types of the columns; timestamps aren't included, because Spark derives them from `ts_ns`."""
 IN_OCTETS: Final = 4 << 20
 """Octets of segments that are Python objects at a time."""
 OUT_ROWS: Final = 2000
@@ -26,11 +26,10 @@ OUT_OCTETS: Final = 4 << 20
 
 
 class ReplayTask:
-    """A function for `mapInArrow`: batches of segments sorted by (flow, ts_ns, file, packet).
+    """A function for `mapInArrow`: takes batches of segments sorted by (flow, ts_ns, file, packet).
 
-    With one table its rows come out as they are; with several, each row is a struct in the column
-    that has the name of its table, and the others are null. Nothing outlives the call, so it
-    doesn't matter which worker runs it, nor how often.
+    With one table its rows come out as they are; with several, each row is a struct in the column named after its
+    table, and the others are null. Nothing outlives the call, so it may run on any worker, any number of times.
     """
 
     def __init__(self, tables: tuple[str, ...], body: str, skew_ns: int = 0) -> None:
@@ -77,7 +76,7 @@ class ReplayTask:
 
 
 class _Output:
-    """Rows on their way into Arrow batches of bounded size."""
+    """Collects rows into Arrow batches of bounded size."""
 
     def __init__(self, tables: tuple[str, ...]) -> None:
         self.full = False
@@ -98,7 +97,7 @@ class _Output:
         self.full = self._count >= OUT_ROWS or self._octets >= OUT_OCTETS
 
     def flush(self) -> Iterator[pa.RecordBatch]:
-        """One batch for each table that has rows."""
+        """Yield one batch for each table that has rows."""
         self._count = self._octets = 0
         self.full = False
         for name, builder in self._builders.items():

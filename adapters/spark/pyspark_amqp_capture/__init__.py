@@ -1,4 +1,4 @@
-"""Makes the format `amqp-capture` known to Spark, which imports every module named `pyspark_*`."""
+"""Registers the format `amqp-capture` with Spark, which imports every module named `pyspark_*`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AMQP with blocking calls: `connect` to a broker; heartbeats go on while your code works."""
+"""AMQP with blocking calls: `connect` to a broker; a thread sends heartbeats while your code works."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ZERO_TEN = {
 
 
 def __getattr__(name: str) -> object:
-    # Who speaks another version needs none of this one.
+    # Other versions don't load this one.
     if name in _ONE_ZERO:
         from . import amqp_1_0
 

@@ -1,4 +1,4 @@
-"""What the connections of every version have in common: waiting for answers, events, the report, the end."""
+"""The common part of connections of every version: waiting for answers, events, the report, the end."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _E = TypeVar("_E", bound=Event)
 
 
 class BaseConnection(ABC, Generic[_C]):
-    """A connection of any version, made by `connect`. Every method may be called from any thread.
+    """A connection of any version, returned by `connect`. Every method may be called from any thread.
 
-    While no thread waits on it, a daemon thread sends the heartbeats and watches the server's. `close` it, or
-    leave its context, which also raises the failure of the connection or a part of it that no call has raised
-    and no `report` has shown.
+    While no thread waits on it, a daemon thread sends heartbeats and checks the server's. `close` it, or leave its
+    context, which also raises a failure of the connection or a part of it that no call has raised and no `report` has
+    shown.
     """
 
     __slots__ = ("__weakref__", "_closing", "hooks", "streams", "uri", "wire")
@@ -56,12 +56,12 @@ class BaseConnection(ABC, Generic[_C]):
 
     @property
     def core(self) -> _C:
-        """The connection of the core, for what it knows: agreed limits, state. Its commands aren't for use here."""
+        """The connection of the core, for its properties: negotiated limits, state. Don't call its commands."""
         return self.wire.core
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used, as far as is known."""
+        """Whether it is usable, as far as is known."""
         return self.wire.core.is_open and not self.wire.ended
 
     @property
@@ -81,7 +81,7 @@ class BaseConnection(ABC, Generic[_C]):
     def events(
         self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
     ) -> EventStream[Any]:
-        """What happens to the connection as a whole, such as Blocked of 0-9-1; only `kinds`, when given."""
+        """Return events of the connection as a whole, such as Blocked of 0-9-1; only `kinds`, if given."""
         feed: Feed[Any] = Feed(self.wire, limit, True)
         with self.wire.lock:
             if self.wire.ended:
@@ -91,10 +91,9 @@ class BaseConnection(ABC, Generic[_C]):
 
     @abstractmethod
     def close(self) -> CloseReport:
-        """Close with a handshake; says how it ended. It may be closed already.
+        """Close with a handshake; return how it ended. On a closed connection this does nothing.
 
-        In a signal handler that interrupts a call of this package it doesn't wait: who was interrupted learns of the
-        end.
+        In a signal handler that interrupts a call of this package it doesn't wait: the interrupted call raises the end.
         """
 
     def __enter__(self) -> Self:
@@ -125,7 +124,7 @@ class BaseConnection(ABC, Generic[_C]):
         what: str,
         late: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Wait for a handle and return its result. `late` takes a result that nobody waits for any more."""
+        """Wait for a handle and return its result. `late` takes a result after a timeout."""
         if not handle.done:
             try:
                 self.wire.wait(lambda: handle.done, timeout, what)
@@ -144,17 +143,17 @@ class BaseConnection(ABC, Generic[_C]):
         """Call `hook` with the result of a handle, before the next event is taken. The lock is held."""
         self.hooks[handle] = hook
 
-    # Inside.
+    # Internals.
 
     def _close(self, command: Callable[[], object], what: str, timeout: float | None) -> CloseReport:
         if interrupts_itself():
             return aside(what, lambda: self._close(command, what, timeout))
         wire = self.wire
         seconds = wire.core.config.close_timeout if timeout is None else timeout
-        # From here on nobody takes deliveries, and they don't hold up the close.
+        # Deliveries aren't taken any more, and mustn't delay the close.
         self._closing = True
         try:
-            # Either the connection has ended by itself meanwhile, or the server is too slow: what is left is to stop.
+            # Either the connection has ended by itself meanwhile, or the server is too slow: stop it in both cases.
             with suppress(EndpointClosed, TimeoutError):
                 if not wire.ended:
                     wire.run(command)
@@ -173,20 +172,20 @@ class BaseConnection(ABC, Generic[_C]):
             late(handle.result)
 
     def _answered(self, event: Replied | Opened) -> None:
-        """A call has its answer; the lock is held."""
+        """Handle the answer of a call; the lock is held."""
         hook = self.hooks.pop(event.handle, None) if self.hooks and event.handle else None
         if hook is not None and event.handle is not None and event.handle.error is None:
-            # When the channel or link is gone, what was to be done there is done.
+            # If the channel or link is gone, so is the work to be done there.
             with suppress(EndpointClosed):
                 hook(event.handle.result)
 
     def _unanswered(self, event: Failed | Abandoned) -> None:
-        """Calls have ended without an answer; the lock is held."""
+        """Handle calls that ended without an answer; the lock is held."""
         for handle in event.handles if self.hooks else ():
             self.hooks.pop(handle, None)
 
     def _all_over(self, report: CloseReport) -> EndpointClosed:
-        """The connection has ended, or this end gives it up; the error that says so. The lock is held."""
+        """Handle the end of the connection, or this end's giving it up; return the error. The lock is held."""
         error = EndpointClosed(f"the connection is closed: {report}", report)
         if report.by is By.TRANSPORT:
             self.wire.unseen[0] = error
@@ -196,7 +195,7 @@ class BaseConnection(ABC, Generic[_C]):
         return error
 
     def _gives_up(self, event: Failed) -> bool:
-        """Whether this end gives the connection up; all that is on it is over then. The lock is held."""
+        """Whether this end gives the connection up, with everything on it. The lock is held."""
         report = self.wire.core.failure
         if event.scope is not Scope.CONNECTION or report is None:
             return False
@@ -205,11 +204,11 @@ class BaseConnection(ABC, Generic[_C]):
 
     @abstractmethod
     def _dispatch(self, event: Event) -> None:
-        """Put an event where somebody looks for it; the lock is held."""
+        """Dispatch an event; the lock is held."""
 
     @abstractmethod
     def _interval(self) -> float:
-        """Seconds within which the keeper has to look; 0: any."""
+        """Seconds within which the keeper must look; 0: any."""
 
 
 __all__ = ["BaseConnection"]

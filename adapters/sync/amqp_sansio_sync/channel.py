@@ -52,7 +52,7 @@ _R = TypeVar("_R", bound=Method)
 _E = TypeVar("_E", bound=Event)
 
 PublishOutcome: TypeAlias = Accepted | Rejected | Returned
-"""What became of a message in confirm mode."""
+"""The outcome of a publish in confirm mode."""
 
 _logger = logging.getLogger("amqp_sansio_sync")
 
@@ -72,21 +72,21 @@ class Confirmation:
         return self._handle.done
 
     def result(self, timeout: float | None = None) -> PublishOutcome:
-        """Wait for the outcome: Accepted, Rejected, or Returned when nobody got it.
+        """Wait for the outcome: Accepted, Rejected, or Returned if no queue took it.
 
-        Raises TimeoutError after `timeout` seconds, and EndpointClosed when the channel ended before: the
-        server may have taken the message or not.
+        Raises TimeoutError after `timeout` seconds, and EndpointClosed if the channel ended before: the server may or
+        may not have taken the message.
         """
         outcome: PublishOutcome = self._channel.finish(self._handle, timeout, "the confirm")
         return outcome
 
 
 class Channel:
-    """One channel, made by `connection.open_channel()`. Every method may be called from any thread.
+    """One channel, returned by `connection.open_channel()`. Every method may be called from any thread.
 
-    What the server refuses raises EndpointClosed, with the server's reason, and ends the channel; `report`
-    keeps it. What waits raises TimeoutError after `timeout` seconds (None: never) and can be interrupted: the
-    channel stays usable, a late answer is dropped.
+    A request that the server refuses raises EndpointClosed, with the server's reason, and ends the channel; `report`
+    keeps it. A wait raises TimeoutError after `timeout` seconds (None: never) and can be interrupted: the channel stays
+    usable, a late answer is dropped.
     """
 
     __slots__ = (
@@ -119,7 +119,7 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used, as far as is known."""
+        """Whether it is usable, as far as is known."""
         return self.core.is_open
 
     @property
@@ -191,7 +191,7 @@ class Channel:
     def reply(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
     ) -> None:
-        """Answer the server's oldest request that `method` answers; `events(Request)` gives requests."""
+        """Answer the server's oldest request that `method` answers; `events(Request)` returns requests."""
         self.wire.run(lambda: self.core.reply(method, properties, body))
 
     def publish(
@@ -207,10 +207,10 @@ class Channel:
     ) -> PublishOutcome | None:
         """Publish one message.
 
-        In confirm mode wait for its outcome: Accepted, Rejected, or Returned when nobody got it. Without
-        confirms it returns None when the socket has taken the message, after waiting where the server reads too
-        slowly or has stopped the flow; what comes back can be read with `events(MessageReturned)`. After a
-        TimeoutError the message may still go out.
+        In confirm mode wait for its outcome: Accepted, Rejected, or Returned if no queue took it. Without confirms it
+        returns None when the socket has taken the message, after waiting while the server reads too slowly or has
+        stopped the flow; read returned messages with `events(MessageReturned)`. After a TimeoutError the message may
+        still be sent.
         """
         handle = self._publish(
             body, exchange, routing_key, mandatory, immediate, properties, timeout
@@ -231,9 +231,9 @@ class Channel:
         properties: BasicProperties | None = None,
         timeout: float | None = None,
     ) -> Confirmation:
-        """Publish in confirm mode and don't wait for the outcome, so that many are under way at a time.
+        """Publish in confirm mode without waiting for the outcome, so that many are in transit.
 
-        `timeout` is for the socket to take the message. Raises LimitExceeded when `Limits.unconfirmed` wait for
+        `timeout` is for the socket to take the message. Raises LimitExceeded if `Limits.unconfirmed` publishes wait for
         an outcome.
 
         >>> def publish_all(channel: Channel, bodies: list[bytes]) -> list[PublishOutcome]:
@@ -253,7 +253,7 @@ class Channel:
     def wait_for_confirms(self, timeout: float | None = None) -> None:
         """Wait until every publish of this channel has its outcome.
 
-        Raises EndpointClosed when the channel ended before; `report.unconfirmed` has the numbers.
+        Raises EndpointClosed if the channel ended before; `report.unconfirmed` has the numbers.
         """
         core = self.core
         self.wire.wait(lambda: not (core.unconfirmed and core.report is None), timeout, "the confirms")
@@ -264,7 +264,7 @@ class Channel:
     def batch(self) -> Generator[None]:
         """Send publishes and settlements of this channel together.
 
-        They go out when 64 KiB are collected, before any wait, and at the end.
+        They are sent when 64 KiB are collected, before any wait, and at the end.
         """
         with self.wire.lock:
             self._batches += 1
@@ -291,10 +291,9 @@ class Channel:
     ) -> Consumer:
         """Start a consumer; iterate over it for its deliveries.
 
-        At most `prefetch` deliveries are sent and not settled (0: any number; None: as basic.qos said before).
-        With `no_ack` nothing is to be settled, and what gets lost on the way is lost. `buffer` bounds the
-        deliveries that wait here when nothing else does. `timeout` holds for the start and then for each
-        delivery.
+        At most `prefetch` deliveries are unsettled (0: any number; None: as set by basic.qos). With `no_ack` deliveries
+        need no settlement, and may be lost in transit. `buffer` bounds the waiting deliveries if nothing else does.
+        `timeout` applies to the start and then to each delivery.
         """
         tag = consumer_tag or self._new_tag()
         fields: dict[str, Any] = {"arguments": arguments} if arguments else {}
@@ -316,7 +315,7 @@ class Channel:
     def get(
         self, queue: str, *, no_ack: bool = False, timeout: float | None = None
     ) -> Delivery | None:
-        """Fetch one message, or None when the queue is empty (basic.get)."""
+        """Fetch one message, or None if the queue is empty (basic.get)."""
         answer = self.call(self.record("basic.get", queue=queue, no_ack=no_ack), timeout=timeout)
         return Delivery.got(self, answer) if isinstance(answer, Message) else None
 
@@ -329,7 +328,7 @@ class Channel:
     def events(
         self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
     ) -> EventStream[Any]:
-        """What else happens on the channel, such as MessageReturned and FlowChanged; of `kinds` only, if given."""
+        """Return the channel's other events, such as MessageReturned and FlowChanged; only `kinds`, if given."""
         feed: Feed[Any] = Feed(self.wire, limit, True)
         with self.wire.lock:
             if self.core.report is not None:
@@ -340,7 +339,7 @@ class Channel:
     def close(
         self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None
     ) -> CloseReport:
-        """Close the channel and wait for the server's answer; says how it ended. It may be closed already.
+        """Close the channel and wait for the server's answer; return how it ended. Does nothing on a closed channel.
 
         A signal handler that interrupts a call of this package may call it, and doesn't wait then.
         """
@@ -373,7 +372,7 @@ class Channel:
     # For the other parts of the adapter.
 
     def settle(self, more: bool, command: Callable[..., None], *arguments: Any) -> None:
-        """Settle deliveries; with `more`, that is when others wait, it may go out together with their settlements."""
+        """Settle deliveries; with `more`, that is if others wait, it may be sent together with their settlements."""
         self.wire.post(self._batches > 0, command, *arguments, soon=more)
 
     def finish(
@@ -383,7 +382,7 @@ class Channel:
         what: str,
         late: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Wait for a handle and return its result. `late` takes a result that nobody waits for any more."""
+        """Wait for a handle and return its result. `late` takes a result after a timeout."""
         return self._connection.finish(handle, timeout, what, late)
 
     def expect(self, handle: Handle[Any], hook: Callable[[Any], object]) -> None:
@@ -391,13 +390,13 @@ class Channel:
         self._connection.expect(handle, hook)
 
     def record(self, name: str, **fields: Any) -> Any:
-        """A method in the connection's dialect."""
+        """Return a method's class in the connection's dialect."""
         return self.wire.core.dialect.named[name](**fields)
 
     # Events; the lock is held.
 
     def deliver(self, event: Delivered) -> None:
-        """A message came."""
+        """Handle a message."""
         feed = self.feeds.get(event.consumer_tag)
         if feed is not None:
             feed.put(event)
@@ -405,7 +404,7 @@ class Channel:
             publicise(self.streams, event)
 
     def take(self, event: Event) -> None:
-        """Something else happened that isn't the end of a call."""
+        """Handle any other event that doesn't end a call."""
         if isinstance(event, ConsumerCancelled):
             text = "the server cancelled the consumer, its queue may be gone"
             report = CloseReport(By.REMOTE, 0, text)
@@ -414,30 +413,30 @@ class Channel:
         taken = publicise(self.streams, event)
         if not taken and isinstance(event, MessageReturned) and event.handle is None:
             _logger.warning(
-                "a message for exchange %r, routing key %r came back: %d %s; nobody reads events(MessageReturned)",
+                "a message for exchange %r, routing key %r was returned: %d %s; nobody reads events(MessageReturned)",
                 *(event.exchange, event.routing_key, event.reply_code, event.reply_text),
             )
 
     def consumer_gone(self, tag: str, error: ConsumerEnded | None) -> None:
-        """A consumer has ended, by the server with `error`."""
+        """Handle the end of a consumer; with `error` by the server."""
         feed = self.feeds.pop(tag, None)
         if feed is not None:
             feed.finish(error)
 
     def end(self, error: EndpointClosed) -> None:
-        """The channel has ended."""
+        """Handle the end of the channel."""
         self.ended = True
         self.no_more(error)
 
     def no_more(self, error: EndpointClosed) -> None:
-        """Nothing more comes on the channel."""
+        """End all events of the channel."""
         for feed in self.feeds.values():
             feed.channel_ended(error)
         self.feeds.clear()
         for _, stream in self.streams:
             stream.finish(error)
 
-    # Inside.
+    # Internals.
 
     def _publish(
         self,
@@ -494,7 +493,7 @@ class Channel:
             return f"c{self.number}.{self.tags}"
 
     def _give_back(self, answer: Any) -> None:
-        """A message came for a caller that has gone."""
+        """Return a message that was fetched for a caller that is gone."""
         if isinstance(answer, Message):
             tag = cast("Message[BasicGetOk]", answer).method.delivery_tag
             if tag in self.core.unsettled:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ConfigOptions(TypedDict, total=False):
-    """The fields of `Config` that `connect` takes by keyword; they win over the URL."""
+    """The fields of `Config` that `connect` takes by keyword; they override the URL."""
 
     sasl: ClientMechanism | tuple[ClientMechanism, ...]
     vhost: str
@@ -100,15 +100,14 @@ def connect(
 ) -> Connection | OneZeroConnection | ZeroTenConnection:
     """Connect to a broker: `with connect(url) as connection`, or call it and close the connection later.
 
-    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10 or AMQP_1_0.
-    amqps verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the context.
-    `timeout` is how many seconds all of it may take (None: the URL's connection_timeout, else
-    `handshake_timeout`). `record` writes the connection to a pcapng file, SASL responses blanked unless
-    `record_secrets`. `options` are fields of the version's `Config` and win over the URL: see `ConfigOptions`, in
-    0-10 `ZeroTenOptions`, in 1.0 `OneZeroOptions`.
+    `url` is an amqp or amqps URL (see `amqp_sansio.uri`), `version` AMQP_0_9_1, AMQP_0_8, AMQP_0_10 or AMQP_1_0. amqps
+    verifies the certificate and the host name unless the URL says otherwise; `ssl` replaces the context. `timeout`
+    limits the whole call, in seconds (None: the URL's connection_timeout, else `handshake_timeout`). `record` writes
+    the connection to a pcapng file, with SASL responses blanked unless `record_secrets`. `options` are fields of the
+    version's `Config` and override the URL: see `ConfigOptions`, in 0-10 `ZeroTenOptions`, in 1.0 `OneZeroOptions`.
 
-    Raises OSError (TimeoutError, ssl.SSLError) when there is no transport or no answer in time, EndpointClosed
-    with the reason when the server refuses, UriError and ValueError for what can't be meant.
+    Raises OSError (TimeoutError, ssl.SSLError) if there is no transport or no answer in time, EndpointClosed with the
+    reason if the server refuses, UriError and ValueError for invalid arguments.
 
     >>> def example(url: str) -> int:
     ...     with connect(url, heartbeat=30) as connection:

@@ -1,4 +1,4 @@
-"""Connection: one blocking connection of 0-8 or 0-9-1, its channels, and where each event of the engine goes."""
+"""Connection: one blocking connection of 0-8 or 0-9-1 and its channels; dispatches the engine's events."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ Core: TypeAlias = "amqp_0_9_1.Connection | amqp_0_8.Connection"
 """The engine of a connection."""
 
 _IN_HANDLES: Final = frozenset({Settled, SendPaused, SendResumed})
-"""Events whose news is in the handles, or seen when something is written."""
+"""Events that the handles cover, or that matter only to writes, which check for them."""
 
 
 class Connection(BaseConnection["Core"]):
-    """A connection to a broker, made by `connect`. Every method may be called from any thread.
+    """A connection to a broker, returned by `connect`. Every method may be called from any thread.
 
-    While no thread waits on it, a daemon thread sends the heartbeats and watches the server's. `close` it, or
-    leave its context, which also raises the failure of the connection or a channel that no call has raised and
-    no `report` has shown.
+    While no thread waits on it, a daemon thread sends heartbeats and checks the server's. `close` it, or leave its
+    context, which also raises a failure of the connection or a channel that no call has raised and no `report` has
+    shown.
     """
 
     __slots__ = ("_blocked", "_channels", "_failed")
@@ -61,19 +61,19 @@ class Connection(BaseConnection["Core"]):
 
     @property
     def peer_properties(self) -> Table:
-        """What the server says of itself: product, version, capabilities."""
+        """The server's properties: product, version, capabilities."""
         return self.wire.core.peer_properties
 
     @property
     def blocked(self) -> str | None:
-        """Why the server takes no publishes at the moment (RabbitMQ's connection.blocked), or None when it does."""
+        """Why the server accepts no publishes at the moment (RabbitMQ's connection.blocked), or None if it does."""
         return self._blocked
 
     def open_channel(self, *, confirm: bool = False, timeout: float | None = None) -> Channel:
         """Open a channel; with `confirm` each publish is confirmed.
 
-        Raises LimitExceeded when the agreed channel-max is reached, LocalProtocolError where the version has no
-        confirms, TimeoutError after `timeout` seconds.
+        Raises LimitExceeded at the negotiated channel-max, LocalProtocolError if the version has no confirms,
+        TimeoutError after `timeout` seconds.
         """
         select = self.wire.core.dialect.named.get("confirm.select") if confirm else None
         if confirm and select is None:
@@ -103,13 +103,13 @@ class Connection(BaseConnection["Core"]):
     def close(
         self, code: int = 200, text: str = "Normal shutdown", *, timeout: float | None = None
     ) -> CloseReport:
-        """Close with a handshake that takes `timeout` seconds at most (None: `close_timeout`); says how it ended.
+        """Close with a handshake of at most `timeout` seconds (None: `close_timeout`); return how it ended.
 
-        It may be closed already.
+        On a closed connection this does nothing.
         """
         return self._close(lambda: self.wire.core.close(code, text), "connection.close", timeout)
 
-    # Inside.
+    # Internals.
 
     def _interval(self) -> float:
         return self.wire.core.heartbeat / 2
@@ -141,7 +141,7 @@ class Connection(BaseConnection["Core"]):
                 publicise(self.streams, event)
 
     def _fails(self, event: Failed) -> None:
-        """Somebody has to learn of it: who called, or who leaves the connection's context."""
+        """Record a failure, for a caller or for leaving the connection's context."""
         number = event.channel
         channel = self._channels.get(number) if event.by is By.LOCAL else None
         if channel is None or channel.core.report is None:

@@ -1,4 +1,4 @@
-"""Consumer and Delivery: messages that the server sends, and what becomes of each (0-9-1 section 1.8.3)."""
+"""Consumer and Delivery: messages from the server and their settlement (0-9-1 section 1.8.3)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class Delivery:
     """A message from a consumer or from `channel.get`.
 
-    Settle it once, in any thread, unless it was taken with `no_ack`. The server is told at once, or, while others of
-    its consumer wait to be taken, within a few milliseconds and together with what follows. Settling raises
-    LocalProtocolError for what is settled, EndpointClosed when the channel is gone. `message_count` is how many more
-    the queue holds, known for `get` only.
+    Settle it once, in any thread, unless it was taken with `no_ack`. The settlement is sent at once, or, while other
+    deliveries of its consumer wait, within a few milliseconds and together with later ones. Settling raises
+    LocalProtocolError for a settled delivery, EndpointClosed if the channel is gone. `message_count` is the number of
+    messages left in the queue, known for `get` only.
     """
 
     __slots__ = (
@@ -50,7 +50,7 @@ class Delivery:
 
     @classmethod
     def got(cls, channel: Channel, message: Message[BasicGetOk]) -> Delivery:
-        """The delivery in the answer to a basic.get."""
+        """Return the delivery in the answer to a basic.get."""
         self = cls.__new__(cls)
         method = message.method
         self._channel = channel
@@ -67,22 +67,22 @@ class Delivery:
 
     @property
     def properties(self) -> BasicProperties:
-        """The message's properties; what the publisher left out is None. Reading damaged ones raises CodecError."""
+        """The message's properties; None for absent ones. Reading damaged ones raises CodecError."""
         properties: BasicProperties = self._source.properties
         return properties
 
     def accept(self, *, multiple: bool = False) -> None:
-        """Say that it was dealt with; with `multiple` so were all before it on the channel (basic.ack)."""
+        """Acknowledge it; with `multiple` also all before it on the channel (basic.ack)."""
         channel = self._channel
         channel.settle(bool(self._waiting), channel.core.accept, self.delivery_tag, multiple)
 
     def reject(self) -> None:
-        """Refuse it for good: it is dropped, or sent where the queue's dead letters go (basic.reject)."""
+        """Reject it for good: the broker drops or dead-letters it (basic.reject)."""
         channel = self._channel
         channel.settle(bool(self._waiting), channel.core.reject, self.delivery_tag)
 
     def release(self) -> None:
-        """Give it back to its queue, to be delivered again (basic.reject with requeue)."""
+        """Return it to its queue, to be delivered again (basic.reject with requeue)."""
         channel = self._channel
         channel.settle(bool(self._waiting), channel.core.release, self.delivery_tag)
 
@@ -94,10 +94,10 @@ class Delivery:
 
 
 class ConsumerFeed(Feed[Delivered]):
-    """What came for one consumer, and where the consumer is in its life.
+    """The deliveries and the state of one consumer.
 
-    It outlives the Consumer that the application holds: when that is dropped, the keeper cancels at the server
-    and gives back what nobody took.
+    It outlives the Consumer that the application holds: if that is dropped, the keeper cancels at the server and
+    returns untaken deliveries.
     """
 
     __slots__ = ("cancelling", "channel", "dropped", "no_ack", "queue", "tag")
@@ -129,9 +129,9 @@ class ConsumerFeed(Feed[Delivered]):
             )
 
     def drop(self) -> None:
-        """Nobody will take anything any more: cancel, and give back what is here and what still comes."""
+        """Cancel, and return waiting and coming deliveries, because nobody takes them any more."""
         self.dropped = True
-        # Cancelled first: else the server would send what is given back here once more.
+        # Cancel first: otherwise the server would send returned deliveries again.
         self.cancel()
         for item in self.clear():
             if not self.no_ack and self.channel.core.is_open:
@@ -148,7 +148,7 @@ class ConsumerFeed(Feed[Delivered]):
         self.cancel()
 
     def channel_ended(self, error: EndpointClosed) -> None:
-        """The channel is gone: what can be settled no more is dropped, somebody will get it again."""
+        """Handle the end of the channel: drop deliveries that can't be settled any more, since they will come again."""
         if not self.no_ack:
             self.clear()
         self.finish(error)
@@ -157,10 +157,10 @@ class ConsumerFeed(Feed[Delivered]):
 class Consumer:
     """An iterator over the deliveries of one consumer.
 
-    `next` raises TimeoutError when nothing came for `timeout` seconds; one may go on afterwards. The iteration
-    ends after `cancel`, raises ConsumerEnded when the server ends the consumer, and EndpointClosed when the
-    channel or the connection ends. Leaving the context, or dropping the last reference to the consumer, cancels
-    it and gives back the deliveries that were not taken.
+    `next` raises TimeoutError if nothing came for `timeout` seconds; you may continue afterwards. The iteration ends
+    after `cancel`, raises ConsumerEnded when the server ends the consumer, and EndpointClosed when the channel or the
+    connection ends. Leaving the context, or dropping the last reference to the consumer, cancels it and returns untaken
+    deliveries.
     """
 
     __slots__ = ("_channel", "_feed", "_items", "timeout")
@@ -188,10 +188,10 @@ class Consumer:
         return Delivery(self._channel, item, self._items)
 
     def cancel(self, timeout: float | None = None) -> None:
-        """Tell the server to send no more, and wait for its answer. Deliveries that have come are still iterated.
+        """Tell the server to send no more, and wait for its answer. Received deliveries are still iterated.
 
-        A signal handler that interrupts the iteration, or any other call of this package, may call it, and doesn't
-        wait then: the iteration goes on and ends with the answer.
+        A signal handler that interrupts the iteration, or any other call of this package, may call it, and doesn't wait
+        then: the iteration continues and ends with the answer.
 
         >>> def example(consumer: Consumer) -> None:
         ...     signal.signal(signal.SIGTERM, lambda number, frame: consumer.cancel())
@@ -201,7 +201,7 @@ class Consumer:
         self._end(self._feed.cancel, timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """`cancel`, and give back what was not taken. In signal handlers as `cancel`."""
+        """Do `cancel`, and return untaken deliveries. In signal handlers as `cancel`."""
         self._end(self._feed.drop, timeout)
 
     def __enter__(self) -> Consumer:
@@ -213,7 +213,7 @@ class Consumer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # Whoever reads on gets the reason from the iterator; a context that is left doesn't want more.
+        # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
         with suppress(EndpointClosed):
             self.close()
 

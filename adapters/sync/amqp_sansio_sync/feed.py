@@ -1,4 +1,4 @@
-"""Feeds: what came for somebody and waits to be taken, with a bound and an end."""
+"""Feeds: bounded buffers of received items, with an end."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 _E = TypeVar("_E")
 
 FULL_OCTETS: Final = 16 * 1024 * 1024
-"""A feed whose bodies reach this many octets is full, however few they are."""
+"""A feed whose bodies reach this many octets is full, regardless of their number."""
 OVERRUN: Final = 16
-"""How many times its bound a feed may grow while somebody waits for something that may be behind it."""
+"""Factor by which a feed may exceed its bound while somebody waits for an answer that may come after its items."""
 
 Streams: TypeAlias = "list[tuple[tuple[type[Any], ...], Feed[Any]]]"
 
 
 class Feed(Generic[_E]):
-    """Events in the order they came, until somebody takes them.
+    """Events in order of arrival.
 
-    `limit` of them, or FULL_OCTETS in their bodies, make it full; OVERRUN times that end it. `counted` says
-    that the bound applies: a consumer that the server's prefetch bounds needs none. The wire's lock guards it;
-    taking from `items` when it isn't counted needs no lock.
+    `limit` of them, or FULL_OCTETS in their bodies, make it full; OVERRUN times that end it. `counted` applies the
+    bound: a consumer bounded by the server's prefetch needs none. The wire's lock guards it; taking from `items` if it
+    isn't counted needs no lock.
     """
 
     __slots__ = ("counted", "error", "full", "items", "limit", "octets", "over", "wire")
@@ -46,7 +46,7 @@ class Feed(Generic[_E]):
         self.error: EndpointClosed | None = None
 
     def put(self, item: _E) -> None:
-        """Add what came."""
+        """Add an item."""
         if self.over:
             return
         self.items.append(item)
@@ -56,7 +56,7 @@ class Feed(Generic[_E]):
                 self.overrun()
 
     def take(self, timeout: float | None, what: str) -> _E:
-        """The next item, waited for; not with the lock held.
+        """Wait for and return the next item; the lock must not be held.
 
         Raises TimeoutError after `timeout` seconds, and at the end the error or StopIteration.
         """
@@ -76,7 +76,7 @@ class Feed(Generic[_E]):
             wire.wait(self._has_news, timeout, what)
 
     def finish(self, error: EndpointClosed | None) -> None:
-        """Nothing more comes. Who takes beyond the last item gets `error`, or the end of the iteration."""
+        """End the feed; after the last item, `take` raises `error` or ends the iteration."""
         if not self.over:
             self.over = True
             self.error = error
@@ -91,7 +91,7 @@ class Feed(Generic[_E]):
         return items
 
     def overrun(self) -> None:
-        """Too much waits to be taken."""
+        """End a feed in which too much waits."""
         text = f"{len(self.items)} events wait to be taken, and more came; take them faster, or close what isn't read"
         self.finish(EndpointClosed(text, CloseReport(By.LOCAL, 0, text)))
 
@@ -111,11 +111,10 @@ class Feed(Generic[_E]):
 
 
 class EventStream(Generic[_E]):
-    """An iterator over events; close it, or leave its context, when it isn't read any more.
+    """An iterator over events; close it, or leave its context, to stop reading it.
 
-    `next` raises TimeoutError when nothing came for `timeout` seconds, and EndpointClosed when its channel or
-    connection has ended. Above `limit` events the connection isn't read while nobody waits on it; far above,
-    the stream ends.
+    `next` raises TimeoutError if nothing came for `timeout` seconds, and EndpointClosed if its channel or connection
+    has ended. Above `limit` events the connection isn't read while nobody waits on it; far above, the stream ends.
     """
 
     __slots__ = ("_feed", "_streams", "timeout")
@@ -132,7 +131,7 @@ class EventStream(Generic[_E]):
         return self._feed.take(self.timeout, "an event")
 
     def close(self) -> None:
-        """Take no more events; what waits is dropped. A signal handler may call it."""
+        """Take no more events; waiting ones are dropped. A signal handler may call it."""
         if interrupts_itself():
             aside("events", self.close)
             return
@@ -157,7 +156,7 @@ class EventStream(Generic[_E]):
 
 
 def publicise(streams: Streams, event: object) -> bool:
-    """Give an event to the streams that want it; whether there was one. The lock is held."""
+    """Give an event to the streams that want it; return whether any did. The lock is held."""
     taken = False
     for kinds, feed in streams:
         if isinstance(event, kinds):

@@ -1,7 +1,7 @@
-"""Calls in signal handlers: what ends something mustn't wait there for the very thread that the signal interrupted.
+"""Calls in signal handlers: closing something there mustn't wait for the thread that the signal interrupted.
 
-A handler runs between two instructions of the main thread. If that was at work in this package it may hold a lock, or
-be the one that reads from the socket, and goes on only when the handler returns.
+A handler runs between two instructions of the main thread. If that was inside of this package it may hold a lock, or be
+the reader of the socket, and continues only when the handler returns.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _logger = logging.getLogger(_PACKAGE)
 
 
 def interrupts_itself() -> bool:
-    """Whether the call at hand comes from code that interrupted a call of this package in the same thread.
+    """Whether the current call comes from code that interrupted a call of this package in the same thread.
 
-    The stack tells it at any instruction, and nothing has to be noted beforehand that an exception could leave behind.
+    The stack shows it at any instruction, without bookkeeping that an exception could leave behind.
     """
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and _is_ours(frame):
@@ -35,10 +35,10 @@ def interrupts_itself() -> bool:
 
 
 def aside(what: str, call: Callable[[], object]) -> CloseReport:
-    """Make a call in a thread of its own, and don't wait for it; a report that says so."""
+    """Make a call in another thread without waiting for it; return a report that says so."""
 
     def make() -> None:
-        # Who goes on with what has ended gets the reason there.
+        # A caller that continues with the ended object gets the reason there.
         with suppress(EndpointClosed):
             try:
                 call()

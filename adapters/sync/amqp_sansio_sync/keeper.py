@@ -1,4 +1,4 @@
-"""Keeper: the daemon thread that looks after a connection while nobody waits on it."""
+"""Keeper: the daemon thread that serves a connection while nobody waits on it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Protocol
 
 
 class Kept(Protocol):
-    """What a keeper looks after."""
+    """The target of a keeper."""
 
     def keep(self) -> float | None:
-        """Do what is due; the seconds until the next look, None when there is nothing left to look after."""
+        """Do everything that is due; return the seconds until the next look, None if there is nothing left to do."""
         ...
 
 
 class Keeper:
-    """Calls `keep` of what it keeps, and again when the time is over or somebody rings.
+    """Runs `kept.keep()` when its interval elapses or `ring()` is called.
 
-    It holds no reference between two looks, so a connection that everybody forgot ends its keeper.
+    It holds no reference between two looks, so the end of a forgotten connection ends its keeper.
     """
 
     __slots__ = ("_bell", "_thread")
@@ -30,7 +30,7 @@ class Keeper:
         self._thread: threading.Thread | None = None
 
     def start(self, kept: Kept) -> None:
-        """Begin with the first look."""
+        """Start with the first look."""
         bell = self._bell
         forgotten = weakref.ref(kept, lambda _: bell.put(None))
         self._thread = threading.Thread(
@@ -39,12 +39,12 @@ class Keeper:
         self._thread.start()
 
     def ring(self) -> None:
-        """Make it look at once."""
+        """Wake the thread at once."""
         if self._bell.empty():
             self._bell.put(None)
 
     def join(self) -> None:
-        """Wait until the thread has ended, which it does when `keep` says None."""
+        """Wait for the end of the thread, after `keep` returned None."""
         if self._thread is not None:
             self._thread.join()
 
@@ -59,7 +59,7 @@ def _look_after(forgotten: weakref.ref[Kept], bell: queue.SimpleQueue[None]) -> 
         try:
             bell.get(timeout=pause)
         except queue.Empty:
-            continue  # it is time
+            continue  # the interval has elapsed
 
 
 __all__ = ["Keeper", "Kept"]

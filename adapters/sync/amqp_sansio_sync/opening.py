@@ -27,18 +27,18 @@ def mechanisms(
     given: ClientMechanism | tuple[ClientMechanism, ...] | None,
     default: tuple[str, ...] = DEFAULT_MECHANISMS,
 ) -> tuple[ClientMechanism, ...]:
-    """How to log in: as `given`, else as the URL says, with fresh randomness for SCRAM."""
+    """Return the mechanisms as `given`, else from the URL, with fresh randomness for SCRAM."""
     if given is None:
         user = "guest" if uri.user is None else uri.user
         password = "guest" if uri.user is None and uri.password is None else uri.password or ""
         given = client_mechanisms(uri.auth_mechanism or default, user, password)
     several = given if isinstance(given, tuple) else (given,)
-    # 24 octets of randomness are 192 bits; RFC 5802 wants a nonce that nobody can guess.
+    # 24 random octets are 192 bits; RFC 5802 requires an unpredictable nonce.
     return tuple([with_nonce(each, secrets.token_urlsafe(24)) for each in several])
 
 
 class Prepared(Generic[_B]):
-    """A connection that is configured: how many seconds its opening may take, and how it's put on a transport."""
+    """A configured connection: the seconds its opening may take, and how to put it on a transport."""
 
     __slots__ = ("handshake_timeout", "make")
 
@@ -55,7 +55,7 @@ def open_connection(
     record: RecordTarget | None,
     record_secrets: bool,
 ) -> _B:
-    """Connect the socket, put the connection on it, and wait until that is open; `security` is what `tls` said."""
+    """Connect the socket, put the connection on it, and wait until that is open; `security` is the result of `tls`."""
     seconds = timeout
     if seconds is None:
         seconds = uri.connection_timeout or prepared.handshake_timeout
@@ -90,7 +90,7 @@ def open_connection(
 def tls(
     uri: AmqpUri, given: ssl_module.SSLContext | None
 ) -> tuple[ssl_module.SSLContext | None, str | None]:
-    """The context and the server name for TLS; None and None for amqp URLs."""
+    """Return the context and the server name for TLS; None and None for amqp URLs."""
     if not uri.tls:
         if given is not None:
             raise ValueError("an ssl context was given for an amqp:// URL; write amqps://")
@@ -132,9 +132,9 @@ def _open_socket(
         error.strerror = f"no connection to {uri}: {error.strerror or error}"
         raise
     try:
-        # A frame is whole when it is written; to wait for more would only delay it.
+        # Frames are complete when written; waiting for more would only delay them.
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # For those who agree on no heartbeats; 1.0 part 2 section 2.4.5 wants it beside its own.
+        # For connections without heartbeats; 1.0 part 2 section 2.4.5 recommends it beside its own.
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if context is None:
             return connected

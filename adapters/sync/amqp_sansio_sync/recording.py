@@ -1,4 +1,4 @@
-"""Recordings of what connections carry, as pcapng files above TLS and without the clients' secrets."""
+"""Recordings of connections as pcapng files, above TLS and without the clients' secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from amqp_sansio.capture import PcapngWriter
 from amqp_sansio.capture.redact import Redactor
 
 RecordTarget: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Recorder"
-"""Where a recording goes: a path (appended to when it's there), an open binary file, or a Recorder that is shared."""
+"""The target of a recording: a path (appended to if it exists), an open binary file, or a shared Recorder."""
 
 _Sender: TypeAlias = Literal["client", "server"]
 
@@ -23,10 +23,10 @@ _logger = logging.getLogger("amqp_sansio_sync")
 class Recorder:
     """One pcapng recording of any number of connections, in any threads.
 
-    A path is opened at once, for appending, and closed by `close`; a file that was given stays open. SASL
-    responses and updated secrets are written as `*` unless `record_secrets`. What is written is complete when
-    `close` returns, and readable up to the last whole packet at any time. When the file can't be written any
-    more the recording ends with a line in the log; the connections go on.
+    A path is opened at once, for appending, and closed by `close`; a file given open stays open. SASL responses and
+    updated secrets are written as `*` unless `record_secrets`. The recording is complete when `close` returns, and
+    readable up to the last whole packet at any time. If the file can't be written any more, the recording ends and logs
+    that; the connections continue.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Recorder:
     def open(
         self, client: tuple[object, ...], server: tuple[object, ...], last: bool = False
     ) -> RecordedConnection:
-        """Begin a connection between two socket addresses, as `getpeername` returns them.
+        """Begin a connection between two socket addresses, as returned by `getpeername`.
 
         The end of the `last` one closes the recording.
         """
@@ -57,23 +57,23 @@ class Recorder:
         return RecordedConnection(self, number, None if self._secrets else Redactor(), last)
 
     def data(self, number: int, sender: _Sender, data: bytes) -> None:
-        """Octets of a connection."""
+        """Record octets of a connection."""
         with self._lock:
             self._write(self._writer.data(number, sender, data, time.time_ns()))
 
     def end(self, number: int, by: _Sender | None) -> None:
-        """The end of a connection, by whom if that is known."""
+        """Record the end of a connection, by which side if known."""
         with self._lock:
             self._write(self._writer.close(number, by, time.time_ns()), flush=True)
 
     def close(self) -> None:
-        """Write everything out; close the file if it was opened here. A second call does nothing."""
+        """Write everything; close the file if it was opened here. A second call does nothing."""
         with self._lock:
             if self._file.closed:
                 return
             self._write(b"", flush=True)
             if self._ours is not None:
-                with suppress(OSError):  # What couldn't be flushed has been reported.
+                with suppress(OSError):  # The error has been reported already.
                     self._ours.close()
 
     def __enter__(self) -> Recorder:
@@ -95,7 +95,7 @@ class Recorder:
 
 
 class RecordedConnection:
-    """One connection of a recording: tell it what each side sends, and how it ends."""
+    """One connection of a recording: takes the octets of each side, and the end."""
 
     def __init__(
         self, recorder: Recorder, number: int, redactor: Redactor | None, last: bool
@@ -107,16 +107,16 @@ class RecordedConnection:
         self._open = True
 
     def client_sent(self, data: bytes) -> None:
-        """Octets from the client."""
+        """Record octets from the client."""
         redacted = data if self._redactor is None else self._redactor.feed(data)
         self._recorder.data(self._number, "client", redacted)
 
     def server_sent(self, data: bytes) -> None:
-        """Octets from the server."""
+        """Record octets from the server."""
         self._recorder.data(self._number, "server", data)
 
     def close(self, by: _Sender | None) -> None:
-        """The connection ended, by whom if that is known. A second call does nothing."""
+        """Record the end, by which side if known. A second call does nothing."""
         if self._open:
             self._open = False
             self._recorder.end(self._number, by)

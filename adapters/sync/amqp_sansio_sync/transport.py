@@ -1,4 +1,4 @@
-"""Transport: a connected socket, plain or TLS, that never blocks, and the one place where a thread waits for it."""
+"""Transport: a connected, non-blocking socket, plain or TLS, and the only place where a thread waits for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHUNK: Final = 65_536
 class Transport:
     """Reads and writes without blocking. `wait` alone blocks, in one thread at a time, until `wake`.
 
-    Errors of the socket are raised as OSError. What is carried, above TLS, goes to `recording` as well.
+    Errors of the socket are raised as OSError. The octets, above TLS, also go to `recording`.
     """
 
     __slots__ = ("_recording", "_waker", "_wakes", "socket", "write_wanted")
@@ -34,7 +34,7 @@ class Transport:
         self.write_wanted = False
 
     def read(self, budget: int) -> bytes | None:
-        """Up to `budget` octets; None when none are there, b"" at the end of the stream."""
+        """Read up to `budget` octets; None if there are none, b"" at the end of the stream."""
         try:
             octets = self.socket.recv(min(budget, CHUNK))
         except (BlockingIOError, ssl.SSLWantReadError):
@@ -50,7 +50,7 @@ class Transport:
         return octets
 
     def write(self, octets: bytes | memoryview) -> int:
-        """How many of `octets` the socket took."""
+        """Write `octets`; return how many the socket took."""
         try:
             count = self.socket.send(octets)
         except (BlockingIOError, ssl.SSLWantWriteError):
@@ -63,9 +63,9 @@ class Transport:
         return count
 
     def wait(self, read: bool, seconds: float | None) -> None:
-        """Block until octets can be read (with `read`), or written after a write was cut short.
+        """Block until octets can be read (with `read`), or written after an incomplete write.
 
-        `wake` ends it too, and the time.
+        `wake` and the timeout end it too.
         """
         if read and isinstance(self.socket, ssl.SSLSocket) and self.socket.pending():
             return
@@ -77,24 +77,24 @@ class Transport:
                         continue
         except (OSError, ValueError):
             if self._wakes.fileno() >= 0:
-                raise  # It's a signal handler's: these sockets are closed only when nobody waits.
+                raise  # It is a signal handler's: these sockets are closed only when nobody waits.
 
     def wake(self) -> None:
         """Make `wait` return, from any thread."""
         try:
             self._waker.send(b"\0")
         except BlockingIOError:
-            return  # enough wakes are waiting to be seen
+            return  # enough unread wake-ups are queued
 
     def shut(self) -> None:
-        """End both directions, and a `wait` with them; the descriptors stay valid until `close`."""
+        """End both directions, and any `wait`; the descriptors stay valid until `close`."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             self.wake()  # the socket is gone already
 
     def close(self) -> None:
-        """Give the sockets back. Only when no thread is in `wait`."""
+        """Close the sockets. No thread may be in `wait`."""
         if self._recording is not None:
             self._recording.close("client")
         for each in (self.socket, self._wakes, self._waker):
@@ -104,12 +104,12 @@ class Transport:
 def ready_by_poll(
     main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
 ) -> bool:
-    """Wait until `main` is ready for `read` or `write` or `wakes` for reading; whether the latter is."""
+    """Wait until `main` is ready for `read` or `write` or `wakes` for reading; return whether the latter is."""
     poll = select.poll()
     poll.register(wakes, select.POLLIN)
     if read or write:
         poll.register(main, read * select.POLLIN | write * select.POLLOUT)
-    # Rounded up: a deadline is waited for once, not polled for in its last millisecond.
+    # Rounded up: otherwise the last millisecond before a deadline would be polled.
     ready = poll.poll(None if seconds is None else ceil(min(seconds, _LONGEST) * 1000))
     return any(descriptor == wakes.fileno() for descriptor, _ in ready)
 
@@ -117,7 +117,7 @@ def ready_by_poll(
 def ready_by_select(
     main: socket.socket, wakes: socket.socket, read: bool, write: bool, seconds: float | None
 ) -> bool:
-    """The same where there is no poll; it takes descriptors below 1,024 only, except on Windows."""
+    """Do the same without poll; it takes only descriptors below 1,024, except on Windows."""
     pause = None if seconds is None else min(seconds, _LONGEST)
     readers = [main, wakes] if read else [wakes]
     return wakes in select.select(readers, [main] if write else [], [], pause)[0]

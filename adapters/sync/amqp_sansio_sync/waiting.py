@@ -1,7 +1,7 @@
-"""Waiters: who waits on a connection, which of them reads, and who takes over.
+"""Waiters: the threads that wait on a connection; one of them reads, and another takes over when it leaves.
 
-An exception from outside may keep a thread from leaving in order. Its gate is open then, which a `with` block sees
-to, so it's known to be gone: another takes its place as the reader, at the latest when the keeper looks.
+An asynchronous exception may keep a thread from leaving in order. Its gate is open then, by a `with` block, so it is
+known to be gone: another becomes the reader, at the latest when the keeper looks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 
 class Waiter:
-    """A thread that waits until `done`; it holds `gate` all the time."""
+    """A thread that waits until `done`; it holds `gate` meanwhile."""
 
     __slots__ = ("_bell", "done", "gate")
 
@@ -22,7 +22,7 @@ class Waiter:
         self._bell.acquire()
 
     def sleep(self, seconds: float | None) -> None:
-        """Until `ring`, or the time is over (None: never)."""
+        """Sleep until `ring`, or until the time is over (None: never)."""
         self._bell.acquire(timeout=-1 if seconds is None else min(seconds, threading.TIMEOUT_MAX))
 
     def ring(self) -> None:
@@ -32,7 +32,7 @@ class Waiter:
 
 
 class Waiters:
-    """All waiters of one connection: the one that reads, and the followers. The connection's lock guards it."""
+    """All waiters of one connection: the reader and the followers. The connection's lock guards it."""
 
     __slots__ = ("_followers", "_reader")
 
@@ -42,13 +42,13 @@ class Waiters:
 
     @property
     def reader(self) -> Waiter | None:
-        """The one that reads, or None when nobody does."""
+        """The reader, or None."""
         if self._reader is not None and not self._reader.gate.locked():
             self._reader = None
         return self._reader
 
     def join(self, me: Waiter) -> bool:
-        """Become the reader if there is none, else a follower; whether `me` is the reader."""
+        """Become the reader if there is none, else a follower; return whether `me` is the reader."""
         reader = self.reader
         if reader is None:
             self._reader = reader = me
@@ -59,7 +59,7 @@ class Waiters:
         return reader is me
 
     def leave(self, me: Waiter) -> None:
-        """Go; when nobody reads any more, the follower that has waited longest is asked to."""
+        """Leave; without a reader, the follower that has waited longest is asked to read."""
         if self._reader is me:
             self._reader = None
         elif me in self._followers:
@@ -67,16 +67,16 @@ class Waiters:
         self.appoint()
 
     def appoint(self) -> None:
-        """Have somebody read, if anybody waits."""
+        """Appoint a reader, if anybody waits."""
         if self._followers and self.reader is None:
             self._followers = [each for each in self._followers if each.gate.locked()]
             for each in self._followers[:1]:
                 each.ring()
 
     def wake(self, me: Waiter | None, everybody: bool, reader: bool) -> bool:
-        """Wake the followers that are done, or everybody, but `me`.
+        """Wake the followers that are done, or everybody, except `me`.
 
-        The result is whether the reader has to be woken as well: with `reader`, or as the others.
+        Return whether the reader must be woken as well: with `reader`, or like the others.
         """
         for each in self._followers:
             if each is not me and (everybody or each.done()):

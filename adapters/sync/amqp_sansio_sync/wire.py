@@ -1,14 +1,12 @@
-"""Wire: one lock around one socket and one engine; whoever waits reads, and a keeper looks after the rest.
+"""Wire: one lock around one socket and one engine; waiting threads read, and a keeper does the rest.
 
-Everything that touches the engine holds `lock`, and nothing blocks while it does. A thread that waits becomes
-the reader: it alone waits for the socket, outside the lock; other threads that wait are its followers, and one
-of them takes over when it leaves. The keeper looks in every few seconds and at each deadline: when nobody waits
-it reads what is there, so that the peer's silence is judged rightly; then it lets the engine do what is due,
-and writes.
+Every access to the engine holds `lock`, and nothing blocks while holding it. A waiting thread becomes the reader: it
+alone waits for the socket, outside the lock; other waiting threads are its followers, and one of them takes over when
+it leaves. The keeper looks every few seconds and at each deadline: if nobody waits it reads the available octets, so
+that the peer's silence is judged correctly; then it lets the engine do everything that is due, and writes.
 
-An exception from outside, such as KeyboardInterrupt, does no harm in a wait. If it hits while the engine works,
-nobody knows what was done and what wasn't: `busy` is still set then, and the connection is given up with an
-error that says so.
+An asynchronous exception, such as KeyboardInterrupt, does no harm in a wait. If it occurs while the engine works, the
+engine's state is unknown: `busy` is still set then, and the connection is given up with an error that says so.
 """
 
 from __future__ import annotations
@@ -33,35 +31,35 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 CALLER_ERRORS: Final = (AmqpError, TypeError, ValueError, AttributeError)
-"""What a command of the engine raises for wrong arguments or at a wrong time, with nothing changed."""
+"""Raised by commands of the engine for wrong arguments or at a wrong time, with nothing changed."""
 
 EVENTS: Final = 256
-"""Events taken at most before it's asked whether somebody's wait is over."""
+"""Most events taken before the callers' waits are checked."""
 ROUNDS: Final = 64
-"""Reads at most with the lock held when nobody waits for what comes."""
+"""Most reads with the lock held if nobody waits for the octets."""
 LOOK: Final = 0.05
-"""Seconds after which a call that only sends looks for news first, such as a close of the server."""
+"""Seconds after which a call that only sends first checks for octets, such as a close of the server."""
 IDLE: Final = 5.0
-"""Seconds between two looks of the keeper at most."""
+"""Most seconds between two looks of the keeper."""
 
 
 BATCH: Final = 65_536
-"""Octets that are held back before they are sent anyway."""
+"""Most octets that are held back."""
 SOON: Final = 0.002
-"""Seconds for which settlements are held back, when the next delivery is already there."""
+"""Seconds for which settlements are held back, if the next delivery is already there."""
 HURRY: Final = 0.01
 """Seconds between two looks of the keeper while settlements are held back."""
 
 
 class Timed(Protocol):
-    """What the configuration of every version has."""
+    """The fields that every version's configuration has."""
 
     @property
     def close_timeout(self) -> float: ...
 
 
 class Engine(Endpoint, Protocol):
-    """What the adapter wants of every version's client connection."""
+    """The interface of every version's client connection."""
 
     @property
     def config(self) -> Timed: ...
@@ -79,13 +77,12 @@ _C = TypeVar("_C", bound=Engine)
 
 
 class Wire(Generic[_C]):
-    """What all parts of one connection share.
+    """The shared state of all parts of one connection.
 
-    `full` counts the feeds in which too much waits to be taken: the keeper reads on then only into the engine's
-    own buffer, until TCP stops the server. `chores` are done by the keeper; anybody may append one, also
-    without the lock. `unseen` has the failures that no caller has learnt, that of the connection at 0.
-    `put_off_at` is since when something waits that is to be sent soon, 0 for nothing.
-    `interval` says in how many seconds the keeper has to look at the latest, 0 where nothing hangs on it.
+    `full` counts the full feeds: the keeper then reads only into the engine's own buffer, until TCP stops the server.
+    `chores` are done by the keeper; anybody may append one, also without the lock. `unseen` has the failures that no
+    caller has seen, that of the connection at 0. `put_off_at` is the time since when octets are held back, 0 for none.
+    `interval` is the longest time between two looks of the keeper in seconds, 0 for any.
     """
 
     __slots__ = (
@@ -124,7 +121,7 @@ class Wire(Generic[_C]):
     # For callers.
 
     def run(self, command: Callable[[], _T]) -> _T:
-        """Do one command of the engine and write what it queued. Raises what the command raises."""
+        """Carry out one command of the engine and write the queued octets. Raises what the command raises."""
         with self.lock:
             self.claim()
             try:
@@ -143,10 +140,10 @@ class Wire(Generic[_C]):
     def post(
         self, held: bool, command: Callable[..., _T], *arguments: Any, soon: bool = False
     ) -> _T:
-        """Do one command of the engine; what the socket doesn't take at once goes out later.
+        """Carry out one command of the engine; octets that the socket doesn't take at once are sent later.
 
-        With `held` what it queued is sent when BATCH octets have come together, or something else is sent; with `soon`
-        also when the caller's next command is SOON seconds later, or the keeper, who is told, comes to it.
+        With `held` its octets are held back until BATCH octets have collected, or something else is sent; with `soon`
+        at most until the caller's next command after SOON seconds, or the keeper's next look.
         """
         with self.lock:
             self.claim()
@@ -172,9 +169,9 @@ class Wire(Generic[_C]):
         return result
 
     def wait(self, done: Callable[[], bool], timeout: float | None, what: str) -> None:
-        """Read, write and dispatch until `done()`, which is asked with the lock held.
+        """Read, write and dispatch until `done()`, which is called with the lock held.
 
-        Raises TimeoutError after `timeout` seconds, EndpointClosed when the connection ended and it isn't done.
+        Raises TimeoutError after `timeout` seconds, EndpointClosed if the connection has ended without `done()`.
         """
         deadline = None if timeout is None else monotonic() + timeout
         me = Waiter(done)
@@ -215,20 +212,20 @@ class Wire(Generic[_C]):
                 self._leave(me)
 
     def change(self, what: Callable[[], object]) -> None:
-        """Change, with the lock, what somebody may be waiting for, and wake who is."""
+        """Change, with the lock held, a condition that others may wait for, and wake them."""
         with self.lock:
             what()
             if self._waiters.wake(None, self.ended, False):
                 self.transport.wake()
 
     def stop(self, reason: str) -> None:
-        """End the transport at once, whatever waits to be sent, and the keeper."""
+        """End the transport at once, discarding unsent octets, and the keeper."""
         if not self.ended:
             self.run(lambda: self._lose(reason, monotonic()))
         self.keeper.join()
 
     def closed(self) -> EndpointClosed:
-        """The error of a call on a connection that has ended."""
+        """Return the error of a call on an ended connection."""
         report, failure = self.core.report, self.failure
         self.seen(report)
         if failure is None:
@@ -238,15 +235,15 @@ class Wire(Generic[_C]):
         return error
 
     def seen(self, report: CloseReport | None) -> None:
-        """A caller learns of this failure."""
+        """Note that a caller has seen this failure."""
         for key, error in list(self.unseen.items()):
             if not key or error.report == report:
                 self.unseen.pop(key, None)
 
-    # For those who hold the lock.
+    # Called with the lock held.
 
     def claim(self) -> None:
-        """Begin to work with the engine."""
+        """Begin work with the engine."""
         if self.busy:
             if self.failure is None:
                 self.give_up(None)
@@ -254,7 +251,7 @@ class Wire(Generic[_C]):
         self.busy = True
 
     def release(self, error: Exception | None = None, me: Waiter | None = None) -> None:
-        """End the work with the engine, which left it in order, and wake those who wait for what came of it."""
+        """End the work with the engine, in a consistent state, and wake waiters that are done."""
         self.busy = False
         if isinstance(error, EndpointClosed):
             self.seen(error.report)
@@ -265,7 +262,7 @@ class Wire(Generic[_C]):
             self.transport.wake()
 
     def give_up(self, error: BaseException | None) -> None:
-        """The engine was interrupted at work, or it failed: nothing may rely on its state any more."""
+        """Give up the connection: the engine was interrupted or failed, so its state is unreliable."""
         what = f" by {type(error).__name__}" if error is not None else ""
         text = f"the connection is given up: its engine was interrupted at work{what}"
         self.failure = EndpointClosed(text)
@@ -275,7 +272,7 @@ class Wire(Generic[_C]):
         self.busy = True
 
     def look(self, now: float) -> None:
-        """See what has come, when the last look was long ago and nobody else reads."""
+        """Read available octets if the last look was long ago and nobody else reads."""
         if now < self.look_at:
             return
         self.look_at = now + LOOK
@@ -283,7 +280,7 @@ class Wire(Generic[_C]):
             self._drain(now)
 
     def turn(self, now: float) -> bool:
-        """Take and dispatch events, then write; whether there are more events."""
+        """Take and dispatch events, then write; return whether there are more events."""
         more = self._take()
         self.write(now)
         hint = self.core.close_hint
@@ -295,7 +292,7 @@ class Wire(Generic[_C]):
         return more
 
     def write(self, now: float) -> None:
-        """Give the socket what the engine has to send; what it doesn't take is in `unsent`."""
+        """Write the engine's octets; `unsent` has those that the socket doesn't take."""
         self.put_off_at = 0.0
         octets = self.unsent
         while octets or (octets := self.core.data_to_send(now)):
@@ -313,10 +310,10 @@ class Wire(Generic[_C]):
             self.unsent = octets = b""
             self._changed = True
 
-    # Inside.
+    # Internals.
 
     def _put_off(self, now: float) -> bool:
-        """Whether what is queued may wait for more of its kind."""
+        """Whether the queued octets may be held back."""
         if not self.put_off_at:
             self.put_off_at = now
             if not self.hurried:
@@ -336,7 +333,7 @@ class Wire(Generic[_C]):
         return True
 
     def _receive(self, now: float) -> bool:
-        """Read once; whether something came."""
+        """Read once; return whether there were octets."""
         budget = self.core.receive_budget
         if budget <= 0 or self.ended:
             return False
@@ -358,7 +355,7 @@ class Wire(Generic[_C]):
             self.core.handle_timeout(now)
 
     def _lose(self, reason: str, now: float) -> None:
-        """Nothing can be sent any more; the peer may have said why before."""
+        """Handle the loss of the transport; the peer may have sent the reason before."""
         self.unsent = b""
         for _ in range(ROUNDS):
             if not self._receive(now):
@@ -394,7 +391,7 @@ class Wire(Generic[_C]):
     # For the keeper.
 
     def keep(self) -> float | None:
-        """One look; the seconds until the next, None after the end."""
+        """Look once; return the seconds until the next look, None after the end."""
         with self.lock:
             if self.ended:
                 return None
@@ -403,7 +400,7 @@ class Wire(Generic[_C]):
                 now = monotonic()
                 chores = bool(self.chores)
                 self._do_chores()
-                # What is put off from now on needn't ring: that would wake this thread for every few messages.
+                # From now on held-back octets needn't wake this thread: that would happen every few messages.
                 self.hurried = self.put_off_at > 0.0
                 if chores or self.hurried:
                     self.write(now)
@@ -415,7 +412,7 @@ class Wire(Generic[_C]):
             except BaseException as error:
                 if not self.ended:
                     self.give_up(error)
-                return None  # every caller gets it
+                return None  # every caller gets the error
             self.release()
             if self.ended:
                 return None
@@ -433,12 +430,12 @@ class Wire(Generic[_C]):
 
     def _do_chores(self) -> None:
         while self.chores:
-            # What was to be done on a channel, link or connection that is gone is done.
+            # Work on a channel, link or connection that is gone needs no doing.
             with suppress(AmqpError):
                 self.chores.popleft()()
 
     def _drain(self, now: float) -> None:
-        """Read what is there while nobody waits for it."""
+        """Read the available octets while nobody waits for them."""
         for _ in range(ROUNDS):
             read = self._receive(now)
             while not self.full and self.turn(now):
@@ -449,11 +446,11 @@ class Wire(Generic[_C]):
 
 
 def _say(core: Engine, transport: Transport, lock: threading.Lock) -> None:
-    """Tell what was put off when a connection goes that nobody closed: dropped, or there when the interpreter ends."""
+    """Send held-back octets of a connection that wasn't closed: dropped, or left at the interpreter's exit."""
     # The keeper may be at work, but not for long.
     if lock.acquire(timeout=1.0):
         try:
-            # Behind octets that the socket didn't take whole nothing may be sent.
+            # Nothing may follow octets that the socket took only in part.
             if core.send_backlog and not transport.write_wanted:
                 with suppress(OSError):
                     transport.write(core.data_to_send(monotonic()))

@@ -34,7 +34,7 @@ from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.frontends.amqp_1_0.pattern import Pattern
 from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector, evaluate
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError, parse
-from amqp_sansio.broker.model.entry import Message as Stored
+from amqp_sansio.broker.model.content import Message as Stored
 from amqp_sansio.testing import amqp_1_0
 from tests.support.steps import count_steps
 

@@ -25,7 +25,7 @@ from amqp_sansio.amqp_1_0 import Message as OneZeroMessage
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.model import commands
-from amqp_sansio.broker.model.owner import Owner
+from amqp_sansio.broker.model.queue import Owner
 from tests.support.hub_0_10 import World
 
 

@@ -23,7 +23,6 @@ from amqp_sansio.amqp_0_10 import (
     TxCommit,
     TxSelect,
 )
-from amqp_sansio.amqp_0_10.endpoint.session_controls import send_on
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from amqp_sansio.broker.snapshot import dumps, loads
 from tests.support.hub_0_10 import Peer, World
@@ -89,7 +88,7 @@ def test_force_moves_a_session_to_another_channel_of_its_connection(world: World
     peer = world.connect()
     session = peer.session(b"s", timeout=60)
     peer.queue(session, "q", exclusive=True)
-    send_on(peer.connection, 5, SessionAttach(b"s", True))
+    peer.connection._transport.send(5, SessionAttach(b"s", True))  # pyright: ignore[reportPrivateUsage]
     # The engine of the client knows nothing of it, so that it isn't to hear the answer.
     peer.theirs.receive_data(peer.connection.data_to_send(0.0), 0.0)
     peer.theirs.next_event()

@@ -229,7 +229,7 @@ def test_a_request_without_a_reply_times_out_and_a_late_one_is_dropped(
         with session.open_sender(requester.address) as sender:
             sender.send(late)
             sender.send(Message("no reply at all"))
-        wait_until(lambda: look(session) and caplog.text.count("answers no call") == 2)
+        wait_until(lambda: look(session) and caplog.text.count("matches no waiting call") == 2)
         server.services["lazy"] = lambda request: Message("now")
         assert requester.call("y", timeout=WAIT).body == "now"
 

@@ -24,8 +24,7 @@ _E = TypeVar("_E", bound=Event)
 
 
 class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
-    """A 0-10 connection, made by `connect(url, version=AMQP_0_10)`. `close` it, or leave its
-    context.
+    """A 0-10 connection, returned by `connect(url, version=AMQP_0_10)`. `close` it, or leave its context.
 
     >>> from amqp_sansio import AMQP_0_10
     >>> from amqp_sansio_asyncio import connect
@@ -37,7 +36,7 @@ class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
 
     @property
     def peer_properties(self) -> Map:
-        """What the server says of itself."""
+        """The server's properties."""
         properties: Map = self._driver.core.peer_properties
         return properties
 
@@ -46,11 +45,10 @@ class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
     ) -> Opening[ZeroTenSession]:
         """Attach a new session: `await` it, or use it as an async context that closes the session.
 
-        `name` is new for the user; None takes one that nobody has. `timeout` is for how many
-        seconds both ends keep the session when it's detached, None: for ever, 0: not at all;
-        `session.timeout` is what the peer grants. `force` takes the name from another connection.
-        Raises LimitExceeded when all channels are in use, SessionEnded with the reason when the
-        peer refuses.
+        `name` must be unused by this user; None generates a unique one. `timeout` is the number of seconds for which
+        both ends keep the session when it is detached, None: forever, 0: not at all; `session.timeout` is the value
+        that the peer grants. `force` takes the name from another connection. Raises LimitExceeded if all channels are
+        in use, SessionEnded with the reason if the peer refuses.
 
         >>> async def example(connection: ZeroTenConnection) -> None:
         ...     async with connection.open_session() as session:
@@ -61,11 +59,10 @@ class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
     def resume_session(self, state: SessionState, *, force: bool = True) -> Opening[ZeroTenSession]:
         """Attach a session again, on this connection or another: `state` is its `detached_state()`.
 
-        When it is open both ends know what the other has, and what was in doubt is sent again:
-        nothing is lost, and nothing executed twice. `session.pending` are the calls and publishes
-        that still wait for an answer, `session.subscriptions` the subscriptions, with the messages
-        that nobody had taken. `force` takes the session from a connection that the peer doesn't
-        know to be gone. Raises SessionEnded: with `resumable` it may be tried again.
+        Once it is open, both ends know what the other has received, and everything in doubt is sent again: nothing is
+        lost, and nothing executed twice. `session.pending` are the calls and publishes that still wait for an answer,
+        `session.subscriptions` the subscriptions, with untaken messages. `force` takes the session from a connection
+        that the peer still considers alive. Raises SessionEnded; if it is `resumable`, you may try again.
 
         >>> async def example(connection: ZeroTenConnection, state: SessionState) -> None:
         ...     session = await connection.resume_session(state)
@@ -75,8 +72,8 @@ class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
         return Opening(lambda: self._resume_session(state, force))
 
     async def close(self, code: int = 200, text: str = "") -> CloseReport:
-        """Close with a handshake that takes `close_timeout` seconds at most; says how the
-        connection ended. Sessions with a timeout can be resumed. It may be closed already.
+        """Close with a handshake of at most `close_timeout` seconds; return how the connection ended. Sessions with a
+        timeout can be resumed. On a closed connection this does nothing.
         """
         driver = self._driver
         driver.say_accepted()
@@ -92,7 +89,7 @@ class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
         session = driver.sessions[core.channel] = ZeroTenSession(driver, core)
         opening = core.opening
         assert opening is not None
-        # Who was cancelled has no session to close.
+        # A cancelled caller has no session to close.
         await driver.wait(opening, lambda _: core.close())
         if timeout != 0:
             try:
@@ -108,7 +105,7 @@ class ZeroTenConnection(BaseConnection[ZeroTenDriver, CoreConnection]):
         session = driver.sessions[core.channel] = ZeroTenSession(driver, core, state)
         opening = core.opening
         assert opening is not None
-        # Who was cancelled has the state, and may try again.
+        # A cancelled caller still has the state, and may try again.
         await driver.wait(opening, lambda _: core.detach())
         return session
 
@@ -120,7 +117,7 @@ async def connect_zero_ten(
     connector: Connector | None,
     options: ZeroTenOptions,
 ) -> ZeroTenConnection:
-    """What `connect` does for 0-10."""
+    """Connect for `connect` in 0-10."""
     uri = parse(url) if isinstance(url, str) else url
     core = CoreConnection.client(client_config(uri, options))
     driver = await establish(uri, core, ZeroTenDriver, ssl, record, connector)

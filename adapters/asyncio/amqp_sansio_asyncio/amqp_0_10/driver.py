@@ -1,4 +1,4 @@
-"""The driver of a 0-10 client: which session is which, and what each event is for."""
+"""The driver of a 0-10 client: dispatches each event to its session."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _R = TypeVar("_R")
 
 
 class ZeroTenDriver(WaitingDriver[Connection]):
-    """The registers of a 0-10 client connection.
+    """The driver of a 0-10 client connection.
 
-    `accepting` has the sessions with messages whose acceptance goes out with the next octets.
+    `accepting` has the sessions with messages to accept before the next octets are sent.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
 
     def take_events(self) -> None:
         if self.accepting:
-            # A session may end with what is read now; what it accepted before has to be known then.
+            # The octets may end a session; its accepted messages must be recorded before.
             self.say_accepted()
         next_event = self.core.next_event
         sessions = self.sessions
@@ -84,7 +84,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
                     self._publicise(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # What is accepted belongs to what a session knows when it is resumed.
+        # Accepted messages belong to a session's state for resuming.
         self.say_accepted()
         super().connection_lost(exc)
 
@@ -96,7 +96,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
             super().write()
 
     def say_accepted(self) -> None:
-        """Accept what was accepted since the last octets went out."""
+        """Send the acceptances collected since the last octets were sent."""
         sessions, self.accepting = self.accepting, []
         for session in sessions:
             session.say_accepted()
@@ -104,17 +104,17 @@ class ZeroTenDriver(WaitingDriver[Connection]):
     # Waiting.
 
     def give_up(self, handles: tuple[Handle[Any], ...], error: SessionEnded) -> None:
-        """Nobody waits any longer for calls that aren't answered on this connection."""
+        """Fail calls that won't be answered on this connection."""
         for handle in handles:
             self.hooks.pop(handle.key, None)
             future = self.waiting.pop(handle.key, None)
             if future is not None and not future.done():
                 future.set_exception(again(error))
 
-    # Inside.
+    # Internals.
 
     def _publicise(self, event: Event) -> None:
-        """Give an event to the streams that want it, those of its session or of the connection."""
+        """Give an event to the streams of its session or of the connection that want it."""
         session = self.sessions.get(getattr(event, "channel", -1))
         self.offer(session.streams if session is not None else self.streams, event)
 
@@ -163,7 +163,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
         error: SessionEnded,
         cause: AmqpError | None,
     ) -> None:
-        """Calls have failed with the session that they were made on."""
+        """Fail calls that failed with their session."""
         error.__cause__ = cause
         for handle in handles:
             hook = self.hooks.pop(handle.key, None)
@@ -193,7 +193,7 @@ class ZeroTenDriver(WaitingDriver[Connection]):
             session.command_received(event)
 
     def _nothing(self, event: Event) -> None:
-        """Backlog news: the driver looks at the backlog when it writes."""
+        """Ignore backlog events: the driver checks the backlog when it writes."""
 
     _handlers: ClassVar[dict[type[Event], Callable[[ZeroTenDriver, Any], None]]] = {
         Opened: _opened,

@@ -1,4 +1,4 @@
-"""What everybody gets who uses a session of 0-10 after its end (0-10 part 1 section 3.6)."""
+"""Exceptions for the use of a 0-10 session after its end (0-10 part 1 section 3.6)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def session_ended(name: bytes, report: CloseReport, resumable: bool = False) -> SessionEnded:
-    """The exception for who uses a session after its end."""
+    """Return the exception for the use of a session after its end."""
     text = f"session {name.decode('utf-8', 'backslashreplace')!r}: {report}"
     if resumable:
         text += "; it can be resumed, see session.detached_state()"
@@ -20,7 +20,7 @@ def session_ended(name: bytes, report: CloseReport, resumable: bool = False) -> 
 
 
 def again(error: SessionEnded) -> SessionEnded:
-    """The same exception for somebody else, with its cause."""
+    """Return the same exception for another caller, with its cause."""
     copied = copy.copy(error)
     copied.__cause__ = error.__cause__
     return copied

@@ -1,4 +1,4 @@
-"""SessionKeeper: sessions of a 0-10 server that outlive their connections (0-10 class 2)."""
+"""SessionKeeper: keeps the sessions of a 0-10 server beyond their connections (0-10 class 2)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from .server import ZeroTenServerDriver
 
 Expired = Callable[[str, "SessionState"], object]
-"""Called with the user and what was known of a session that nobody has resumed in time."""
+"""Called with the user and state of a session that wasn't resumed in time."""
 
 _PATIENCE: Final = 1.0
-"""Seconds that a client gets to leave a session that another connection takes with force."""
+"""Seconds that a client has to leave a session that another connection takes with force."""
 
 
 class SessionKeeper:
-    """Keeps the sessions of a server, by user and name: those that are attached, and for their
-    timeout those that are detached. `serve(..., sessions=...)` takes one; else it makes its own.
+    """Keeps the attached sessions of a server, and the detached ones for their timeout, by user and name. `serve(...,
+    sessions=...)` takes one; otherwise it creates its own.
 
-    `expired(user, state)` is called for sessions that nobody has resumed in time, before their
-    pending handles are ended: what was sent on them and is `state.pending` may go to others.
+    `expired(user, state)` is called for sessions that weren't resumed in time, before their pending handles end:
+    messages sent on them, `state.pending`, may then go to others.
 
     >>> def expired(user: str, state: SessionState) -> None:
     ...     print(state.name, "of", user, "is over,", len(state.pending), "messages are free")
@@ -45,8 +45,8 @@ class SessionKeeper:
     async def attach(
         self, driver: ZeroTenServerDriver, channel: int, name: bytes, force: bool
     ) -> tuple[bool, SessionState | None]:
-        """Whether `driver` may have the session, and what is kept of it. With `force` whoever has
-        it on another connection is made to leave.
+        """Return whether `driver` may have the session, and its kept state. With `force`, the session's owner on
+        another connection must leave.
         """
         sessions, user = self.sessions, driver.core.user
         owner = sessions.owner(user, name)
@@ -59,9 +59,7 @@ class SessionKeeper:
     def detached(
         self, driver: ZeroTenServerDriver, name: bytes, state: SessionState | None
     ) -> None:
-        """The session isn't attached any more, and the application has heard of it; `state` is None
-        when nothing is to be kept.
-        """
+        """Record that the session is detached and the application knows it; with `state` None, nothing is kept."""
         user, loop = driver.core.user, driver.loop
         self._over(self.sessions.detach(user, name, state, loop.time()))
         leaving = self._leaving.get((user, name))
@@ -70,17 +68,17 @@ class SessionKeeper:
         self._arm(loop)
 
     def close(self) -> None:
-        """Stop the clock; the server is closed."""
+        """Stop the clock, because the server is closed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    # Inside.
+    # Internals.
 
     async def _take(
         self, owner: object, driver: ZeroTenServerDriver, user: str, name: bytes
     ) -> None:
-        """Let the owner leave: by a detach, and without an answer by the loss of its transport."""
+        """Make the owner leave: by a detach, or if it doesn't answer, by dropping its transport."""
         other, channel = cast("tuple[ZeroTenServerDriver, int]", owner)
         if other is driver:
             return  # It attaches twice to itself, and can't answer meanwhile.

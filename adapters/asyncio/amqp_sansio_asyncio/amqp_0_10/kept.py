@@ -1,5 +1,5 @@
-"""KeptSessions: which sessions a server has attached, and what it keeps of those that are detached
-(0-10 class 2, rules of session.attach and session.request-timeout).
+"""KeptSessions: the attached sessions of a server, and the states of detached ones (0-10 class 2, rules of
+session.attach and session.request-timeout).
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ _SPARE: Final = 64
 
 
 class KeptSessions:
-    """The sessions of a server, by user and name: a name of another user is another session.
+    """The sessions of a server, by user and name: different users may use the same name.
 
-    Attached ones have an owner, whatever names their attachment. Detached ones are kept for their
-    `timeout` in seconds (None: for ever), at most `limit` of them: then the one that would expire
-    first is forgotten. Times are those of the caller's clock, which never runs backwards; it
-    pickles.
+    Attached ones have an owner, any value that identifies their attachment. Detached ones are kept for their `timeout`
+    in seconds (None: forever), at most `limit` of them: above it, the one that would expire first is dropped. Times are
+    those of the caller's clock, which never runs backwards. It pickles.
 
     >>> sessions = KeptSessions()
     >>> sessions.attach("guest", b"orders", "connection 1") is None
@@ -40,17 +39,17 @@ class KeptSessions:
         self._serial = 0
 
     def __len__(self) -> int:
-        """How many detached sessions are kept."""
+        """Number of detached sessions."""
         return len(self._kept)
 
     def owner(self, user: str, name: bytes) -> Hashable | None:
-        """Who has the session attached; None when nobody has."""
+        """Return the owner of an attached session; None if it isn't attached."""
         return self._owners.get((user, name))
 
     def attach(self, user: str, name: bytes, owner: Hashable) -> SessionState | None:
-        """Give the session to `owner`; what is kept of it, None for a new one.
+        """Give the session to `owner`; return its kept state, None for a new one.
 
-        Raises LocalProtocolError when somebody has it (rule one-transport).
+        Raises LocalProtocolError if it has an owner (rule one-transport).
         """
         key = user, name
         if key in self._owners:
@@ -65,8 +64,8 @@ class KeptSessions:
     def detach(
         self, user: str, name: bytes, state: SessionState | None, now: float
     ) -> list[tuple[str, SessionState]]:
-        """The session isn't attached any more; `state` is kept, None ends it. Sessions of which
-        nothing is kept because there are too many, with their users.
+        """Detach the session and keep `state`; None ends the session. Return the sessions dropped because there are too
+        many, with their users.
         """
         key = user, name
         self._owners.pop(key, None)
@@ -83,14 +82,14 @@ class KeptSessions:
 
     @property
     def next_deadline(self) -> float | None:
-        """When `expire` is due; None: never."""
+        """When to call `expire`; None: never."""
         times = self._times
         while times and not self._runs(times[0]):
             heappop(times)
         return times[0][0] if times else None
 
     def expire(self, now: float) -> list[tuple[str, SessionState]]:
-        """Forget the sessions whose time is up; their users and what was known of them."""
+        """Drop the sessions that are due; return their users and states."""
         found: list[tuple[str, SessionState]] = []
         while (deadline := self.next_deadline) is not None and deadline <= now:
             key = heappop(self._times)[2]
@@ -98,12 +97,12 @@ class KeptSessions:
         return found
 
     def _forget_one(self) -> tuple[str, SessionState]:
-        """Forget the session that would expire first; of those kept for ever the oldest."""
+        """Drop the session that would expire first; of those kept forever, the oldest."""
         key = self._times[0][2] if self.next_deadline is not None else next(iter(self._kept))
         return key[0], self._kept.pop(key)[0]
 
     def _runs(self, time: tuple[float, int, tuple[str, bytes]]) -> bool:
-        """Whether a time is still that of a session that is kept."""
+        """Whether a deadline still belongs to a kept session."""
         kept = self._kept.get(time[2])
         return kept is not None and kept[1] == time[1]
 

@@ -1,5 +1,5 @@
-"""Messages and other commands on their way to a server of 0-10, and who waits for them (0-10 part 1
-section 3.2, class 4).
+"""Sending messages and other commands to a server of 0-10, and waiting for their results (0-10 part 1 section 3.2,
+class 4).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from .session import ZeroTenSession
 
 _SHARE: Final = 4
-"""Who doesn't wait for outcomes has to after this share of what a session keeps unconfirmed."""
+"""Publishes with `wait=False` wait too when this fraction (1 / 4) of a session's unconfirmed limit is used."""
 _IDS: Final = 1 << 32
 
 
 class SentMessage:
-    """A message on its way, or another command that waits for its answer: `await` it for its outcome
-    or result, as often as is wanted.
+    """A message in transit, or another command that waits for its answer: `await` it for its outcome or result, any
+    number of times.
 
-    A message has the outcome Accepted, Rejected or Released, with accept-mode none None once it is
-    executed. Cancelling who awaits it doesn't take it back. Raises SessionEnded; when that is
-    `resumable`, the resumed session has it in `pending`.
+    A message has the outcome Accepted, Rejected or Released; with accept-mode none the result is None, once it is
+    executed. Cancelling the wait doesn't take it back. Raises SessionEnded; if that is `resumable`, the resumed session
+    has it in `pending`.
     """
 
     __slots__ = ("_handle", "_prompt", "_session")
@@ -47,12 +47,12 @@ class SentMessage:
 
     @property
     def command_id(self) -> int:
-        """Its number in the session, which outlives connections."""
+        """Its number in the session, which survives connections."""
         return id_of(self._handle)
 
     @property
     def done(self) -> bool:
-        """Whether its fate is known."""
+        """Whether its result is known."""
         return self._handle.done
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -76,8 +76,8 @@ class SentMessage:
 
 
 class Publisher:
-    """What a session does to send messages: waits for its turn, for credit, and for room among what
-    the peer hasn't confirmed.
+    """Sends a session's messages in turn: waits for credit, and for room among the commands that the peer hasn't
+    confirmed.
     """
 
     def __init__(self, session: ZeroTenSession) -> None:
@@ -92,7 +92,7 @@ class Publisher:
     async def send(
         self, message: Message, exchange: str, accept_mode: int, wait: bool
     ) -> Handle[Any]:
-        """Transfer a message; the handle of what comes of it."""
+        """Transfer a message; return the handle of its outcome."""
         session, driver = self._session, self._session.driver
         core = session.core
         first = await self._may_send(exchange)
@@ -104,7 +104,7 @@ class Publisher:
                 await self._wait_credit(exchange, first)
                 first = True
             except LocalProtocolError:
-                self._wake_one(exchange)  # The turn is somebody else's then.
+                self._wake_one(exchange)  # Pass the turn on.
                 raise
             except EndpointClosed:
                 session.check_open()
@@ -118,7 +118,7 @@ class Publisher:
         return sent.completion if sent.outcome is None else sent.outcome
 
     async def pace(self) -> None:
-        """Wait where the peer reads too slowly."""
+        """Wait while the peer reads too slowly."""
         driver = self._session.driver
         if driver.gated:
             await driver.wait_gate()
@@ -129,36 +129,34 @@ class Publisher:
         self._session.check_open()
 
     def prompt(self, command_id: int) -> None:
-        """Make the peer say at once when this command is executed: all until now, with one
-        execution.sync.
-        """
+        """Ask the peer for immediate confirmation of this command: a single execution.sync for all commands so far."""
         sync = self._sync
         if sync is None or (id_of(sync) - command_id) % _IDS >= _IDS // 2:
             self.sync()
 
     def sync(self) -> Handle[None]:
-        """Ask for everything that was sent to be executed."""
+        """Request the execution of everything sent so far."""
         self._count = self._octets = 0
         sync = self._sync = self._session.core.sync()
         self._session.driver.schedule_flush()
         return sync
 
     def credit_changed(self, exchange: str) -> None:
-        """The peer has said how much an exchange takes; what it says of "" counts for others too."""
+        """Handle new credit for an exchange; credit for "" counts for others too."""
         for each in list(self._waiters) if exchange == "" else (exchange,):
             self._wake_one(each)
 
     def ended(self) -> None:
-        """Wake who waits: the session has ended."""
+        """Wake all waiting callers, because the session has ended."""
         for exchange in list(self._waiters):
             for waiter in self._waiters.pop(exchange):
                 if not waiter.done():
                     waiter.set_result(None)
 
-    # Inside.
+    # Internals.
 
     async def _may_send(self, exchange: str) -> bool:
-        """Wait until the connection and the session take more; whether it was a wait for credit."""
+        """Wait until the connection and the session accept more; return whether that was a wait for credit."""
         driver = self._session.driver
         await self.pace()
         while self._count >= self._most or self._octets >= self._most_octets:
@@ -172,7 +170,7 @@ class Publisher:
         return True
 
     async def _wait_credit(self, exchange: str, first: bool) -> None:
-        """Wait for a turn to try; raises what the session ended with."""
+        """Wait for a turn to try; raise the session's error if it has ended."""
         session, driver = self._session, self._session.driver
         session.check_open()
         waiter: asyncio.Future[None] = driver.loop.create_future()
@@ -181,7 +179,7 @@ class Publisher:
             waiters.appendleft(waiter)
         else:
             waiters.append(waiter)
-        # Credit is an answer: the connection has to be read while somebody waits for it.
+        # Credit is an answer: the connection must be read while somebody waits for it.
         driver.waiting[waiter] = waiter
         if driver.reading_paused:
             driver.update_reading()
@@ -198,7 +196,7 @@ class Publisher:
         session.check_open()
 
     def _wake_one(self, exchange: str) -> None:
-        """Let the first in the queue try, when it may; who has sent wakes the next one."""
+        """Let the first in the queue try, if possible; it wakes the next one after sending."""
         waiters = self._waiters.get(exchange)
         if waiters is None:
             return
@@ -215,10 +213,9 @@ class Publisher:
 
 
 def routed(message: Message | bytes, routing_key: str | None) -> Message:
-    """The message with that routing key; None leaves it its own.
+    """Return the message with that routing key; None leaves it unchanged.
 
-    Only the delivery-properties are written anew: all other structs of the header segment stay as
-    they are, octet by octet.
+    Only the delivery-properties are rewritten: all other structs of the header segment stay the same, octet by octet.
     """
     if not isinstance(message, Message):
         return Message(message, routing_key=routing_key)
@@ -246,14 +243,14 @@ def routed(message: Message | bytes, routing_key: str | None) -> Message:
 
 
 def id_of(handle: Handle[Any]) -> int:
-    """The number of the command that a handle belongs to."""
+    """Return the number of a handle's command."""
     number = handle.key[2]
     assert isinstance(number, int)
     return number
 
 
 def is_outcome(handle: Handle[Any]) -> bool:
-    """Whether a handle is that of a message's outcome, rather than of a command's completion."""
+    """Whether a handle is for a message's outcome, rather than for a command's completion."""
     return len(handle.key) > 3
 
 

@@ -1,5 +1,5 @@
-"""The server's end of a 0-10 connection: an async iterator over what the client does, and the core's
-sessions to answer with.
+"""The server's end of a 0-10 connection: an async iterator over the client's events, and the core's sessions for the
+answers.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _CONNECTION_FORCED: Final = 320
 
 
 class ZeroTenServerDriver(ServingDriver[CoreConnection]):
-    """A server connection's driver in 0-10. `attached` are the sessions by their channels.
+    """A server connection's driver in 0-10. `attached` are the sessions by channel.
 
-    What was read of a session's commands and not yet taken when the session is detached comes again
-    when it's resumed, so it's dropped here: who has taken an event is who executes it.
+    Commands received but not taken when their session is detached come again when it is resumed, so they are dropped
+    here: whoever takes an event executes it.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ZeroTenServerDriver(ServingDriver[CoreConnection]):
         return event
 
     async def next(self) -> Event | None:
-        # Who asks for more has done what follows from the event before.
+        # The next request for an event means that the previous one was handled.
         self._let_go()
         event = await super().next()
         if isinstance(event, SessionClosed):
@@ -79,7 +79,7 @@ class ZeroTenServerDriver(ServingDriver[CoreConnection]):
         self.core.refuse_open(text=f"there is no virtual host {name!r}")
 
     def _let_go(self) -> None:
-        """Others may have the sessions whose end the application knows."""
+        """Make sessions available to others once the application knows their end."""
         heard, self._heard = self._heard, []
         for event in heard:
             session = self.attached.pop(event.channel, None)
@@ -91,15 +91,14 @@ class ZeroTenServerDriver(ServingDriver[CoreConnection]):
 class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
     """A 0-10 client that has logged in and opened its virtual host, as the server sees it.
 
-    `async for event in connection` takes the client's events one by one: SessionRequested (answer
-    it with `accept_session`), Opened or Resumed for a session, CommandReceived, MessageReceived,
-    CreditChanged, Settled, SessionClosed and so on, in the end Closed. Answer on
-    `connection.session(event.channel)`, with `complete` or `fail`, `transfer`, `accept`; what is
-    queued is written when the next event is asked for, or by `flush`. Events that aren't taken stay
-    unread, up to `Limits.unparsed` octets, then in the socket.
+    `async for event in connection` takes the client's events one by one: SessionRequested (answer it with
+    `accept_session`), Opened or Resumed for a session, CommandReceived, MessageReceived, CreditChanged, Settled,
+    SessionClosed and so on, and Closed at the end. Answer on `connection.session(event.channel)`, with `complete` or
+    `fail`, `transfer`, `accept`; queued octets are written when the next event is requested, or by `flush`. Events that
+    aren't taken stay unread, up to `Limits.unparsed` octets, then in the socket.
 
-    Of a session with a timeout the next connection goes on with what this one knew: `Resumed` has
-    the commands that were taken here and not completed.
+    A session with a timeout continues on the next connection with this one's state: `Resumed` has the commands that
+    were taken here and not completed.
 
     >>> from amqp_sansio.amqp_0_10 import MessageReceived, SessionRequested
     >>> async def handle(connection: ZeroTenServerConnection) -> None:
@@ -121,30 +120,29 @@ class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
 
     @property
     def vhost(self) -> str:
-        """The virtual host that the client opened."""
+        """The client's virtual host."""
         return self._driver.core.vhost
 
     @property
     def mechanism(self) -> str:
-        """The SASL mechanism with which the client logged in."""
+        """The SASL mechanism of the client's login."""
         return self._driver.core.mechanism
 
     @property
     def peer_properties(self) -> Map:
-        """What the client says of itself."""
+        """The client's properties."""
         properties: Map = self._driver.core.peer_properties
         return properties
 
     def session(self, channel: int) -> CoreSession:
-        """The session on `channel`. Raises EndpointClosed when there is none."""
+        """Return the session on `channel`. Raises EndpointClosed if there is none."""
         return self._driver.core.session(channel)
 
     async def accept_session(self, event: SessionRequested) -> CoreSession | None:
-        """Attach a session that the client asks for: a new one, or one of this user that goes on.
+        """Attach a session that the client requests: a new one, or one of this user that continues.
 
-        None: another connection has it, and the client is told that it's busy. With `event.force`
-        it is taken from there, which takes two seconds at most. Raises EndpointClosed when the
-        client is gone meanwhile.
+        None: another connection has it, and the client was told that it is busy. With `event.force`, it is taken from
+        there, within two seconds. Raises EndpointClosed if the client is gone meanwhile.
         """
         driver, keeper = self._driver, self._driver.keeper
         free, state = await keeper.attach(driver, event.channel, event.name, event.force)
@@ -169,8 +167,8 @@ class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
     async def close(
         self, code: int = _CONNECTION_FORCED, text: str = "closed by the server"
     ) -> CloseReport:
-        """Close with a handshake that takes `close_timeout` seconds at most; says how the
-        connection ended. `code` is 200, 320, 402 or 501.
+        """Close with a handshake of at most `close_timeout` seconds; return how the connection ended. `code` is 200,
+        320, 402 or 501.
         """
         self._driver.close(code, text)
         return await self.wait_closed()
@@ -181,7 +179,7 @@ class ZeroTenServerConnection(ServedConnection[ZeroTenServerDriver]):
 
 
 def _belongs(event: Event, channel: int) -> bool:
-    """Whether an event wants a command executed that came on this channel."""
+    """Whether an event requests the execution of a command on this channel."""
     return isinstance(event, (CommandReceived, MessageReceived)) and event.channel == channel
 
 

@@ -1,6 +1,4 @@
-"""Sessions of a 0-10 client: where commands are sent, messages published and received (0-10 part 1
-section 3, classes 2 to 6).
-"""
+"""Sessions of a 0-10 client: commands, publishing and subscribing (0-10 part 1 section 3, classes 2 to 6)."""
 
 from __future__ import annotations
 
@@ -62,12 +60,12 @@ _NOT_IMPLEMENTED: Final = 540
 
 
 class ZeroTenSession:
-    """One session, made by `connection.open_session()` or `resume_session()`. `close` it, or leave
-    its context; its subscriptions end with it.
+    """One session, returned by `connection.open_session()` or `resume_session()`. `close` it, or leave its context; its
+    subscriptions end with it.
 
-    When the server can't execute a command it ends the session: who waits gets SessionEnded, with
-    the `code` and `condition` of execution.exception. When the connection is lost and the session
-    has a `timeout`, SessionEnded is `resumable`.
+    If the server can't execute a command it ends the session: waiting callers get SessionEnded, with the `code` and
+    `condition` of execution.exception. If the connection is lost and the session has a `timeout`, SessionEnded is
+    `resumable`.
     """
 
     def __init__(
@@ -93,22 +91,22 @@ class ZeroTenSession:
 
     @property
     def name(self) -> bytes:
-        """Its name, by which the user's sessions are told apart."""
+        """Its name, unique among the user's sessions."""
         return self.core.name
 
     @property
     def channel(self) -> int:
-        """The channel that it is attached to."""
+        """The channel it is attached to."""
         return self.core.channel
 
     @property
     def is_open(self) -> bool:
-        """Whether commands can be sent on it."""
+        """Whether it takes commands."""
         return self.core.is_attached and not self._leaving
 
     @property
     def timeout(self) -> int | None:
-        """For how many seconds both ends keep it when it's detached; None: for ever, 0: not."""
+        """Seconds for which both ends keep it when it is detached; None: forever, 0: not."""
         return self.core.timeout
 
     @property
@@ -118,20 +116,20 @@ class ZeroTenSession:
 
     @property
     def pending(self) -> Mapping[int, SentMessage]:
-        """The publishes and other commands that wait for an outcome or answer, by their numbers;
-        after `resume_session` also those of earlier attachments.
+        """Publishes and other commands that wait for an outcome or answer, by number; after `resume_session` including
+        those of earlier attachments.
         """
         found: dict[int, Handle[Any]] = {}
         for handle in self.core.pending:
-            # A message that waits for its outcome may be executed already; the outcome says more.
+            # A message without an outcome may be executed already; the outcome says more.
             if is_outcome(handle) or id_of(handle) not in found:
                 found[id_of(handle)] = handle
         return {number: SentMessage(self, handle, True) for number, handle in found.items()}
 
     @property
     def unsettled(self) -> tuple[int, ...]:
-        """The numbers of the messages that were taken here, also before the session was resumed, and
-        wait for `accept`, `reject` or `release`.
+        """The numbers of the messages taken here, including before the session was resumed, that wait for `accept`,
+        `reject` or `release`.
         """
         aside = {*self._accepted, *self.core.incomplete}
         return tuple([each for each in self.core.unsettled if each not in aside])
@@ -139,12 +137,10 @@ class ZeroTenSession:
     # Commands.
 
     async def call(self, command: Command[_R], message: Message | None = None) -> _R:
-        """Send a command and return its result once the server has executed it; None for those
-        without one.
+        """Send a command and return its result once the server has executed it; None for those without one.
 
-        `message` is what file.stage, stream.publish and others carry. Raises SessionEnded when the
-        server can't execute it, LocalProtocolError for what isn't legal now, LimitExceeded,
-        CodecError.
+        `message` is the content of file.stage, stream.publish and others. Raises SessionEnded if the server can't
+        execute it, LocalProtocolError for an illegal command, LimitExceeded, CodecError.
 
         >>> from amqp_sansio.amqp_0_10 import QueueDeclare, QueueQuery
         >>> async def example(session: ZeroTenSession) -> int | None:
@@ -156,9 +152,7 @@ class ZeroTenSession:
         return await self.driver.wait(self.send(command, message))
 
     async def sync(self) -> None:
-        """Wait until the server has executed all that was sent before (execution.sync). Raises
-        SessionEnded.
-        """
+        """Wait until the server has executed everything sent before (execution.sync). Raises SessionEnded."""
         self._begin()
         await self.driver.wait(self.publisher.sync())
 
@@ -191,15 +185,14 @@ class ZeroTenSession:
         accept_mode: int = EXPLICIT,
         wait: bool = True,
     ) -> Any:
-        """Send a message to an exchange ("": the default one, whose routing keys are queues) and
-        return its outcome: Accepted, Rejected or Released (message.transfer).
+        """Send a message to an exchange ("": the default one, whose routing keys are queues) and return its outcome:
+        Accepted, Rejected or Released (message.transfer).
 
-        `bytes` are the body of a message without properties. `routing_key` takes the place of the
-        message's own, None leaves it. With the accept-mode NONE it waits for the execution only,
-        and returns None. It waits where the server reads too slowly or gives no credit; with
-        `wait=False` not for the outcome: the result is a `SentMessage` to await later. A publish
-        that is cancelled may have been sent. Raises SessionEnded when the session ends,
-        LocalProtocolError and CodecError for what can't be sent.
+        `bytes` are the body of a message without properties. `routing_key` replaces the message's own, None leaves it.
+        With the accept-mode NONE it waits only for the execution, and returns None. It waits while the server reads too
+        slowly or gives no credit; with `wait=False` not for the outcome: the result is a `SentMessage` to await later.
+        A cancelled publish may have been sent. Raises SessionEnded if the session ends, LocalProtocolError and
+        CodecError for a message that can't be sent.
 
         >>> async def example(session: ZeroTenSession) -> None:
         ...     outcome = await session.publish(b"hello", routing_key="jobs")
@@ -226,15 +219,14 @@ class ZeroTenSession:
         exclusive: bool = False,
         arguments: Mapping[str, Any] | None = None,
     ) -> Opening[Subscription]:
-        """Subscribe to a queue: `await` it, or use it as an async context that cancels the
-        subscription (message.subscribe).
+        """Subscribe to a queue: `await` it, or use it as an async context that cancels the subscription
+        (message.subscribe).
 
-        `destination` is its name in this session; None takes one that is free. With the
-        accept-mode NONE nothing is to be accepted, with the acquire-mode NOT_ACQUIRED messages stay
-        in the queue until they are acquired. At most `credit` messages of `octets` octets (None:
-        any number) wait here; 0 leaves the credit to you. In the flow mode WINDOW taking a message
-        gives its credit back, in CREDIT new credit is given when half is used. Raises SessionEnded
-        when the server refuses.
+        `destination` is its name in this session; None generates one. With the accept-mode NONE messages need no
+        acceptance, with the acquire-mode NOT_ACQUIRED they stay in the queue until they are acquired. At most `credit`
+        messages of `octets` octets (None: any number) wait here; with 0 you manage the credit. In the flow mode WINDOW,
+        taking a message returns its credit; in CREDIT, new credit is granted when half is used. Raises SessionEnded if
+        the server refuses.
 
         >>> async def example(session: ZeroTenSession) -> None:
         ...     async with session.subscribe("jobs", credit=10) as subscription:
@@ -252,7 +244,7 @@ class ZeroTenSession:
         )
 
     async def accept(self, *messages: ReceivedMessage | int) -> None:
-        """Accept messages, or those with these numbers, in one command (message.accept).
+        """Accept messages, given as such or by number, in one command (message.accept).
 
         >>> async def example(session: ZeroTenSession, subscription: Subscription) -> None:
         ...     found = [await subscription.fetch(timeout=0.01) for _ in range(10)]
@@ -271,16 +263,14 @@ class ZeroTenSession:
     async def release(
         self, *messages: ReceivedMessage | int, set_redelivered: bool = False
     ) -> None:
-        """Give messages back, to be delivered again (message.release)."""
+        """Return messages, to be delivered again (message.release)."""
         if messages:
             self._begin()
             ids = _ids(messages)
             self._guarded(lambda: self.core.release(*ids, set_redelivered=set_redelivered))
 
     async def acquire(self, *messages: ReceivedMessage | int) -> SequenceSet | tuple[()]:
-        """Take messages that came without being acquired; the numbers of those that were still
-        there (message.acquire).
-        """
+        """Acquire messages that came unacquired; return the numbers of those still available (message.acquire)."""
         if not messages:
             return ()
         self._begin()
@@ -292,12 +282,11 @@ class ZeroTenSession:
     # Transactions.
 
     def transaction(self) -> ZeroTenTransaction:
-        """A transaction, as an async context: it's committed at the end, and rolled back when an
-        exception leaves it (class tx).
+        """Return a transaction, as an async context: it commits at the end, and rolls back if an exception leaves it
+        (class tx).
 
-        It holds all that is published and accepted on the session, which is selected for
-        transactions the first time: from then on also what is done outside of such a context counts
-        only when the next one commits.
+        It covers everything published and accepted on the session, which is selected for transactions the first time:
+        from then on, operations outside of such a context take effect only when the next one commits.
 
         >>> async def example(session: ZeroTenSession, subscription: Subscription) -> None:
         ...     async with session.transaction():
@@ -309,8 +298,8 @@ class ZeroTenSession:
         return ZeroTenTransaction(self)
 
     def branch(self, xid: Xid, *, join: bool = False, resume: bool = False) -> Branch:
-        """A branch of a distributed transaction (class dtx): as an async context the session works
-        for it; its other methods can be called on any session of the server.
+        """Return a branch of a distributed transaction (class dtx): within its async context the session works for it;
+        its other methods can be called on any session of the server.
 
         >>> async def example(session: ZeroTenSession, xid: Xid) -> None:
         ...     async with session.branch(xid) as branch:
@@ -321,7 +310,7 @@ class ZeroTenSession:
         return Branch(self, xid, join=join, resume=resume)
 
     async def recover(self) -> list[Xid]:
-        """The branches that are prepared, or completed heuristically (dtx.recover)."""
+        """Return the branches that are prepared, or completed heuristically (dtx.recover)."""
         return list((await self.call(DtxRecover())).in_doubt or ())
 
     # Commands of the server.
@@ -331,11 +320,10 @@ class ZeroTenSession:
     @overload
     def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
     def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What else happens on the session: CreditChanged, CommandReceived and MessageBegun (answer
-        them with `complete` or `fail`) and so on; only `kinds`, when given.
+        """Return the session's other events: CreditChanged, CommandReceived and MessageBegun (answer them with
+        `complete` or `fail`) and so on; only `kinds`, if given.
 
-        While nobody reads CommandReceived or MessageBegun, such commands are refused, which ends
-        the session.
+        Without a reader for CommandReceived or MessageBegun, such commands are refused, which ends the session.
         """
         feed: Feed[Any] = Feed(self.driver, limit, True)
         if self._error is not None:
@@ -344,9 +332,7 @@ class ZeroTenSession:
         return EventStream(feed, self.streams)
 
     def complete(self, command_id: int, result: Struct | None = None) -> None:
-        """Say that a command of the server is executed. Raises LocalProtocolError for one that
-        doesn't wait for it, SessionEnded.
-        """
+        """Complete a command of the server. Raises LocalProtocolError if it doesn't wait for that, SessionEnded."""
         self._guarded(lambda: self.core.complete(command_id, result))
 
     def fail(self, error: ExecutionError, command_id: int | None = None) -> None:
@@ -356,17 +342,17 @@ class ZeroTenSession:
     # Its end.
 
     async def request_timeout(self, seconds: int | None) -> int | None:
-        """Ask for the session to be kept for so long when it's detached, None: for ever; what is
-        granted (session.request-timeout).
+        """Ask for the session to be kept that long when it is detached, None: forever; return the granted time
+        (session.request-timeout).
         """
         self._begin()
         return await self.driver.wait(self._guarded(lambda: self.core.request_timeout(seconds)))
 
     async def detach(self) -> SessionState:
-        """Leave the channel without ending the session, and return the state to go on with:
-        `connection.resume_session(state)`. Who waits gets SessionEnded.
+        """Leave the channel without ending the session, and return the state to continue with:
+        `connection.resume_session(state)`. Waiting callers get SessionEnded.
 
-        Raises LocalProtocolError for a session without `timeout`, of which nothing would be kept.
+        Raises LocalProtocolError for a session without `timeout`, which isn't kept.
 
         >>> async def example(session: ZeroTenSession, state: SessionState) -> None:
         ...     if session.timeout != 0:
@@ -382,20 +368,20 @@ class ZeroTenSession:
         return self.detached_state()
 
     def detached_state(self) -> SessionState:
-        """What this end knows of the session once it's detached, or its connection is lost. It
-        pickles; give it to `resume_session`, once.
+        """Return this end's state of the session once it is detached, or its connection is lost. It pickles; give it to
+        `resume_session`, once.
 
-        Raises LocalProtocolError while it's attached, EndpointClosed when it ended for good.
+        Raises LocalProtocolError while it is attached, EndpointClosed if it ended for good.
         """
         return self.core.detached_state()
 
     async def close(self) -> CloseReport:
-        """End the session for good, once the server has executed what was sent, or after
-        `close_timeout` seconds; says how it ended. On a session that has ended it does nothing.
+        """End the session for good, once the server has executed everything sent, or after `close_timeout` seconds;
+        return how it ended. On an ended session this does nothing.
         """
         try:
             if self.is_open and self._error is None:
-                # Whatever becomes of that, the session is left.
+                # The session is left in any case.
                 with suppress(EndpointClosed, LimitExceeded, TimeoutError):
                     async with asyncio.timeout(self.driver.core.config.close_timeout):
                         await self.sync()
@@ -407,7 +393,7 @@ class ZeroTenSession:
         return report
 
     async def wait_closed(self) -> CloseReport:
-        """Wait until the session is detached, by whom ever."""
+        """Wait until the session is detached, by either side."""
         await self._wait_ended()
         report = self.report
         assert report is not None
@@ -424,10 +410,10 @@ class ZeroTenSession:
         state = "open" if self.is_open else f"closed: {self.report}" if self.report else "opening"
         return f"<ZeroTenSession {name!r} on channel {self.channel}, {state}>"
 
-    # What the driver and the parts of the session use.
+    # For the driver and the parts of the session.
 
     def send(self, command: Command[_R], message: Message | None = None) -> Handle[_R]:
-        """Send a command; what `call` does before it waits."""
+        """Send a command, the first half of `call`."""
         self._begin()
         handle = self._guarded(lambda: self.core.call(command, message))
         if isinstance(command, (TxSelect, DtxSelect)):
@@ -436,7 +422,7 @@ class ZeroTenSession:
         return handle
 
     async def call_then(self, command: Command[_R], late: Callable[[_R], None]) -> _R:
-        """As `call`; `late` gets the result when the caller was cancelled before."""
+        """Do the same as `call`; `late` gets the result if the caller was cancelled before."""
         return await self.driver.wait(self.send(command), late)
 
     async def select(self, command: TxSelect | DtxSelect) -> None:
@@ -447,8 +433,8 @@ class ZeroTenSession:
                 await self.call(command)
 
     def accept_later(self, event: MessageReceived) -> bool:
-        """Accept a message together with others, when octets go out next: one command says it for
-        all. False where that can't be done.
+        """Accept a message together with others, before the next octets are sent, in a single command. Return False if
+        that is impossible.
         """
         number = event.command_id
         if (
@@ -468,7 +454,7 @@ class ZeroTenSession:
         return True
 
     def say_accepted(self) -> None:
-        """Queue what `accept_later` kept."""
+        """Queue the acceptances collected by `accept_later`."""
         accepted = tuple(self._accepted)
         self._accepted.clear()
         if not accepted or self.core.report is not None:
@@ -476,17 +462,17 @@ class ZeroTenSession:
         try:
             self.core.accept(*accepted)
         except LimitExceeded:
-            # It's said as soon as there is room.
+            # Accept them as soon as there is room.
             self._accepted = dict.fromkeys(accepted)
             self.driver.accepting.append(self)
 
     def flush(self) -> None:
-        """Write what was queued when this turn of the event loop is over."""
+        """Write queued octets at the end of this turn of the event loop."""
         if not self.driver.flush_scheduled:
             self.driver.schedule_flush()
 
     def give_back(self, event: MessageReceived) -> None:
-        """Release a message that nobody takes; one that can't be released is just taken."""
+        """Release a message that nobody takes; one that can't be released is completed instead."""
         number = event.command_id
         if self.core.is_unsettled(number):
             self.core.release(number)
@@ -495,21 +481,21 @@ class ZeroTenSession:
         self.flush()
 
     def check_open(self) -> None:
-        """Raise what the session ended with."""
+        """Raise the session's error if it has ended."""
         if self._error is not None:
             raise again(self._error)
 
     def start_closing(self) -> None:
-        """What `close` does before it waits."""
+        """Do the part of `close` before the wait."""
         if not self._leaving:
             self._leaving = True
             self.say_accepted()
-            with suppress(EndpointClosed):  # Then it ends with its connection.
+            with suppress(EndpointClosed):  # It ends with its connection.
                 self.core.close()
             self.driver.schedule_flush()
 
     def message_received(self, event: MessageReceived) -> None:
-        """A message has come."""
+        """Handle a message."""
         subscription = self.subscriptions.get(event.destination)
         if subscription is not None:
             subscription.arrived(event)
@@ -517,13 +503,13 @@ class ZeroTenSession:
             self.give_back(event)
 
     def command_received(self, event: CommandReceived | MessageBegun) -> None:
-        """The server wants something executed."""
+        """Handle a command of the server."""
         if not self.driver.offer(self.streams, event) and self.core.report is None:
             text = "nobody here takes commands of the server"
             self.core.fail(ExecutionError(_NOT_IMPLEMENTED, text), event.command_id)
 
     def resumed(self, event: Resumed) -> None:
-        """The session goes on; what wasn't taken before comes again."""
+        """Continue the session; untaken messages and commands come again."""
         for each in event.incomplete:
             if isinstance(each, MessageReceived):
                 self.message_received(each)
@@ -531,7 +517,7 @@ class ZeroTenSession:
                 self.command_received(each)
 
     def failed(self, report: CloseReport, cause: AmqpError) -> bool:
-        """An error ends the session; that it is detached is told later. Whether it's resumable."""
+        """Handle an error of the session, whose detach follows; return whether it is resumable."""
         try:
             self.core.detached_state()
         except (EndpointClosed, LocalProtocolError):
@@ -542,23 +528,23 @@ class ZeroTenSession:
         return resumable
 
     def closed(self, event: SessionClosed, cause: AmqpError | None) -> None:
-        """The session isn't attached any more."""
+        """Handle the detach of the session."""
         error = session_ended(self.name, event.report, event.resumable)
         self._end(error, cause)
-        # What may be answered on another connection isn't on this one.
+        # Answers may come on another connection, but not on this one.
         self.driver.give_up(self.core.pending, error)
         self.driver.ended(self)
 
-    # Inside.
+    # Internals.
 
     def _begin(self) -> None:
-        """Before a command: what was accepted before goes first."""
+        """Prepare a command: earlier acceptances go first."""
         self.check_open()
         if self._accepted:
             self.say_accepted()
 
     def _guarded(self, step: Callable[[], _R]) -> _R:
-        """Do something with the core; whose session has ended is told why."""
+        """Call the core; if the session has ended, raise its reason."""
         try:
             result = step()
         except EndpointClosed:
@@ -568,7 +554,7 @@ class ZeroTenSession:
         return result
 
     def _end(self, error: SessionEnded, cause: AmqpError | None) -> None:
-        """Nobody waits any longer."""
+        """Fail everybody who waits."""
         if self._error is not None:
             return
         error.__cause__ = cause

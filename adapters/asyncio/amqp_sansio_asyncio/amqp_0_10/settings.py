@@ -1,4 +1,4 @@
-"""What `connect` and `serve` make of a URL and options in 0-10."""
+"""The configuration of `connect` and `serve` in 0-10, from a URL and options."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN")
 
 
 class ZeroTenOptions(TypedDict, total=False):
-    """The fields of `amqp_sansio.amqp_0_10.Config` that `connect` takes by keyword; they win over
-    the URL.
-    """
+    """The fields of `amqp_sansio.amqp_0_10.Config` that `connect` takes by keyword; they override the URL."""
 
     sasl: ClientMechanism | tuple[ClientMechanism, ...]
     vhost: str
@@ -44,11 +42,10 @@ class ZeroTenOptions(TypedDict, total=False):
 
 
 def client_config(uri: AmqpUri, options: ZeroTenOptions) -> Config:
-    """The configuration for one connection, with fresh randomness for the names of its sessions and
-    for SCRAM.
+    """Return the configuration for one connection, with fresh randomness for session names and SCRAM.
 
-    Without a user name in the URL it is guest with the password guest. Raises ValueError,
-    TypeError for an option that isn't a field of the configuration.
+    Without a user name in the URL, user and password are guest. Raises ValueError, TypeError for an option that isn't a
+    field of the configuration.
     """
     fields: dict[str, Any] = {"vhost": uri.vhost, "session_prefix": f"{random_name()}-"}
     if uri.heartbeat is not None:
@@ -64,7 +61,7 @@ def client_config(uri: AmqpUri, options: ZeroTenOptions) -> Config:
 
 
 def random_name() -> str:
-    """A name that no other session has."""
+    """Return a unique session name."""
     return f"amqp-sansio-{secrets.token_hex(8)}"
 
 

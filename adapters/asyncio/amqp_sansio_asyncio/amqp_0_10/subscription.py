@@ -1,6 +1,4 @@
-"""Subscriptions of 0-10 and the messages that they bring (0-10 class 4, message.subscribe to
-message.stop).
-"""
+"""Subscriptions of 0-10 and their messages (0-10 class 4, message.subscribe to message.stop)."""
 
 from __future__ import annotations
 
@@ -40,12 +38,12 @@ _LEAST_LIMIT: Final = 1000
 
 
 class ReceivedMessage:
-    """A message that has arrived. Settle it once with `accept`, `reject` or `release`, unless its
-    sender doesn't wait for that (accept-mode none).
+    """A received message. Settle it once with `accept`, `reject` or `release`, unless its sender doesn't wait for that
+    (accept-mode none).
 
-    They return when the command is queued; `session.sync` waits for its execution. Raise
-    LocalProtocolError for a message that doesn't wait for it, SessionEnded when the session is
-    gone: then `release` or `accept` of a resumed session take the message too.
+    These return when the command is queued; `session.sync` waits for its execution. They raise LocalProtocolError for a
+    message that doesn't wait for it, SessionEnded if the session is gone: then `release` or `accept` of a resumed
+    session take the message too.
 
     >>> async def example(subscription: Subscription) -> None:
     ...     received = await subscription.fetch(timeout=5)
@@ -78,17 +76,17 @@ class ReceivedMessage:
 
     @property
     def message(self) -> Message:
-        """The message, to be sent on as it is."""
+        """The message, suitable for sending it on unchanged."""
         return self._event.message
 
     @property
     def delivery_properties(self) -> DeliveryProperties:
-        """Exchange, routing key, priority and so on; empty when there are none."""
+        """Exchange, routing key, priority and so on; empty if there are none."""
         return self._event.headers.delivery_properties or DeliveryProperties()
 
     @property
     def message_properties(self) -> MessageProperties:
-        """Message-id, content type, application headers and so on; empty when there are none."""
+        """Message-id, content type, application headers and so on; empty if there are none."""
         return self._event.headers.message_properties or MessageProperties()
 
     @property
@@ -98,12 +96,12 @@ class ReceivedMessage:
 
     @property
     def command_id(self) -> int:
-        """The number of its transfer in the session, which outlives connections."""
+        """The number of its transfer in the session, which survives connections."""
         return self._event.command_id
 
     @property
     def destination(self) -> str:
-        """The subscription it came for."""
+        """The name of its subscription."""
         return self._event.destination
 
     @property
@@ -113,29 +111,27 @@ class ReceivedMessage:
 
     @property
     def acquired(self) -> bool:
-        """Whether it was acquired when it came; else it has to be before it can be accepted."""
+        """Whether it came acquired; otherwise it must be acquired before it can be accepted."""
         return self._event.acquired
 
     async def accept(self) -> None:
-        """Say that it was dealt with (message.accept)."""
+        """Accept it (message.accept)."""
         session = self.session
         if not session.accept_later(self._event):
             await session.accept(self._event.command_id)
 
     async def reject(self, code: int = 0, text: str = "") -> None:
-        """Refuse it for good; its queue's alternate exchange gets it (message.reject). `code` 0:
-        unspecified, 1: unroutable, 2: immediate.
+        """Reject it for good; its queue's alternate exchange gets it (message.reject). `code` 0: unspecified, 1:
+        unroutable, 2: immediate.
         """
         await self.session.reject(self._event.command_id, code=code, text=text)
 
     async def release(self, *, set_redelivered: bool = False) -> None:
-        """Give it back, to be delivered again (message.release)."""
+        """Return it, to be delivered again (message.release)."""
         await self.session.release(self._event.command_id, set_redelivered=set_redelivered)
 
     async def acquire(self) -> bool:
-        """Take a message that came without being acquired; whether it was still there
-        (message.acquire).
-        """
+        """Acquire a message that came unacquired; return whether it was still available (message.acquire)."""
         return bool(await self.session.acquire(self._event.command_id))
 
     def __repr__(self) -> str:
@@ -143,12 +139,12 @@ class ReceivedMessage:
 
 
 class Subscription:
-    """Messages of one queue, made by `session.subscribe()`: an async iterator of `ReceivedMessage`.
-    `close` it, or leave its context.
+    """Messages of one queue, from `session.subscribe()`: an async iterator of `ReceivedMessage`. `close` it, or leave
+    its context.
 
-    With `credit` above 0 at most so many messages wait here, and with `octets` at most so many
-    octets: as they are taken the peer gets credit for more. With 0 it is yours to `grant`. The
-    iteration ends after `close`, and raises SessionEnded when the session ends.
+    With `credit` above 0 at most that many messages wait here, and with `octets` at most that many octets: taking
+    messages grants credit for more. With 0 you `grant` it. The iteration ends after `close`, and raises SessionEnded
+    when the session ends.
     """
 
     def __init__(
@@ -188,18 +184,17 @@ class Subscription:
         feed.taken(event)
         session = self.session
         if self._error is None:
-            # In window mode this gives the credit back.
+            # In window mode this returns the credit.
             session.complete(event.command_id)
             if self._credit and self._flow_mode == CREDIT:
                 self._top_up()
         return ReceivedMessage(session, event)
 
     async def fetch(self, timeout: float | None = None) -> ReceivedMessage | None:
-        """The next message; None when there is none within `timeout` seconds (None: wait).
+        """Return the next message; None if there is none within `timeout` seconds (None: wait).
 
-        Without credit it grants credit for one message, and takes it back when the time is over;
-        such a subscription should have the flow mode CREDIT, so that what is taken grants nothing.
-        Raises SessionEnded.
+        Without credit it grants credit for one message, and takes it back after the timeout; such a subscription should
+        have the flow mode CREDIT, so that taking a message grants nothing. Raises SessionEnded.
 
         >>> async def example(subscription: Subscription) -> None:
         ...     received = await subscription.fetch(timeout=5)
@@ -224,13 +219,12 @@ class Subscription:
                 self.check_open()
         received = await self.__anext__()
         if not self._credit:
-            feed.wake()  # Who else fetches needs credit of its own.
+            feed.wake()  # Another fetch needs its own credit.
         return received
 
     async def grant(self, messages: int | None, octets: int | None = None) -> None:
-        """Let the peer send `messages` more messages of `octets` more octets (None: any number,
-        until `stop`). For subscriptions with `credit=0`. In window mode each message that is taken
-        gives back what it took.
+        """Let the peer send `messages` more messages of `octets` more octets (None: any number, until `stop`). For
+        subscriptions with `credit=0`. In window mode each message taken returns its credit.
 
         >>> async def example(subscription: Subscription) -> None:
         ...     await subscription.grant(100)
@@ -241,26 +235,26 @@ class Subscription:
         core = self.session.core
         for unit, value in ((MESSAGE, messages), (BYTE, octets)):
             if value is not None or self.granted[unit] is not None:
-                # Broker-J takes an absent value for none at all.
+                # Broker-J treats an absent value as zero.
                 given = INFINITE if value is None else value
                 core.call(MessageFlow(self.destination, unit, given), sync=False)
         self.session.flush()
 
     async def flush(self) -> None:
-        """Let the peer send what it has, as far as the credit goes, and give up the rest of the
-        credit (message.flush). What came is iterated as ever. Raises SessionEnded.
+        """Let the peer send its available messages within the credit, and discard the rest of the credit
+        (message.flush). Received messages are iterated as usual. Raises SessionEnded.
         """
         self.check_open()
         await self.session.call(MessageFlush(self.destination))
 
     async def stop(self) -> None:
-        """Take all credit back (message.stop); `grant` gives new credit. Raises SessionEnded."""
+        """Take all credit back (message.stop); `grant` grants new credit. Raises SessionEnded."""
         self.check_open()
         await self.session.call(MessageStop(self.destination))
 
     async def close(self) -> None:
-        """Cancel the subscription and wait until the peer has: nothing comes afterwards. What was
-        not taken is given back. On one that has ended it does nothing.
+        """Cancel the subscription and wait for the peer's answer, after which no message comes. Untaken messages are
+        returned. On an ended subscription this does nothing.
         """
         handle = self.start_closing()
         if handle is not None:
@@ -277,10 +271,10 @@ class Subscription:
         state = "open" if self.is_open else "closed"
         return f"<Subscription {self.destination!r}, {state}>"
 
-    # What the session uses.
+    # Called by the session.
 
     def check_open(self) -> None:
-        """Raise what the subscription ended with."""
+        """Raise the subscription's error if it has ended."""
         if self._error is not None:
             raise again(self._error)
         if self._closing:
@@ -289,11 +283,11 @@ class Subscription:
         self.session.check_open()
 
     def arrived(self, event: MessageReceived) -> None:
-        """A message has come."""
+        """Handle a message."""
         self.feed.push(event)
 
     def start_closing(self) -> Handle[None] | None:
-        """What `close` does before it waits."""
+        """Do the part of `close` before the wait."""
         if not self.is_open:
             return None
         self._closing = True
@@ -312,12 +306,12 @@ class Subscription:
         return handle
 
     def abandon(self) -> None:
-        """Close it for somebody who won't."""
+        """Close it after the caller of `subscribe` was cancelled."""
         self.start_closing()
 
     def ended(self, error: SessionEnded) -> None:
-        """The session has ended. What waits here comes again when it is resumed; else only what
-        nobody waits for any more is still worth anything.
+        """Handle the end of the session. Waiting messages come again if it is resumed; if not, only those that need no
+        acceptance are still useful.
         """
         if self._error is None and not self._closing:
             self._error = error
@@ -326,10 +320,10 @@ class Subscription:
             self.feed.items.extend(kept)
             self.feed.end(error)
 
-    # Inside.
+    # Internals.
 
     def _top_up(self) -> None:
-        """In credit mode, give new credit when half of it is used."""
+        """In credit mode, grant new credit when half of it is used."""
         core, items = self.session.core, self.feed.items
         messages, octets = self.granted
         waiting = sum([len(each.body) + len(each.headers.raw) for each in items])
@@ -354,7 +348,7 @@ async def open_subscription(
     credit: int,
     octets: int | None,
 ) -> Subscription:
-    """Subscribe, and grant the first credit; without a `destination` with a name that is free."""
+    """Subscribe, and grant the first credit; without a `destination`, with a generated name."""
     known, core = session.subscriptions, session.core
     number = len(known) + 1
     while destination is None:
@@ -369,7 +363,7 @@ async def open_subscription(
         core.call(MessageSetFlowMode(destination, CREDIT), sync=False)
     if credit:
         core.top_up(destination, credit, octets)
-    # Who was cancelled has no subscription to close.
+    # A cancelled caller has no subscription to close.
     await session.driver.wait(handle, lambda _: subscription.abandon())
     return subscription
 

@@ -43,16 +43,15 @@ _STATUSES: Final = {
     XA_HEURMIX: "xa-heurmix",
     XA_RDONLY: "xa-rdonly",
 }
-"""The names of what isn't simply done (dtx.xa-status)."""
+"""The names of results other than success (dtx.xa-status)."""
 
 
 class ZeroTenTransaction:
-    """A transaction of one session, made by `session.transaction()`.
+    """A transaction of one session, returned by `session.transaction()`.
 
-    As an async context it is committed at the end, and rolled back when an exception leaves it. The
-    messages that it has accepted are unsettled again after a rollback (tx.rollback). Raises
-    LocalProtocolError while another one of the session is open, SessionEnded when the session ends:
-    without it everything that isn't committed is rolled back.
+    As an async context it commits at the end, and rolls back if an exception leaves it. After a rollback the messages
+    it accepted are unsettled again (tx.rollback). Raises LocalProtocolError while another one of the session is open,
+    SessionEnded if the session ends: then everything uncommitted is rolled back.
     """
 
     def __init__(self, session: ZeroTenSession) -> None:
@@ -61,7 +60,7 @@ class ZeroTenTransaction:
 
     @property
     def ended(self) -> bool:
-        """Whether it was committed or rolled back, or that was tried."""
+        """Whether it was committed or rolled back, successfully or not."""
         return self._ended
 
     async def begin(self) -> None:
@@ -79,7 +78,7 @@ class ZeroTenTransaction:
             raise
 
     async def commit(self) -> None:
-        """Make everything done in it so (tx.commit)."""
+        """Make everything done in it effective (tx.commit)."""
         self._end()
         await self._session.call(TxCommit())
 
@@ -106,8 +105,7 @@ class ZeroTenTransaction:
         if kind is None:
             await self.commit()
             return
-        # Without its session the transaction is rolled back too; the exception that leaves the
-        # context says more.
+        # Without its session the transaction is rolled back too; the exception that leaves the context says more.
         with suppress(EndpointClosed):
             await self.rollback()
 
@@ -117,13 +115,12 @@ class ZeroTenTransaction:
 
 
 class Branch:
-    """A branch of a distributed transaction, made by `session.branch(xid)`.
+    """A branch of a distributed transaction, returned by `session.branch(xid)`.
 
-    As an async context the session works for it from `start` to `end`, which fails it when an
-    exception leaves the context. Afterwards `prepare`, `commit` and `rollback` settle it, also on a
-    `branch` of the same xid of another session. Raises TransactionFailed, whose `error` is the
-    XaResult, when the server has rolled it back, or decided on it itself; SessionEnded for what
-    isn't legal now, such as an unknown xid.
+    As an async context the session works for it from `start` to `end`, which fails it if an exception leaves the
+    context. Afterwards `prepare`, `commit` and `rollback` settle it, also on a `branch` of the same xid of another
+    session. Raises TransactionFailed, whose `error` is the XaResult, if the server has rolled it back, or decided on it
+    itself; SessionEnded for an illegal command, such as with an unknown xid.
     """
 
     def __init__(
@@ -136,13 +133,13 @@ class Branch:
         self._started = False
 
     async def start(self) -> None:
-        """Let the session work for the branch (dtx.start): a new one, with `join` one that another
-        session has started, with `resume` one that this session has suspended.
+        """Let the session work for the branch (dtx.start): a new one, with `join` one that another session has started,
+        with `resume` one that this session has suspended.
         """
         session, xid = self.session, self.xid
         await session.select(DtxSelect())
         command = DtxStart(xid, join=self._join, resume=self._resume)
-        # A branch that is started for a caller who was cancelled is failed.
+        # A branch started for a cancelled caller is failed.
         result = await session.call_then(
             command, lambda late: self._undo(late) if late.status == XA_OK else None
         )
@@ -150,8 +147,8 @@ class Branch:
         self._started = True
 
     async def end(self, *, fail: bool = False, suspend: bool = False) -> None:
-        """Let the session work for it no longer (dtx.end): with `fail` it can only be rolled back,
-        with `suspend` it's to be resumed by the same session.
+        """End the session's work for the branch (dtx.end): with `fail` it can only be rolled back, with `suspend` the
+        same session will resume it.
         """
         self._started = False
         result = await self.session.call(DtxEnd(self.xid, fail=fail, suspend=suspend))
@@ -159,9 +156,7 @@ class Branch:
             self._check("end", result)
 
     async def prepare(self) -> bool:
-        """Make sure that it can be committed (dtx.prepare); False when there was nothing to do in
-        it, and it needs no commit.
-        """
+        """Make sure that it can be committed (dtx.prepare); False if it did nothing, and needs no commit."""
         result = await self.session.call(DtxPrepare(self.xid))
         if result.status == XA_RDONLY:
             return False
@@ -169,7 +164,7 @@ class Branch:
         return True
 
     async def commit(self, *, one_phase: bool = False) -> None:
-        """Make its work so (dtx.commit); with `one_phase` without `prepare` before."""
+        """Make its work effective (dtx.commit); with `one_phase` without `prepare` before."""
         self._check("commit", await self.session.call(DtxCommit(self.xid, one_phase)))
 
     async def rollback(self) -> None:
@@ -179,11 +174,11 @@ class Branch:
             self._check("rollback", result)
 
     async def forget(self) -> None:
-        """Let the server forget a branch that it has decided on itself (dtx.forget)."""
+        """Let the server forget a branch that it decided on its own (dtx.forget)."""
         await self.session.call(DtxForget(self.xid))
 
     async def get_timeout(self) -> int:
-        """After how many seconds the server rolls it back, unless it's prepared (dtx.get-timeout)."""
+        """Return the seconds until the server rolls it back, unless it is prepared (dtx.get-timeout)."""
         return (await self.session.call(DtxGetTimeout(self.xid))).timeout or 0
 
     async def set_timeout(self, seconds: int) -> None:
@@ -209,8 +204,7 @@ class Branch:
         if kind is None:
             await self.end()
             return
-        # Without its session the branch is failed too; the exception that leaves the context says
-        # more.
+        # Without its session the branch is failed too; the exception that leaves the context says more.
         with suppress(EndpointClosed, TransactionFailed):
             await self.end(fail=True)
 

@@ -1,4 +1,4 @@
-"""AMQP 1.0 for asyncio: what `connect(url, version=AMQP_1_0)` and `serve(handler, version=AMQP_1_0)` give."""
+"""AMQP 1.0 for asyncio: the classes behind `connect(url, version=AMQP_1_0)` and `serve(handler, version=AMQP_1_0)`."""
 
 from __future__ import annotations
 

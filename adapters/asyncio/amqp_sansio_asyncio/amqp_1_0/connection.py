@@ -25,8 +25,7 @@ _E = TypeVar("_E", bound=Event)
 
 
 class OneZeroConnection(BaseConnection[OneZeroDriver, CoreConnection]):
-    """A 1.0 connection, made by `connect(url, version=AMQP_1_0)`. `close` it, or leave its
-    context.
+    """A 1.0 connection, returned by `connect(url, version=AMQP_1_0)`. `close` it, or leave its context.
 
     >>> from amqp_sansio import AMQP_1_0
     >>> from amqp_sansio_asyncio import connect
@@ -39,7 +38,7 @@ class OneZeroConnection(BaseConnection[OneZeroDriver, CoreConnection]):
 
     @property
     def remote(self) -> Open:
-        """What the peer said when it opened: its container-id, properties and capabilities."""
+        """The peer's open: its container-id, properties and capabilities."""
         remote = self._driver.core.peer_open
         assert remote is not None  # `connect` has waited for it.
         return remote
@@ -53,8 +52,7 @@ class OneZeroConnection(BaseConnection[OneZeroDriver, CoreConnection]):
     ) -> Opening[Session]:
         """Open a session: `await` it, or use it as an async context that closes the session.
 
-        Raises LimitExceeded when the agreed channel-max is reached, EndpointClosed with the reason
-        when the peer refuses.
+        Raises LimitExceeded at the negotiated channel-max, EndpointClosed with the reason if the peer refuses.
 
         >>> async def example(connection: OneZeroConnection) -> None:
         ...     async with connection.open_session() as session:
@@ -71,8 +69,8 @@ class OneZeroConnection(BaseConnection[OneZeroDriver, CoreConnection]):
         )
 
     def accept_session(self, event: SessionRequested) -> Session:
-        """Take a session that the peer begins. While nobody reads `events(SessionRequested)`, such
-        sessions are refused.
+        """Accept a session that the peer begins. Without a reader for `events(SessionRequested)`, such sessions are
+        refused.
 
         >>> from amqp_sansio.amqp_1_0 import SessionRequested
         >>> async def example(connection: OneZeroConnection) -> None:
@@ -89,8 +87,8 @@ class OneZeroConnection(BaseConnection[OneZeroDriver, CoreConnection]):
     async def close(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
     ) -> CloseReport:
-        """Close, with an error where `condition` names one, in `close_timeout` seconds at most;
-        says how the connection ended. It may be closed already.
+        """Close within `close_timeout` seconds, with an error if `condition` names one; return how the connection
+        ended. On a closed connection this does nothing.
         """
         driver = self._driver
         driver.say_accepted()
@@ -104,7 +102,7 @@ class OneZeroConnection(BaseConnection[OneZeroDriver, CoreConnection]):
         session = driver.sessions[core.channel] = Session(driver, core)
         opening = core.opening
         assert opening is not None
-        # Who was cancelled has no session to close.
+        # A cancelled caller has no session to close.
         await driver.wait(opening, lambda _: core.close())
         return session
 
@@ -116,7 +114,7 @@ async def connect_one_zero(
     connector: Connector | None,
     options: OneZeroOptions,
 ) -> OneZeroConnection:
-    """What `connect` does for 1.0."""
+    """Connect for `connect` in 1.0."""
     uri = parse(url) if isinstance(url, str) else url
     core = CoreConnection.client(client_config(uri, options))
     driver = await establish(uri, core, OneZeroDriver, ssl, record, connector)

@@ -1,4 +1,4 @@
-"""The driver of a 1.0 client: which session and link is which, and what each event is for."""
+"""The driver of a 1.0 client: dispatches each event to its session or link."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _REFUSAL: Final = Symbol("amqp:connection-establishment-failed")
 
 
 class OneZeroDriver(WaitingDriver[Connection]):
-    """The registers of a 1.0 client connection.
+    """The driver of a 1.0 client connection.
 
-    `told` has what the receiver said of deliveries that it hasn't settled, by their handles' keys;
-    `accepting` the receivers with deliveries whose acceptance goes out with the next octets.
+    `told` has the receiver's states of unsettled deliveries, by the key of their handles; `accepting` has the receivers
+    with deliveries to accept before the next octets are sent.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class OneZeroDriver(WaitingDriver[Connection]):
                     self._publicise(event)
 
     def closed_at_once(self) -> bool:
-        """1.0 has no refusal but a close right behind the open."""
+        """Whether a close came immediately after the open, 1.0's only form of refusal."""
         return self.core.report is not None or self.core.close_hint is not CloseHint.KEEP
 
     def write(self) -> None:
@@ -118,17 +118,17 @@ class OneZeroDriver(WaitingDriver[Connection]):
             super().write()
 
     def say_accepted(self) -> None:
-        """Queue the dispositions for what was accepted since the last octets went out."""
+        """Queue the dispositions for deliveries accepted since the last octets were sent."""
         receivers, self.accepting = self.accepting, []
         for receiver in receivers:
             receiver.say_accepted()
 
     # Waiting.
 
-    # Inside.
+    # Internals.
 
     def _publicise(self, event: Event) -> None:
-        """Give an event to the streams that want it, those of its session or of the connection."""
+        """Give an event to the streams of its session or of the connection that want it."""
         session = self.sessions.get(getattr(event, "channel", -1))
         self.offer(session.streams if session is not None else self.streams, event)
 
@@ -143,7 +143,7 @@ class OneZeroDriver(WaitingDriver[Connection]):
             self.opened.set_result(None)
 
     def _is_refusal(self) -> bool:
-        """Whether the peer's open says that a close comes next, as brokers tell it."""
+        """Whether the peer's open announces a close, as brokers do."""
         remote = self.core.peer_open
         return remote is not None and _REFUSAL in (remote.properties or {})
 
@@ -220,12 +220,12 @@ class OneZeroDriver(WaitingDriver[Connection]):
         self._publicise(event)
 
     def _nothing(self, event: Event) -> None:
-        """Backlog news: the driver looks at the backlog when it writes."""
+        """Ignore backlog events: the driver checks the backlog when it writes."""
 
     def _fail_all(
         self, handles: tuple[Handle[object], ...], report: CloseReport, cause: AmqpError | None
     ) -> None:
-        """Calls have failed with what they were made on."""
+        """Fail calls that failed with their link or session."""
         for handle in handles:
             self.told.pop(handle.key, None)
             hook = self.hooks.pop(handle.key, None)
@@ -258,7 +258,7 @@ class OneZeroDriver(WaitingDriver[Connection]):
 
 
 def error_of(handle: Handle[Any], report: CloseReport) -> EndpointClosed:
-    """The exception for a call that fails because what it was made on ended: a link or a session."""
+    """Return the exception for a call that fails because its link or session ended."""
     name = handle.key[0]
     if isinstance(name, str):
         return LinkEnded(f"link {name!r}: {report}", report, name)

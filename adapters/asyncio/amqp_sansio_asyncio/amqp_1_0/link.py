@@ -1,4 +1,4 @@
-"""What senders and receivers of 1.0 have in common (1.0 part 2 section 2.6)."""
+"""The common part of 1.0's senders and receivers (1.0 part 2 section 2.6)."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ class Link(Generic[CoreT]):
 
     @property
     def source(self) -> Source | None:
-        """Where its messages come from, as both ends agreed."""
+        """The negotiated source of its messages."""
         return cast("Source | None", self.core.source)
 
     @property
     def target(self) -> Target | Coordinator | None:
-        """Where its messages go, as both ends agreed."""
+        """The negotiated target of its messages."""
         return cast("Target | Coordinator | None", self.core.target)
 
     @property
     def address(self) -> str:
-        """The address at the peer: a sender's target, a receiver's source; the peer chose it for a
-        dynamic node. Empty for the anonymous terminus.
+        """The address at the peer: a sender's target, a receiver's source; the peer chose it for a dynamic node. Empty
+        for the anonymous terminus.
         """
         return self.core.address or ""
 
     @property
     def remote(self) -> Attach | None:
-        """What the peer said when it attached: its properties and capabilities."""
+        """The peer's attach: its properties and capabilities."""
         return self.core.remote
 
     @property
@@ -75,12 +75,12 @@ class Link(Generic[CoreT]):
 
     @property
     def max_message_size(self) -> int:
-        """The largest message that the receiving end takes, in octets; 0: any."""
+        """The largest message that the receiving end accepts, in octets; 0: any."""
         return self.core.max_message_size
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used."""
+        """Whether it is usable."""
         return self.core.is_open
 
     @property
@@ -89,9 +89,8 @@ class Link(Generic[CoreT]):
         return self.core.report
 
     def saved_state(self) -> LinkState:
-        """What a new attachment needs to go on where this one ended: its terminus and its unsettled
-        deliveries. It pickles; give it to `open_sender` or `open_receiver` as `state`, on whichever
-        session and connection.
+        """Return the state for a new attachment to continue with: its terminus and its unsettled deliveries. It
+        pickles; give it to `open_sender` or `open_receiver` as `state`, on any session and connection.
 
         >>> async def example(session: Session, sender: Sender) -> None:
         ...     sent = await sender.send(b"hello", wait=False)
@@ -104,15 +103,15 @@ class Link(Generic[CoreT]):
     async def close(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
     ) -> CloseReport:
-        """Close the link for good, with an error where `condition` names one, and wait for the
-        peer's answer; says how it ended. On a link that has ended it does nothing.
+        """Close the link for good, with an error if `condition` names one, and wait for the peer's answer; return how
+        it ended. On an ended link this does nothing.
         """
         self.start_closing(condition, description, info)
         return await self._wait_ended()
 
     async def detach(self) -> LinkState:
-        """Detach without closing, so that both ends keep what is unsettled, and return the state to
-        go on with: `session.open_sender(state=state)`, or `open_receiver`.
+        """Detach without closing, so that both ends keep unsettled deliveries, and return the state to continue with:
+        `session.open_sender(state=state)`, or `open_receiver`.
 
         >>> async def example(session: Session, sender: Sender) -> None:
         ...     state = await sender.detach()
@@ -129,36 +128,36 @@ class Link(Generic[CoreT]):
         return self.saved_state()
 
     async def wait_closed(self) -> CloseReport:
-        """Wait until the link has ended, by whom ever."""
+        """Wait until the link has ended, by either side."""
         return await self._wait_ended()
 
     def start_closing(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
     ) -> None:
-        """What `close` does before it waits."""
+        """Do the part of `close` before the wait."""
         if not self._closing and self.report is None:
             self._closing = True
             self.before_end()
-            with suppress(EndpointClosed):  # Then it ends with its session or connection.
+            with suppress(EndpointClosed):  # It ends with its session or connection.
                 self.core.close(condition, description, info)
             self.flush()
 
-    # What the driver and the session tell.
+    # Called by the driver and the session.
 
     def before_end(self) -> None:
-        """This end is going to close or detach it."""
+        """Called before this end closes or detaches it."""
 
     def credit_changed(self, event: CreditChanged) -> None:
-        """The receiver has said how much it takes."""
+        """Called when the receiver changes the credit."""
 
     def drained(self) -> None:
-        """The sender has used or given up its credit."""
+        """Called when the sender has used or given up its credit."""
 
     def resumed(self, event: Resumed) -> None:
-        """Both unsettled maps have been compared."""
+        """Called when both unsettled maps have been compared."""
 
     def end_with(self, report: CloseReport, cause: AmqpError | None) -> None:
-        """The link has ended, so nobody waits any longer."""
+        """End the link and fail everybody who waits."""
         if self._error is None:
             self._error = self.error_of(report)
             self._error.__cause__ = cause
@@ -166,14 +165,14 @@ class Link(Generic[CoreT]):
             self.driver.ended(self)
 
     def on_ended(self, error: LinkEnded) -> None:
-        """Wake who waits; `error` is for them."""
+        """Wake waiting callers; `error` is for them."""
 
     def error_of(self, report: CloseReport) -> LinkEnded:
-        """The exception for who uses the link after its end."""
+        """Return the exception for using the link after its end."""
         return LinkEnded(f"link {self._name!r}: {report}", report, self._name)
 
     def check_open(self) -> None:
-        """Raise what the link ended with."""
+        """Raise the link's error if it has ended."""
         if self._error is not None:
             error = copy.copy(self._error)
             error.__cause__ = self._error.__cause__
@@ -183,7 +182,7 @@ class Link(Generic[CoreT]):
             raise LinkEnded(f"link {self._name!r} is being closed by this side", report, self._name)
 
     def flush(self) -> None:
-        """Write what was queued when this turn of the event loop is over."""
+        """Write queued octets at the end of this turn of the event loop."""
         if not self.driver.flush_scheduled:
             self.driver.schedule_flush()
 

@@ -1,4 +1,4 @@
-"""Receivers of 1.0 and the deliveries they give (1.0 part 2 section 2.6.7, part 3 section 3.4)."""
+"""Receivers of 1.0 and their deliveries (1.0 part 2 section 2.6.7, part 3 section 3.4)."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 _ACCEPTED: Final = Accepted()
 _PATIENCE: Final = 1.0
-"""Seconds that a sender gets to answer a drain when a receiver closes or has fetched nothing."""
+"""Seconds that a sender has to answer a drain when a receiver closes or has fetched nothing."""
 
 
 class ReceivedDelivery:
-    """A message that has arrived. Settle it once with `accept`, `reject`, `release` or `modify`,
-    unless the sender has settled it.
+    """A received message. Settle it once with `accept`, `reject`, `release` or `modify`, unless the sender has settled
+    it.
 
-    They return when the disposition is queued; on a link whose receiver settles second, when the
-    sender has settled too. Raise LocalProtocolError for a delivery that is settled, LinkEnded when
-    the link is gone. With `transaction` the outcome counts when the transaction commits.
+    These return when the disposition is queued; on a link whose receiver settles second, when the sender has settled
+    too. They raise LocalProtocolError for a settled delivery, LinkEnded if the link is gone. With `transaction` the
+    outcome takes effect when the transaction commits.
 
     >>> async def example(receiver: Receiver) -> None:
     ...     delivery = await receiver.fetch(timeout=5)
@@ -64,12 +64,12 @@ class ReceivedDelivery:
 
     @property
     def body(self) -> Any:
-        """The message's body: octets, a value or a list. Raises CodecError for what is no message."""
+        """The message's body: octets, a value or a list. Raises CodecError if the payload is no message."""
         return self._event.body
 
     @property
     def payload(self) -> bytes:
-        """The message as it came, all sections."""
+        """The message as received, all sections."""
         return self._event.payload
 
     @property
@@ -89,21 +89,21 @@ class ReceivedDelivery:
 
     @property
     def settled(self) -> bool:
-        """Whether the sender had settled it when it sent it, so that nothing is to be said of it."""
+        """Whether the sender sent it settled, so that it needs no outcome."""
         return self._event.settled
 
     @property
     def state(self) -> DeliveryState | Described | None:
-        """What the sender said of it, such as the transaction it belongs to."""
+        """The sender's state of it, such as the transaction it belongs to."""
         return self._event.state
 
     @property
     def resumed(self) -> bool:
-        """Whether it goes on from an earlier attachment of the link."""
+        """Whether it continues from an earlier attachment of the link."""
         return self._event.resumed
 
     async def accept(self, *, transaction: Transaction | None = None) -> None:
-        """Say that it was dealt with."""
+        """Accept it."""
         receiver = self.receiver
         if transaction is not None or not receiver.accept_later(self._event):
             await receiver.settle(_ACCEPTED, self, transaction=transaction)
@@ -116,13 +116,13 @@ class ReceivedDelivery:
         error: Error | None = None,
         transaction: Transaction | None = None,
     ) -> None:
-        """Refuse it as invalid, and say why, with a condition or a whole `Error`."""
+        """Reject it as invalid, with the reason as a condition or a whole `Error`."""
         if error is None and condition:
             error = Error(condition=condition, description=description or None)
         await self.receiver.settle(Rejected(error=error), self, transaction=transaction)
 
     async def release(self, *, transaction: Transaction | None = None) -> None:
-        """Give it back untouched, to be delivered again."""
+        """Return it unchanged, to be delivered again."""
         await self.receiver.settle(Released(), self, transaction=transaction)
 
     async def modify(
@@ -133,8 +133,8 @@ class ReceivedDelivery:
         message_annotations: Mapping[Any, Any] | None = None,
         transaction: Transaction | None = None,
     ) -> None:
-        """Give it back changed: counted as a failed delivery, not for this link again, or with
-        annotations merged into its own.
+        """Return it changed: counted as a failed delivery, not for this link again, or with annotations merged into its
+        own.
         """
         state = Modified(
             delivery_failed=delivery_failed,
@@ -144,7 +144,7 @@ class ReceivedDelivery:
         await self.receiver.settle(state, self, transaction=transaction)
 
     async def update(self, state: DeliveryState) -> None:
-        """Tell the sender a state, such as Received, without settling."""
+        """Send a state, such as Received, without settling."""
         receiver = self.receiver
         receiver.check_open()
         receiver.core.update([self._event], state, settled=False)
@@ -160,13 +160,12 @@ class ReceivedDelivery:
 
 
 class Receiver(Link[CoreReceiver]):
-    """A link on which messages arrive, made by `session.open_receiver()`: an async iterator of
-    `ReceivedDelivery`. `close` it, or leave its context.
+    """A link on which messages arrive, returned by `session.open_receiver()`: an async iterator of `ReceivedDelivery`.
+    `close` it, or leave its context.
 
-    With `credit` above 0 at most so many deliveries wait here: as they are taken the sender gets
-    credit for more. With 0 it is yours to give: `flow`, `drain`, or `fetch` for one at a time. The
-    iteration ends after `close` and `detach`, and raises LinkEnded, with the reason, when the peer
-    ends the link, or the session or the connection ends.
+    With `credit` above 0 at most that many deliveries wait here: taking them grants the sender credit for more. With 0
+    you manage it: `flow`, `drain`, or `fetch` for one at a time. The iteration ends after `close` and `detach`, and
+    raises LinkEnded, with the reason, when the peer ends the link, or the session or the connection ends.
     """
 
     def __init__(self, session: Session, core: CoreReceiver, credit: int) -> None:
@@ -180,7 +179,7 @@ class Receiver(Link[CoreReceiver]):
 
     @property
     def pending(self) -> Mapping[bytes, DeliveryState | None]:
-        """What came and isn't settled, by delivery-tag, with the state that was told last."""
+        """The unsettled deliveries, by delivery-tag, with the last state sent for each."""
         side = self.core.session.side
         found: dict[bytes, Any] = dict(self.core.unsettled)
         return {tag: each.states[side] for tag, each in found.items()}
@@ -194,7 +193,7 @@ class Receiver(Link[CoreReceiver]):
             event = feed.items.popleft()
         else:
             if self._target and self.core.credit <= 0:
-                self._top_up()  # It had been drained.
+                self._top_up()  # The credit was drained.
             event = await feed.take()
         if self._target:
             self._taken += 1
@@ -203,10 +202,10 @@ class Receiver(Link[CoreReceiver]):
         return ReceivedDelivery(self, event)
 
     async def fetch(self, timeout: float | None = None) -> ReceivedDelivery | None:
-        """The next delivery; None when there is none within `timeout` seconds (None: wait).
+        """Return the next delivery; None if there is none within `timeout` seconds (None: wait).
 
-        Without credit it asks for one delivery, and takes the credit back when the time is over, so
-        that nothing arrives unasked. Raises LinkEnded when the link has ended.
+        Without credit it asks for one delivery, and takes the credit back after the timeout, so that nothing arrives
+        unrequested. Raises LinkEnded if the link has ended.
 
         >>> async def example(receiver: Receiver) -> None:
         ...     delivery = await receiver.fetch(timeout=5)
@@ -231,12 +230,12 @@ class Receiver(Link[CoreReceiver]):
                 self.check_open()
         delivery = await self.__anext__()
         if not self._target:
-            feed.wake()  # Who else fetches needs credit of its own.
+            feed.wake()  # Another fetch needs its own credit.
         return delivery
 
     async def flow(self, credit: int) -> None:
-        """Let the sender send `credit` more deliveries, in place of what it still had. For links
-        opened with `credit=0`.
+        """Let the sender send `credit` more deliveries, in place of its remaining credit. For links opened with
+        `credit=0`.
 
         >>> async def example(receiver: Receiver) -> None:
         ...     await receiver.flow(100)
@@ -248,8 +247,8 @@ class Receiver(Link[CoreReceiver]):
         self.flush()
 
     async def drain(self) -> None:
-        """Let the sender send what it has, and wait until the credit is used or given up; what came
-        is iterated as ever. Raises LinkEnded.
+        """Let the sender send its available deliveries, and wait until the credit is used or given up; received ones
+        are iterated as usual. Raises LinkEnded.
         """
         self.check_open()
         if self.core.credit <= 0:
@@ -273,7 +272,7 @@ class Receiver(Link[CoreReceiver]):
     async def accept(
         self, *deliveries: ReceivedDelivery, transaction: Transaction | None = None
     ) -> None:
-        """Accept any number of deliveries at once, in as few frames as can be.
+        """Accept any number of deliveries at once, in as few frames as possible.
 
         >>> async def example(receiver: Receiver) -> None:
         ...     found = [await receiver.fetch(timeout=0.01) for _ in range(10)]
@@ -306,8 +305,8 @@ class Receiver(Link[CoreReceiver]):
     async def close(
         self, condition: str = "", description: str = "", info: Mapping[Any, Any] | None = None
     ) -> CloseReport:
-        """Close the link for good: the credit that is out is drained first, so that what is under
-        way is given back too. Says how it ended; on a link that has ended it does nothing.
+        """Close the link for good: outstanding credit is drained first, so that deliveries in transit are returned too.
+        Return how it ended; on an ended link this does nothing.
         """
         try:
             if self.core.is_open and self.core.credit > 0 and not self._closing:
@@ -321,17 +320,17 @@ class Receiver(Link[CoreReceiver]):
     async def __aenter__(self) -> Receiver:
         return self
 
-    # What the driver tells.
+    # Called by the driver.
 
     def drained(self) -> None:
-        """The sender has used or given up its credit."""
+        """Handle the end of a drain: the sender has used or given up its credit."""
         for waiter in self.drains:
             if not waiter.done():
                 waiter.set_result(None)
 
     def accept_later(self, event: Delivery) -> bool:
-        """Accept a delivery together with others, when octets go out next: one frame says it for
-        all that have consecutive ids. False where that can't be done.
+        """Accept a delivery together with others, before the next octets are sent: one frame for all with consecutive
+        ids. Return False if that is impossible.
         """
         core = self.core
         if (
@@ -352,7 +351,7 @@ class Receiver(Link[CoreReceiver]):
         return True
 
     def say_accepted(self) -> None:
-        """Queue what `accept_later` kept."""
+        """Queue the acceptances collected by `accept_later`."""
         unsettled = self.core.unsettled
         events = [each for each in self._accepted.values() if each.delivery_tag in unsettled]
         self._accepted.clear()
@@ -365,7 +364,7 @@ class Receiver(Link[CoreReceiver]):
         return super().saved_state()
 
     def before_end(self) -> None:
-        """What nobody took goes back to the sender; nothing more is iterated."""
+        """Return untaken deliveries to the sender, and iterate no more."""
         self.say_accepted()
         unsettled = self.core.unsettled
         items = [event for event in self.feed.items if event.delivery_tag in unsettled]
@@ -374,7 +373,7 @@ class Receiver(Link[CoreReceiver]):
         self.feed.items.clear()
 
     def on_ended(self, error: LinkEnded) -> None:
-        """What isn't settled can't be any more: the sender will deliver it again."""
+        """Forget unsettled deliveries: the sender will deliver them again."""
         self._accepted.clear()
         kept = [event for event in self.feed.items if event.settled]
         self.feed.items.clear()
@@ -383,10 +382,10 @@ class Receiver(Link[CoreReceiver]):
         self.feed.end(None if ours else error)
         self.drained()
 
-    # Inside.
+    # Internals.
 
     async def _take_back(self) -> None:
-        """Drain; a sender that doesn't answer that has its credit taken away."""
+        """Drain; if the sender doesn't answer, take its credit away."""
         try:
             async with asyncio.timeout(min(_PATIENCE, self.driver.core.config.close_timeout)):
                 await self.drain()

@@ -1,4 +1,4 @@
-"""Questions and answers over a dynamic node (1.0 part 3 sections 3.2.4 and 3.5.4)."""
+"""Requests and replies over a dynamic node (1.0 part 3 sections 3.2.4 and 3.5.4)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 
 class Requester:
-    """Sends requests and gives each its reply, made by `session.open_requester()`. `close` it, or
-    leave its context.
+    """Sends requests and returns the reply to each, returned by `session.open_requester()`. `close` it, or leave its
+    context.
 
-    A reply is what comes with the request's message-id as its correlation-id. Any number of tasks
-    may call at once.
+    A reply has the request's message-id as its correlation-id. Any number of tasks may call at once.
     """
 
     def __init__(self, sender: Sender, receiver: Receiver) -> None:
@@ -36,21 +35,20 @@ class Requester:
 
     @property
     def address(self) -> str:
-        """Where the replies are sent, a node that the peer made."""
+        """The address for replies, a node created by the peer."""
         return self._receiver.address
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used."""
+        """Whether it is usable."""
         return self._sender.is_open and self._receiver.is_open
 
     async def call(self, message: Message | Any) -> Message:
-        """Send a request and return its reply. Its reply-to is set, and its message-id where it has
-        none. Anything but a Message is the body of one.
+        """Send a request and return its reply. Sets its reply-to, and a missing message-id. Anything but a Message
+        becomes the body of one.
 
-        Raises NotAccepted when the request isn't accepted, LinkEnded when a link ends. Bound it
-        with `asyncio.timeout`: a reply that nobody waits for any more is dropped. Raises ValueError
-        for a message-id that is under way.
+        Raises NotAccepted if the request isn't accepted, LinkEnded if a link ends. Limit it with `asyncio.timeout`: a
+        reply that comes too late is dropped. Raises ValueError for a message-id already in use.
 
         >>> async def example(requester: Requester) -> object:
         ...     async with asyncio.timeout(5):
@@ -73,10 +71,10 @@ class Requester:
         finally:
             del self._waiting[number]
             if future.done() and not future.cancelled():
-                future.exception()  # Else asyncio complains that nobody looked at it.
+                future.exception()  # Prevents asyncio's warning about an exception never retrieved.
 
     async def close(self) -> None:
-        """Close both links; who waits for a reply gets LinkEnded."""
+        """Close both links; callers waiting for a reply get LinkEnded."""
         try:
             await self._sender.close()
             await self._receiver.close()
@@ -89,10 +87,10 @@ class Requester:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    # Inside.
+    # Internals.
 
     def _request(self, message: Message) -> tuple[Message, object]:
-        """The message with its reply-to and message-id, and the latter."""
+        """Return the message with its reply-to and message-id, and the latter."""
         properties = message.properties or Properties()
         number: object = properties.message_id
         if number is None:
@@ -102,7 +100,7 @@ class Requester:
         return message.replace(properties=asked), number
 
     async def _read(self) -> None:
-        """Hand out the replies until the link ends."""
+        """Dispatch the replies until the link ends."""
         error: AmqpError = LinkEnded("the requester was closed")
         try:
             async for delivery in self._receiver:
@@ -121,7 +119,7 @@ class Requester:
         try:
             properties = delivery.message.properties
         except CodecError:
-            return  # Whose reply that should be can't be known.
+            return  # It can't be assigned to a request.
         future = self._waiting.get(properties.correlation_id) if properties is not None else None
         if future is not None and not future.done():
             future.set_result(delivery.message)
@@ -137,7 +135,7 @@ class Requester:
 
 
 async def open_requester(session: Session, address: str | None, credit: int) -> Requester:
-    """Open both links; leaves none behind when one of them fails."""
+    """Open both links; if one fails, close the other."""
     receiver = await session.open_receiver(None, dynamic=True, credit=credit)
     try:
         sender = await session.open_sender(address)

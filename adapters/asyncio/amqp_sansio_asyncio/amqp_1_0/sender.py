@@ -1,4 +1,4 @@
-"""Senders of 1.0 and the deliveries they have sent (1.0 part 2 sections 2.6.7 and 2.6.12)."""
+"""Senders of 1.0 and their deliveries (1.0 part 2 sections 2.6.7 and 2.6.12)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class SentDelivery:
-    """A message on its way: `await` it for its outcome, as often as is wanted.
+    """A message in transit: `await` it for its outcome, any number of times.
 
-    Cancelling who awaits it doesn't take the message back.
+    Cancelling the wait doesn't take the message back.
     """
 
     __slots__ = ("_handle", "_sender")
@@ -48,7 +48,7 @@ class SentDelivery:
 
     @property
     def state(self) -> DeliveryState | None:
-        """The last that the receiver said of it, such as Received; its outcome once it's settled."""
+        """The receiver's latest state, such as Received; its outcome once it is settled."""
         handle = self._handle
         if not handle.done:
             return self._sender.driver.told.get(handle.key)  # type: ignore[return-value]
@@ -72,11 +72,10 @@ class SentDelivery:
 
 
 class Sender(Link[CoreSender]):
-    """A link on which messages are sent, made by `session.open_sender()`. `close` it, or leave its
-    context.
+    """A link on which messages are sent, returned by `session.open_sender()`. `close` it, or leave its context.
 
-    Any number of tasks may send at once. Everything that waits can be cancelled: the link stays
-    usable. When the link ends, who waits gets LinkEnded, with the peer's reason.
+    Any number of tasks may send at once. Every wait can be cancelled: the link stays usable. When the link ends,
+    waiting callers get LinkEnded, with the peer's reason.
     """
 
     def __init__(self, session: Session, core: CoreSender) -> None:
@@ -86,8 +85,7 @@ class Sender(Link[CoreSender]):
 
     @property
     def pending(self) -> Mapping[bytes, SentDelivery]:
-        """The deliveries that aren't settled, by their tags; after `open_sender(state=...)` also
-        those of the earlier attachment.
+        """The unsettled deliveries, by tag; after `open_sender(state=...)` including those of the earlier attachment.
         """
         return {tag: SentDelivery(self, handle) for tag, handle in self.core.pending.items()}
 
@@ -123,13 +121,13 @@ class Sender(Link[CoreSender]):
         delivery_tag: bytes | None = None,
         message_format: int = 0,
     ) -> DeliveryState | SentDelivery | None:
-        """Send one message and return its outcome: Accepted, Rejected, Released or Modified; None
-        when it was sent settled. `bytes` are the body of a message with one data section.
+        """Send one message and return its outcome: Accepted, Rejected, Released or Modified; None if it was sent
+        settled. `bytes` are the body of a message with one data section.
 
-        It waits for credit, where the peer reads too slowly, and then for the settlement; with
-        `wait=False` not for the latter: the result is a `SentDelivery` to await later. `settled`
-        None: as the link says. A send that is cancelled may have been sent. Raises LinkEnded when
-        the link or what it is on ends, LocalProtocolError for what can't be sent.
+        It waits for credit, while the peer reads too slowly, and then for the settlement; with `wait=False` not for the
+        latter: the result is a `SentDelivery` to await later. `settled` None: the link's default. A cancelled send may
+        have been sent. Raises LinkEnded if the link, session or connection ends, LocalProtocolError for a message that
+        can't be sent.
 
         >>> async def example(sender: Sender) -> None:
         ...     outcome = await sender.send(b"hello")
@@ -157,7 +155,7 @@ class Sender(Link[CoreSender]):
                 await self._wait_credit(first=woken)
                 woken = True
             except LocalProtocolError:
-                self._wake()  # The turn is somebody else's then.
+                self._wake()  # Pass the turn on.
                 raise
             except EndpointClosed:
                 self.check_open()
@@ -177,7 +175,7 @@ class Sender(Link[CoreSender]):
         return outcome_of(await future)
 
     async def wait_credit(self) -> int:
-        """Wait until the peer takes a message; says how many. Raises LinkEnded.
+        """Wait until the peer accepts a message; return how many. Raises LinkEnded.
 
         >>> async def example(sender: Sender) -> None:
         ...     for number in range(await sender.wait_credit()):
@@ -192,28 +190,28 @@ class Sender(Link[CoreSender]):
     async def __aenter__(self) -> Sender:
         return self
 
-    # What the driver tells.
+    # Called by the driver.
 
     def credit_changed(self, event: CreditChanged) -> None:
-        """The receiver has said how much it takes, or the session may send again."""
+        """Handle new credit, or room in the session's window."""
         self._wake()
         if event.drain and not self._drain_asked:
             self._drain_asked = True
-            # Who was woken has its turn first.
+            # Woken callers send first.
             self.driver.loop.call_soon(self._drain)
 
     def resumed(self, event: Resumed) -> None:
-        """Both unsettled maps have been compared."""
+        """Handle the compared unsettled maps."""
         self._wake()
 
     def on_ended(self, error: LinkEnded) -> None:
-        """Wake who waits."""
+        """Wake waiting callers."""
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_result(None)
 
-    # Inside.
+    # Internals.
 
     async def _may_send(self) -> None:
         self.check_open()
@@ -226,7 +224,7 @@ class Sender(Link[CoreSender]):
             await self._wait_credit(first=False)
 
     async def _wait_credit(self, first: bool) -> None:
-        """Wait for a turn to try; raises what the link ended with."""
+        """Wait for a turn to try; raise the link's error if it has ended."""
         self.check_open()
         driver = self.driver
         waiter: asyncio.Future[None] = driver.loop.create_future()
@@ -234,7 +232,7 @@ class Sender(Link[CoreSender]):
             self._waiters.appendleft(waiter)
         else:
             self._waiters.append(waiter)
-        # Credit is an answer: the connection has to be read while somebody waits for it.
+        # Credit is an answer: the connection must be read while somebody waits for it.
         driver.waiting[waiter] = waiter
         if driver.reading_paused:
             driver.update_reading()
@@ -251,7 +249,7 @@ class Sender(Link[CoreSender]):
         self.check_open()
 
     def _wake(self) -> None:
-        """Let as many try as there is credit."""
+        """Let as many callers try as there is credit."""
         waiters = self._waiters
         credit = self.core.credit if waiters else 0
         while waiters and credit > 0:
@@ -261,7 +259,7 @@ class Sender(Link[CoreSender]):
                 credit -= 1
 
     def _drain(self) -> None:
-        """The receiver wants its credit used up or back, and nobody here has more to send."""
+        """Answer a drain if nobody here has more to send."""
         self._drain_asked = False
         if not self._waiters and self.core.is_open:
             self.core.drained()
@@ -269,7 +267,7 @@ class Sender(Link[CoreSender]):
 
 
 def outcome_of(state: Any) -> DeliveryState | None:
-    """A delivery's outcome, out of the transactional state it may be in (1.0 part 4 section 4.5.8)."""
+    """Return a delivery's outcome, also from within a transactional state (1.0 part 4 section 4.5.8)."""
     outcome: DeliveryState | None = state
     if isinstance(state, TransactionalState):
         outcome = cast("DeliveryState | None", state.outcome)

@@ -1,5 +1,5 @@
-"""The server's end of a 1.0 connection: an async iterator over what the client does, and the core's
-sessions and links to answer with.
+"""The server's end of a 1.0 connection: an async iterator over the client's events, and the core's sessions and links
+for the answers.
 """
 
 from __future__ import annotations
@@ -48,12 +48,11 @@ class OneZeroServerDriver(ServingDriver[CoreConnection]):
 class OneZeroServerConnection(ServedConnection[OneZeroServerDriver]):
     """A 1.0 client that has logged in and opened its connection, as the server sees it.
 
-    `async for event in connection` takes the client's events one by one: SessionRequested,
-    LinkRequested, Delivery, CreditChanged, Settled, LinkClosed and so on, in the end Closed. Answer
-    on `connection.session(event.channel)` and `connection.link(event.channel, event.link)`, with
-    `accept` or `refuse`, `flow`, `send`, `update`; what is queued is written when the next event is
-    asked for, or by `flush`. Events that aren't taken stay unread, up to `Limits.unparsed` octets,
-    then in the socket.
+    `async for event in connection` takes the client's events one by one: SessionRequested, LinkRequested, Delivery,
+    CreditChanged, Settled, LinkClosed and so on, and Closed at the end. Answer on `connection.session(event.channel)`
+    and `connection.link(event.channel, event.link)`, with `accept` or `refuse`, `flow`, `send`, `update`; queued octets
+    are written when the next event is requested, or by `flush`. Events that aren't taken stay unread, up to
+    `Limits.unparsed` octets, then in the socket.
 
     >>> from amqp_sansio.amqp_1_0 import Delivery, LinkRequested, Receiver
     >>> from amqp_sansio.amqp_1_0 import SessionRequested
@@ -78,31 +77,31 @@ class OneZeroServerConnection(ServedConnection[OneZeroServerDriver]):
 
     @property
     def remote(self) -> Open | None:
-        """What the client said when it opened: its container-id, properties and capabilities."""
+        """The client's open: its container-id, properties and capabilities."""
         return self._driver.core.peer_open
 
     @property
     def hostname(self) -> str:
-        """The host that the client asked for; empty when it named none."""
+        """The host that the client asked for; empty if it named none."""
         remote = self.remote
         return "" if remote is None or remote.hostname is None else str(remote.hostname)
 
     @property
     def vhost(self) -> str:
-        """The virtual host that the hostname means: NAME for "vhost:NAME", else "/"."""
+        """The virtual host in the hostname: NAME for "vhost:NAME", else "/"."""
         return self._driver.vhost_of(self.hostname)
 
     @property
     def mechanism(self) -> str:
-        """The SASL mechanism with which the client logged in; empty without SASL."""
+        """The SASL mechanism of the client's login; empty without SASL."""
         return self._driver.core.mechanism
 
     def session(self, channel: int) -> CoreSession:
-        """The session that this end sends on `channel`. Raises EndpointClosed when there is none."""
+        """Return the session that this end sends on `channel`. Raises EndpointClosed if there is none."""
         return self._driver.core.session(channel)
 
     def link(self, channel: int, handle: int) -> CoreSender | CoreReceiver:
-        """The link with that handle of this end. Raises EndpointClosed when there is none."""
+        """Return the link with that handle of this end. Raises EndpointClosed if there is none."""
         return self._driver.core.session(channel).link(handle)
 
     async def close(
@@ -111,9 +110,7 @@ class OneZeroServerConnection(ServedConnection[OneZeroServerDriver]):
         description: str = "closed by the server",
         info: Mapping[Any, Any] | None = None,
     ) -> CloseReport:
-        """Close with a handshake that takes `close_timeout` seconds at most; says how the
-        connection ended.
-        """
+        """Close with a handshake of at most `close_timeout` seconds; return how the connection ended."""
         self._driver.close(condition, description, info)
         return await self.wait_closed()
 

@@ -1,4 +1,4 @@
-"""Sessions of a 1.0 client: where links are opened (1.0 part 2 section 2.5)."""
+"""Sessions of a 1.0 client, which open links (1.0 part 2 section 2.5)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ _L = TypeVar("_L", bound="Sender | Receiver")
 
 
 class Session:
-    """One session, made by `connection.open_session()`. `close` it, or leave its context; its links
-    end with it.
-    """
+    """One session, returned by `connection.open_session()`. `close` it, or leave its context; its links end with it."""
 
     def __init__(self, driver: OneZeroDriver, core: CoreSession) -> None:
         self.driver: Final = driver
@@ -76,11 +74,10 @@ class Session:
     ) -> Opening[Sender]:
         """Open a link to send on: `await` it, or use it as an async context that closes the link.
 
-        `address` is a node's, or a whole `Target`; None is the anonymous terminus, to which each
-        message says its own address, or with `dynamic` a node that the peer makes: see
-        `Sender.address`. The settle modes are 2 (mixed) and 0 (first) when none are given. `state`
-        resumes a link and brings all of these: what was unsettled goes on, see `Sender.pending`.
-        Raises LinkEnded with the peer's condition when it refuses.
+        `address` is a node's, or a whole `Target`; None is the anonymous terminus, to which each message brings its own
+        address, or with `dynamic` a node that the peer creates: see `Sender.address`. The default settle modes are 2
+        (mixed) and 0 (first). `state` resumes a link and has all of these: unsettled deliveries continue, see
+        `Sender.pending`. Raises LinkEnded with the peer's condition if it refuses.
 
         >>> async def example(session: Session) -> None:
         ...     async with session.open_sender("jobs") as sender:
@@ -130,10 +127,9 @@ class Session:
     ) -> Opening[Receiver]:
         """Open a link to receive on: `await` it, or use it as an async context that closes the link.
 
-        `address` is a node's, or a whole `Source`, which may have filters; None with `dynamic` is a
-        node that the peer makes: see `Receiver.address`. At most `credit` deliveries wait here; 0
-        leaves the credit to you. `state` resumes a link, with its address and modes. Raises
-        LinkEnded with the peer's condition when it refuses.
+        `address` is a node's, or a whole `Source`, which may have filters; None with `dynamic` is a node that the peer
+        creates: see `Receiver.address`. At most `credit` deliveries wait here; with 0 you manage the credit. `state`
+        resumes a link, with its address and modes. Raises LinkEnded with the peer's condition if it refuses.
 
         >>> async def example(session: Session) -> None:
         ...     async with session.open_receiver("jobs", credit=100) as receiver:
@@ -171,8 +167,8 @@ class Session:
         return Opening(lambda: self._open(Receiver(self, begin(), credit)))
 
     def open_requester(self, address: str | None, *, credit: int = 100) -> Opening[Requester]:
-        """Open what asks questions at `address`: a sender there and a receiver on a dynamic node
-        for the replies. None: each request says in its `to` where it goes.
+        """Open a requester for `address`: a sender there and a receiver on a dynamic node for the replies. None: each
+        request names its destination in `to`.
 
         >>> from amqp_sansio.amqp_1_0 import Message
         >>> async def example(session: Session) -> None:
@@ -182,8 +178,8 @@ class Session:
         return Opening(lambda: open_requester(self, address, credit))
 
     def transaction(self, *, global_id: bytes | None = None) -> Transaction:
-        """A transaction, as an async context: declared when it's entered, committed at its end,
-        rolled back when an exception leaves it (1.0 part 4).
+        """Return a transaction, as an async context: declared on entering, committed at its end, rolled back if an
+        exception leaves it (1.0 part 4).
 
         >>> async def example(session: Session, sender: Sender, receiver: Receiver) -> None:
         ...     async with session.transaction() as transaction:
@@ -199,8 +195,8 @@ class Session:
     @overload
     def events(self, *kinds: type[_E], limit: int = 1000) -> EventStream[_E]: ...
     def events(self, *kinds: type[Any], limit: int = 1000) -> EventStream[Any]:
-        """What else happens on the session: LinkRequested (answer it with `accept_link`),
-        CreditChanged, DeliveryUpdated and so on; only `kinds`, when given.
+        """Return the session's other events: LinkRequested (answer it with `accept_link`), CreditChanged,
+        DeliveryUpdated and so on; only `kinds`, if given.
         """
         feed: Feed[Any] = Feed(self.driver, limit, True)
         if self.report is not None:
@@ -209,9 +205,9 @@ class Session:
         return EventStream(feed, self.streams)
 
     def accept_link(self, event: LinkRequested, *, credit: int = 10) -> Sender | Receiver:
-        """Take a link that the peer attaches, as it asked for it. `credit` is for receivers.
+        """Accept a link that the peer attaches, on its terms. `credit` is for receivers.
 
-        While nobody reads `events(LinkRequested)`, such links are refused.
+        Without a reader for `events(LinkRequested)`, such links are refused.
 
         >>> async def example(session: Session) -> None:
         ...     async for event in session.events(LinkRequested):
@@ -231,12 +227,11 @@ class Session:
         return link
 
     async def close(self, condition: str = "", description: str = "") -> CloseReport:
-        """End the session and wait for the peer's answer; says how it ended. On a session that has
-        ended it does nothing.
+        """End the session and wait for the peer's answer; return how it ended. On an ended session this does nothing.
         """
         core, driver = self.core, self.driver
         driver.say_accepted()
-        with suppress(EndpointClosed):  # Then it ends with its connection.
+        with suppress(EndpointClosed):  # It ends with its connection.
             core.close(condition, description)
         if driver.sessions.get(core.channel) is self:
             driver.schedule_flush()
@@ -255,17 +250,17 @@ class Session:
         state = "open" if self.is_open else f"closed: {self.report}" if self.report else "opening"
         return f"<Session {self.channel}, {state}>"
 
-    # What the driver tells.
+    # Called by the driver.
 
     def link_closed(self, event: LinkClosed, cause: AmqpError | None) -> None:
-        """A link has ended."""
+        """Handle the end of a link."""
         link = self.links.pop(event.link, None)
         self.receivers.pop(event.link, None)
         if link is not None:
             link.end_with(event.report, self._failure or cause)
 
     def failed(self, report: CloseReport, cause: AmqpError) -> None:
-        """An error ends the session; that it has ended is told later."""
+        """Handle an error of the session, whose end follows."""
         self._failure = cause
         for link in list(self.links.values()):
             link.end_with(report, cause)
@@ -273,7 +268,7 @@ class Session:
         self.driver.end_streams(self.streams, error, cause)
 
     def closed(self, report: CloseReport, cause: AmqpError | None) -> None:
-        """The session has ended, and what links were left."""
+        """Handle the end of the session and its remaining links."""
         cause = self._failure or cause
         links = list(self.links.values())
         self.links.clear()
@@ -284,7 +279,7 @@ class Session:
         self.driver.end_streams(self.streams, error, cause)
         self.driver.ended(self)
 
-    # Inside.
+    # Internals.
 
     def _register(self, link: Sender | Receiver) -> None:
         self.links[link.core.handle] = link
@@ -295,7 +290,7 @@ class Session:
         self._register(link)
         opening = link.core.opening
         assert opening is not None
-        # Who was cancelled has no link to close.
+        # A cancelled caller has no link to close.
         await self.driver.wait(opening, lambda _: link.core.close())
         return link
 
@@ -303,7 +298,7 @@ class Session:
 def _modes(
     snd_settle_mode: int | None, rcv_settle_mode: int | None, state: LinkState | None
 ) -> tuple[int, int]:
-    """The settle modes given, else those of a link that is resumed, else mixed and first."""
+    """Return the settle modes given, else those of a resumed link, else mixed and first."""
     before = (2, 0) if state is None else (state.snd_settle_mode, state.rcv_settle_mode)
     return (
         before[0] if snd_settle_mode is None else snd_settle_mode,

@@ -1,4 +1,4 @@
-"""What `connect` and `serve` make of a URL and options in 1.0."""
+"""The configuration of `connect` and `serve` in 1.0, from a URL and options."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 DEFAULT_MECHANISMS: Final = ("SCRAM-SHA-256", "PLAIN")
 DEFAULT_IDLE_TIME_OUT: Final = 60.0
-"""Seconds of silence after which the peer is given up when the URL doesn't say."""
+"""Default for the seconds of silence after which the peer counts as lost."""
 
 
 class OneZeroOptions(TypedDict, total=False):
-    """The fields of `amqp_sansio.amqp_1_0.Config` that `connect` takes by keyword; they win over
-    the URL.
-    """
+    """The fields of `amqp_sansio.amqp_1_0.Config` that `connect` takes by keyword; they override the URL."""
 
     container_id: str
     hostname: str | None
@@ -47,11 +45,10 @@ class OneZeroOptions(TypedDict, total=False):
 
 
 def client_config(uri: AmqpUri, options: OneZeroOptions) -> Config:
-    """The configuration for one connection, with fresh randomness for its name and for SCRAM.
+    """Return the configuration for one connection, with fresh randomness for its name and for SCRAM.
 
-    The hostname is the URL's host, or "vhost:NAME" when the URL names a virtual host other than
-    "/", as RabbitMQ and Qpid understand it. Without a user name in the URL it is guest with the
-    password guest; `sasl=None` connects without SASL.
+    The hostname is the URL's host, or "vhost:NAME" if the URL names a virtual host other than "/", the form of RabbitMQ
+    and Qpid. Without a user name in the URL, user and password are guest; `sasl=None` connects without SASL.
     """
     heartbeat = uri.heartbeat
     fields: dict[str, Any] = {
@@ -71,8 +68,8 @@ def client_config(uri: AmqpUri, options: OneZeroOptions) -> Config:
 
 
 def server_config(given: Config | None) -> Config:
-    """The configuration of a server; it has a name where none was given. Without one users log in
-    by PLAIN. Raises ValueError for TLS inside the connection, which no adapter does.
+    """Return the configuration of a server, with a generated name if it had none. By default users log in by PLAIN.
+    Raises ValueError for TLS inside the connection, which no adapter supports.
     """
     config = given or Config(mechanisms=("PLAIN",))
     if config.tls:
@@ -81,7 +78,7 @@ def server_config(given: Config | None) -> Config:
 
 
 def random_name() -> str:
-    """A name that no other container or link has."""
+    """Return a unique container or link name."""
     return f"amqp-sansio-{secrets.token_hex(8)}"
 
 

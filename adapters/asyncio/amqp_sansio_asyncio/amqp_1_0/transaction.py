@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Coordination:
-    """A session's link to the peer's transaction coordinator, opened when it's first wanted."""
+    """A session's link to the peer's transaction coordinator, opened on first use."""
 
     def __init__(self, session: Session) -> None:
         self._session: Final = session
@@ -34,18 +34,18 @@ class Coordination:
         self._opening = asyncio.Lock()
 
     async def declare(self, global_id: bytes | None) -> tuple[Sender, bytes]:
-        """Begin a transaction: the link it belongs to, and its id."""
+        """Begin a transaction; return its link and id."""
         sender = await self._link()
         await sender.wait_credit()
         handle: Handle[Any] = Controller(sender.core).declare(global_id)
-        # A transaction that is declared for a caller who was cancelled is rolled back.
+        # A transaction declared for a cancelled caller is rolled back.
         state = await self._session.driver.wait(handle, lambda late: _undo(sender, late))
         if not isinstance(state, Declared) or not isinstance(state.txn_id, bytes):
             raise _failed("the coordinator declared no transaction", state)
         return sender, state.txn_id
 
     async def discharge(self, sender: Sender, txn_id: bytes, fail: bool) -> None:
-        """End a transaction, for good or ill."""
+        """End a transaction; with `fail` by a rollback."""
         await sender.wait_credit()
         handle = Controller(sender.core).discharge(txn_id, fail=fail)
         state = await self._session.driver.wait(handle)
@@ -61,12 +61,10 @@ class Coordination:
 
 
 class Transaction:
-    """A transaction, made by `session.transaction()`: give it to `send` and to `accept` and its
-    like as `transaction`.
+    """A transaction, returned by `session.transaction()`: pass it as `transaction` to `send`, `accept` and so on.
 
-    As an async context it is declared on entering, committed at the end, and rolled back when an
-    exception leaves it. Raises TransactionFailed when the coordinator refuses to declare or to
-    commit, LinkEnded when the coordinator is gone.
+    As an async context it is declared on entering, committed at the end, and rolled back if an exception leaves it.
+    Raises TransactionFailed if the coordinator refuses to declare or to commit, LinkEnded if the coordinator is gone.
 
     >>> async def example(session: Session, sender: Sender) -> None:
     ...     transaction = session.transaction()
@@ -84,19 +82,19 @@ class Transaction:
 
     @property
     def txn_id(self) -> bytes:
-        """The coordinator's name for it. Raises LocalProtocolError before it is declared."""
+        """The coordinator's id for it. Raises LocalProtocolError before it is declared."""
         if self._txn_id is None:
             raise LocalProtocolError("the transaction isn't declared yet: enter its context first")
         return self._txn_id
 
     @property
     def ended(self) -> bool:
-        """Whether it was committed or rolled back, or that was tried."""
+        """Whether it was committed or rolled back, successfully or not."""
         return self._ended
 
     def state(self, outcome: DeliveryState | None = None) -> TransactionalState:
-        """The delivery state that puts a message, or an outcome, into the transaction. Raises
-        LocalProtocolError when the transaction has ended.
+        """Return the delivery state that puts a message, or an outcome, into the transaction. Raises LocalProtocolError
+        if the transaction has ended.
         """
         if self._ended:
             raise LocalProtocolError("the transaction has ended; begin another")
@@ -109,8 +107,8 @@ class Transaction:
         self._sender, self._txn_id = await self._coordination.declare(self._global_id)
 
     async def commit(self) -> None:
-        """Make everything done in it so. Raises TransactionFailed when the coordinator can't: then
-        all is undone.
+        """Make everything done in it effective. Raises TransactionFailed if the coordinator can't: then everything is
+        undone.
         """
         await self._discharge(fail=False)
 
@@ -136,8 +134,8 @@ class Transaction:
         if kind is None:
             await self.commit()
             return
-        # Without its coordinator the transaction is rolled back too (1.0 part 4 section 4.3); the
-        # exception that leaves the context says more.
+        # Without its coordinator the transaction is rolled back too (1.0 part 4 section 4.3); the exception that leaves
+        # the context says more.
         with suppress(EndpointClosed, TransactionFailed):
             await self.rollback()
 
@@ -147,7 +145,7 @@ class Transaction:
 
 
 def _undo(sender: Sender, state: object) -> None:
-    """Roll back what nobody knows of."""
+    """Roll back a transaction whose caller was cancelled."""
     if isinstance(state, Declared) and isinstance(state.txn_id, bytes) and sender.is_open:
         try:
             Controller(sender.core).discharge(state.txn_id, fail=True)

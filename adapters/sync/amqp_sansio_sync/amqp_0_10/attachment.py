@@ -1,4 +1,4 @@
-"""Attachment: a session on its channel: what comes for it goes where it's looked for, and its end (0-10 class 2)."""
+"""Attachment: a session on its channel: dispatches its events, and handles its end (0-10 class 2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOT_IMPLEMENTED: Final = 540
 
 
 class Attachment:
-    """What every part of the adapter needs of a session, and where its events go."""
+    """The part of a session that every other part needs, with its events."""
 
     __slots__ = ("_connection", "_feeds", "_streams", "core", "ended", "error", "wire")
 
@@ -45,7 +45,7 @@ class Attachment:
 
     @property
     def name(self) -> bytes:
-        """Its name, the user's own."""
+        """Its name, unique among the user's sessions."""
         return self.core.name
 
     @property
@@ -55,12 +55,12 @@ class Attachment:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used, as far as is known."""
+        """Whether it is usable, as far as is known."""
         return not self.ended and self.core.report is None and self.wire.core.is_open
 
     @property
     def timeout(self) -> int | None:
-        """For how many seconds it's kept when it's detached, as the server granted; None: for ever."""
+        """Seconds for which it is kept when it is detached, as granted by the server; None: forever."""
         return self.core.timeout
 
     @property
@@ -71,7 +71,7 @@ class Attachment:
             self.wire.seen(report)
         return report
 
-    # What the server asks for.
+    # Commands of the server.
 
     @overload
     def events(self, *, limit: int = 1000, timeout: float | None = None) -> EventStream[Event]: ...
@@ -82,9 +82,9 @@ class Attachment:
     def events(
         self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
     ) -> EventStream[Any]:
-        """What else happens on the session, such as CreditChanged and CommandReceived; only `kinds`, if given.
+        """Return the session's other events, such as CreditChanged and CommandReceived; only `kinds`, if given.
 
-        Answer each CommandReceived, and each MessageReceived for no subscription, with `complete` or `fail`.
+        Answer each CommandReceived, and each MessageReceived without a subscription, with `complete` or `fail`.
 
         >>> def example(session: ZeroTenSession) -> int | None:
         ...     with session.events(CreditChanged, timeout=5) as events:
@@ -98,22 +98,22 @@ class Attachment:
         return EventStream(feed, self._streams, timeout)
 
     def complete(self, command_id: int, result: Struct | None = None) -> None:
-        """Say that a command of the server's is executed, with its result where it has one (execution.result)."""
+        """Complete a command of the server, with its result if it has one (execution.result)."""
         self.post(self.core.complete, command_id, result)
 
     def fail(self, error: ExecutionError, command_id: int | None = None) -> None:
-        """Refuse a command of the server's, which ends the session (execution.exception)."""
+        """Refuse a command of the server, which ends the session (execution.exception)."""
         self.post(self.core.fail, error, command_id)
 
     # For the other parts of the adapter.
 
     def post(self, command: Callable[..., _T], *arguments: Any) -> _T:
-        """Do one command of the engine; what the socket doesn't take at once goes out later."""
+        """Carry out one command of the engine; octets that the socket doesn't take at once are sent later."""
         try:
             return self.wire.post(False, command, *arguments)
         except EndpointClosed as error:
             if self.error is None and self.core.report is None:
-                raise  # The session or connection is closing: the engine says more than is known here.
+                raise  # The session or connection is closing: the engine's error has the details.
             raise self.gone() from error
 
     def finish(
@@ -123,11 +123,11 @@ class Attachment:
         what: str,
         late: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Wait for a handle and return its result. `late` takes one that nobody waits for any more."""
+        """Wait for a handle and return its result. `late` takes a result after a timeout."""
         return self._connection.answer(self, handle, timeout, what, late)
 
     def expect_cancel(self, handle: Handle[object], destination: str) -> None:
-        """A subscription is over when its cancel is executed. The lock is held."""
+        """End a subscription when its cancel is executed. The lock is held."""
 
         def gone(_: object) -> None:
             feed = self._feeds.pop(destination, None)
@@ -137,18 +137,18 @@ class Attachment:
         self._connection.expect(handle, gone)
 
     def expect_stop(self, handle: Handle[None], feed: SubscriptionFeed) -> None:
-        """A subscription gets no more when its stop is executed. The lock is held."""
+        """Stop a subscription's feed when its stop is executed. The lock is held."""
         self._connection.expect(handle, lambda _: feed.stopped(handle))
 
     def closed(self, report: CloseReport, *, resumable: bool = False) -> SessionEnded:
-        """The error that says how the session ended."""
+        """Return the error for the end of the session."""
         text = f"session {self._shown} is closed: {report}"
         if resumable:
             text = f"session {self._shown} is detached: {report}; it can be resumed, see detached_state()"
         return SessionEnded(text, report, self.core.name, resumable)
 
     def gone(self) -> EndpointClosed:
-        """The error of a call on a session that has ended."""
+        """Return the error of a call on an ended session."""
         error, report = self.error, self.core.report
         if error is None:
             if report is None:
@@ -160,17 +160,17 @@ class Attachment:
     # Events; the lock is held.
 
     def deliver(self, event: MessageReceived) -> None:
-        """A message came."""
+        """Handle a message."""
         feed = self._feeds.get(event.destination)
         if feed is None:
             if publicise(self._streams, event):
                 return
-            # Nobody has taken up the subscription yet.
+            # Its subscription doesn't exist yet.
             feed = self._feed(event.destination)
         feed.put(event)
 
     def resumed(self, incomplete: tuple[Event, ...]) -> None:
-        """The session goes on; the server's commands that weren't completed before are told again."""
+        """Continue the session; the server's incomplete commands are reported again."""
         for event in incomplete:
             if isinstance(event, MessageReceived):
                 self._feed(event.destination).put(event)
@@ -178,20 +178,20 @@ class Attachment:
                 self.take(event)
 
     def take(self, event: Event) -> None:
-        """Something else happened that isn't the end of a call."""
+        """Handle any other event that doesn't end a call."""
         if not publicise(self._streams, event) and isinstance(event, CommandReceived):
             text = f"nobody here takes {event.command.NAME}"
-            # When it has ended meanwhile there is nothing to refuse.
+            # If the session has ended meanwhile, there is nothing to refuse.
             with suppress(AmqpError):
                 self.core.fail(ExecutionError(_NOT_IMPLEMENTED, text), event.command_id)
 
     def end(self, event: SessionClosed) -> None:
-        """The session isn't attached any more."""
+        """Handle the detach of the session."""
         self.ended = True
         self.no_more(self.closed(event.report, resumable=event.resumable))
 
     def no_more(self, error: SessionEnded) -> None:
-        """Nothing more comes on the session."""
+        """End all events of the session."""
         self.error = error
         for feed in self._feeds.values():
             feed.session_ended(error, error.resumable)
@@ -199,7 +199,7 @@ class Attachment:
         for _, stream in self._streams:
             stream.finish(copy.copy(error))
 
-    # Inside.
+    # Internals.
 
     @property
     def _shown(self) -> str:

@@ -1,4 +1,4 @@
-"""ZeroTenConnection: one blocking connection of 0-10, its sessions, and where each event of the engine goes."""
+"""ZeroTenConnection: one blocking connection of 0-10 and its sessions; dispatches the engine's events."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from ..transport import Transport
 
 _WRITING: Final = frozenset({SendPaused, SendResumed})
-"""Events whose news is seen when something is written."""
+"""Events that matter only to writes, which check for them."""
 
 
 class ZeroTenConnection(BaseConnection[CoreConnection]):
-    """A connection to a 0-10 peer, made by `connect`. Every method may be called from any thread.
+    """A connection to a 0-10 peer, returned by `connect`. Every method may be called from any thread.
 
-    While no thread waits on it, a daemon thread sends the heartbeats and watches the server's. `close` it, or leave
-    its context, which also raises the failure of the connection or a session that no call has raised and no `report`
-    has shown.
+    While no thread waits on it, a daemon thread sends heartbeats and checks the server's. `close` it, or leave its
+    context, which also raises a failure of the connection or a session that no call has raised and no `report` has
+    shown.
     """
 
     __slots__ = ("_failed", "_sessions")
@@ -63,13 +63,13 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
 
     @property
     def peer_properties(self) -> Mapping[str, Any]:
-        """What the server says of itself: product, version, platform."""
+        """The server's properties: product, version, platform."""
         found: Mapping[str, Any] | None = self.wire.core.peer_properties
         return {} if found is None else found
 
     @property
     def known_hosts(self) -> tuple[str, ...]:
-        """Other servers that would do as well, as this one says ("amqp:tcp:host:port")."""
+        """Equivalent servers, according to this one ("amqp:tcp:host:port")."""
         return self.wire.core.known_hosts
 
     def open_session(
@@ -80,13 +80,13 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         force: bool = False,
         open_timeout: float | None = None,
     ) -> ZeroTenSession:
-        """Open a new session. `name` is the user's own, None: one that nobody has.
+        """Open a new session. `name` must be unused by this user; None generates one.
 
-        `timeout` is for how many seconds both ends keep the session when it's detached, so that `resume_session` can
-        go on with it on this connection or another: 0: not at all, None: for ever; the server may grant less, see the
-        session's `timeout`. `force` takes the name from another connection. Raises SessionEnded when the server
-        refuses, or knows a session of that name already, LimitExceeded when all channels are in use, TimeoutError
-        after `open_timeout` seconds (0-10 class 2, session.attach and request-timeout).
+        `timeout` is the number of seconds for which both ends keep the session when it is detached, so that
+        `resume_session` can continue it on this connection or another: 0: not at all, None: forever; the server may
+        grant less, see the session's `timeout`. `force` takes the name from another connection. Raises SessionEnded if
+        the server refuses, or knows a session of that name already, LimitExceeded if all channels are in use,
+        TimeoutError after `open_timeout` seconds (0-10 class 2, session.attach and request-timeout).
 
         >>> def example(connection: ZeroTenConnection) -> bytes:
         ...     with connection.open_session("orders", timeout=300) as session:
@@ -101,13 +101,12 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
     def resume_session(
         self, state: SessionState, *, force: bool = True, open_timeout: float | None = None
     ) -> ZeroTenSession:
-        """Go on with a session that was detached, or whose connection was lost; `state` is its `detached_state()`.
+        """Continue a session that was detached, or whose connection was lost; `state` is its `detached_state()`.
 
-        What is in doubt is sent again, and nothing is executed twice. `pending` of the result has the calls and
-        publishes that had no answer; `subscription(destination)` goes on with a subscription. `force`: also if the
-        server hasn't noticed yet that the other connection is gone. Raises SessionEnded when the server doesn't know
-        the session any more, and what is in doubt stays so; TimeoutError after `open_timeout` seconds
-        (part 1 section 3.6).
+        Everything in doubt is sent again, and nothing is executed twice. `pending` of the result has the calls and
+        publishes without an answer; `subscription(destination)` continues a subscription. `force`: even if the server
+        hasn't noticed yet that the other connection is gone. Raises SessionEnded if the server doesn't know the session
+        any more, which leaves everything in doubt; TimeoutError after `open_timeout` seconds (part 1 section 3.6).
 
         >>> def example(session: ZeroTenSession, other: ZeroTenConnection) -> list[object]:
         ...     again = other.resume_session(session.detach())
@@ -120,10 +119,10 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
     def close(
         self, code: int = 200, text: str = "", *, timeout: float | None = None
     ) -> CloseReport:
-        """Close with a handshake that takes `timeout` seconds at most (None: `close_timeout`); says how it ended.
+        """Close with a handshake of at most `timeout` seconds (None: `close_timeout`); return how it ended.
 
         `code` is 200, 320, 402 or 501 (class 1, close-code). Sessions with a timeout can be resumed on another
-        connection. It may be closed already.
+        connection. On a closed connection this does nothing.
 
         >>> def example(connection: ZeroTenConnection) -> CloseReport:
         ...     return connection.close(320, "maintenance")
@@ -131,7 +130,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         return self._close(lambda: self.wire.core.close(code, text), "connection.close", timeout)
 
     def wait_closed(self, timeout: float | None = None) -> CloseReport:
-        """Wait until the connection has ended, by whomever; says how.
+        """Wait until the connection has ended, by either side; return how.
 
         >>> def example(connection: ZeroTenConnection) -> str:
         ...     return str(connection.wait_closed())
@@ -150,9 +149,9 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         what: str,
         late: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Wait for a handle of a session and return its result. `late` takes one that nobody waits for any more.
+        """Wait for a handle of a session and return its result. `late` takes a result after a timeout.
 
-        The end of the session ends the wait too: a call of one that can be resumed is answered after that.
+        The end of the session ends the wait too: a call of a resumable one is answered after it was resumed.
         """
         if not handle.done:
             try:
@@ -171,7 +170,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
             raise session.gone() from error
         raise copy.copy(error)
 
-    # Inside.
+    # Internals.
 
     def _attach(self, command: Callable[[], CoreSession]) -> tuple[ZeroTenSession, Handle[Any]]:
         def begin() -> tuple[ZeroTenSession, Handle[Any]]:
@@ -188,7 +187,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         return self.wire.core.heartbeat / 2
 
     def _at(self, channel: int) -> ZeroTenSession | None:
-        """The session that an event on `channel` is about: of two, the one whose end is still to come."""
+        """Return the session of an event on `channel`: of two, the one whose end is still to come."""
         found = self._sessions.get(channel)
         return found[0] if found else None
 
@@ -224,12 +223,12 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
         for handle in event.handles:
             hook = self.hooks.pop(handle, None)
             if hook is not None:
-                # When the session is gone, what was to be done there is done by its end.
+                # If the session is gone, its end has done this already.
                 with suppress(AmqpError):
                     hook(handle.result)
 
     def _note_failure(self, event: Failed) -> None:
-        """Somebody has to learn of it: who called, or who leaves the connection's context."""
+        """Record a failure, for a caller or for leaving the connection's context."""
         if event.scope is not Scope.SESSION:
             self._failed = True
             return
@@ -238,7 +237,7 @@ class ZeroTenConnection(BaseConnection[CoreConnection]):
             self.wire.unseen[session] = error = session.closed(session.core.report)
             core = self.wire.core
             if event.channel in core.sessions and core.session(event.channel) is session.core:
-                # Only its detach is waited for, which changes nothing.
+                # Only its detach can still come, which changes nothing.
                 session.no_more(error)
 
     def _ended(self, event: Closed) -> None:

@@ -1,4 +1,4 @@
-"""SubscriptionFeed: what came for a subscription and waits to be taken, and its credit (0-10 class 4, message.flow)."""
+"""SubscriptionFeed: the waiting messages of a subscription, and its credit (0-10 class 4, message.flow)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from .attachment import Attachment
 
 _BUFFER: Final = 1000
-"""So many deliveries wait here without holding up the connection when their number has no bound."""
+"""Deliveries that may wait here before reading pauses, if nothing else bounds their number."""
 
 
 class SubscriptionFeed(Feed[MessageReceived]):
-    """What came for one subscription and waits to be taken, and how much more may come.
+    """The waiting messages of one subscription, and its remaining credit.
 
-    It outlives the Subscription that the application holds: when that is dropped, the keeper cancels at the server
-    and gives back what nobody took.
+    It outlives the Subscription that the application holds: if that is dropped, the keeper cancels at the server and
+    returns untaken messages.
     """
 
     __slots__ = (
@@ -38,7 +38,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
         self.held = self.asked = self.dropped = False
         self.cancelling: Handle[None] | None = None
         self.stopping: Handle[None] | None = None
-        """The stop that closes a window which a delivery has opened, until it's executed."""
+        """The pending stop of a window that a delivery has reopened, until it is executed."""
 
     def put(self, item: MessageReceived) -> None:
         if self.dropped:
@@ -47,7 +47,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
             super().put(item)
 
     def pop(self) -> MessageReceived | None:
-        """Take the next message, which completes its transfer; None without one."""
+        """Take the next message, which completes its transfer; None if there is none."""
         core = self.session.core
         while self.items:
             event = self.items[0]
@@ -55,23 +55,23 @@ class SubscriptionFeed(Feed[MessageReceived]):
                 try:
                     core.complete(event.command_id)
                 except LocalProtocolError:
-                    # It was settled by its id before anybody took it.
+                    # It was settled by its id before it was taken.
                     self._leave_out()
                     continue
             self._leave_out()
-            with suppress(AmqpError):  # It's said again with the next one; this one is taken.
+            with suppress(AmqpError):  # The next completion includes it; the message is taken.
                 self.top_up()
             return event
         return None
 
     def bound_by_octets(self) -> None:
-        """The server may send any number: what waits here is counted from now on."""
+        """Count waiting messages from now on, because the server may send any number."""
         if not self.counted:
             self.counted = True
             self.octets = sum([len(each.body) for each in self.items])
 
     def top_up(self) -> None:
-        """Grant credit again when half of it is used; what waits here counts as not used."""
+        """Grant credit again when half of it is used; waiting messages count as unused."""
         core = self.session.core
         messages, octets = core.granted(self.destination)
         if not self.credit or self.held or self.over or self.cancelling is not None:
@@ -87,7 +87,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
             self._grant_up_to(self.credit, None)
 
     def ask(self) -> None:
-        """Grant credit as nothing is here and nothing may come: all of it, or for one message."""
+        """Grant credit if no message is here or can come: all of it, or for one message."""
         core = self.session.core
         messages, _ = core.granted(self.destination)
         if core.is_stopping(self.destination):
@@ -99,7 +99,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
             core.top_up(self.destination, self.credit or 1, self.window)
 
     def stopped(self, handle: Handle[None]) -> None:
-        """A window is closed that a delivery had opened: who wanted credit meanwhile gets it."""
+        """Grant credit requested while a reopened window was being closed."""
         if self.stopping is handle:
             self.stopping = None
         if self.asked:
@@ -113,20 +113,20 @@ class SubscriptionFeed(Feed[MessageReceived]):
             self.session.expect_cancel(self.cancelling, self.destination)
 
     def drop(self) -> None:
-        """Nobody will take anything any more: cancel, and give back what is here and what still comes."""
+        """Cancel, and return waiting and coming messages, because nobody takes them any more."""
         self.dropped = True
-        # Cancelled first: else the server would send what is given back here once more.
+        # Cancel first: otherwise the server would send returned messages again.
         with suppress(AmqpError):
             self.cancel()
         self._give_back(self.clear())
 
     def overrun(self) -> None:
         super().overrun()
-        with suppress(AmqpError):  # When the session has ended nothing comes any more.
+        with suppress(AmqpError):  # The session has ended, so nothing comes any more.
             self.cancel()
 
     def session_ended(self, error: EndpointClosed, resumable: bool) -> None:
-        """Nothing more comes. What wasn't taken comes again when the session is resumed, or to somebody else."""
+        """End the feed. Untaken messages come again when the session is resumed, or go to another client."""
         kept = [
             each for each in self.clear() if not resumable and not each.accepts and each.acquired
         ]
@@ -145,7 +145,7 @@ class SubscriptionFeed(Feed[MessageReceived]):
 
     def _give_back(self, events: Iterable[MessageReceived]) -> None:
         core = self.session.core
-        # Where that can't be said any more the end of the session gives them back.
+        # If that can't be sent any more, the end of the session returns them.
         with suppress(AmqpError):
             unsettled, incomplete = set(core.unsettled), set(core.incomplete)
             ids = [each.command_id for each in events]

@@ -20,9 +20,9 @@ _MECHANISMS = ("SCRAM-SHA-256", "PLAIN")
 
 
 class ZeroTenOptions(TypedDict, total=False):
-    """The fields of 0-10's `Config` that `connect` takes by keyword; they win over the URL.
+    """The fields of 0-10's `Config` that `connect` takes by keyword; they override the URL.
 
-    Without `session_prefix` sessions that are opened without a name get a random one.
+    Without `session_prefix`, sessions opened without a name get a random one.
     """
 
     sasl: ClientMechanism | tuple[ClientMechanism, ...]

@@ -1,4 +1,4 @@
-"""What publishing needs: a message with its routing key, and the pending answer of a publish or another command."""
+"""Parts of publishing: a message with its routing key, and the pending answer of a publish or another command."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .session import ZeroTenSession
 
 ZeroTenOutcome: TypeAlias = Accepted | Rejected | Released
-"""What became of a message: `Rejected.code` 1 says that nothing is bound for it (message.reject-code unroutable)."""
+"""The outcome of a message: `Rejected.code` 1 means that no queue is bound for it (message.reject-code unroutable)."""
 
 
 class SentMessage:
-    """A message on its way, or another command of a resumed session that waits for its answer."""
+    """A message in transit, or another command of a resumed session that waits for its answer."""
 
     __slots__ = ("_handle", "_serial", "_session")
 
@@ -46,8 +46,8 @@ class SentMessage:
     def result(self, timeout: float | None = None) -> Any:
         """Wait for the answer: of a publish its outcome, None with accept-mode none; of a call its result.
 
-        Raises TimeoutError after `timeout` seconds, SessionEnded when the session has ended before: the server may
-        have executed it or not. A session that is resumed has it in `pending`.
+        Raises TimeoutError after `timeout` seconds, SessionEnded if the session has ended before: the server may or may
+        not have executed it. A resumed session has it in `pending`.
 
         >>> def example(session: ZeroTenSession) -> object:
         ...     sent = session.publish(b"hello", routing_key="jobs", wait=False)
@@ -60,13 +60,13 @@ class SentMessage:
 
 
 def number_of(handle: Handle[Any]) -> int:
-    """The id of the command that a handle of a session belongs to."""
+    """Return the id of the command of a session's handle."""
     number: Any = handle.key[2]
     return int(number)
 
 
 def addressed(message: Message | Buffer, routing_key: str | None) -> Message:
-    """The message with this routing key; what else its header has goes on octet by octet."""
+    """Return the message with this routing key; the rest of its header stays the same, octet by octet."""
     if not isinstance(message, Message):
         body = message if isinstance(message, bytes) else bytes(memoryview(message))
         return Message(body, routing_key=routing_key)

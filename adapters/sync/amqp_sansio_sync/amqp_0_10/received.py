@@ -1,4 +1,4 @@
-"""ReceivedMessage: a message that came, and what is done with it (0-10 class 4, transfer states)."""
+"""ReceivedMessage: a received message and its settlement (0-10 class 4, transfer states)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class ReceivedMessage:
-    """A message taken from a subscription. Accept, reject or release it once, in any thread, unless the
-    subscription's accept-mode is none.
+    """A message taken from a subscription. Accept, reject or release it once, in any thread, unless the subscription's
+    accept-mode is none.
 
-    These don't wait for the server: `session.sync()` does. They raise LocalProtocolError for what is settled,
-    SessionEnded when the session is gone. When that was resumed, `session.accept(delivery)` of the new one takes
-    deliveries of the old one.
+    These don't wait for the server: `session.sync()` does. They raise LocalProtocolError for a settled message,
+    SessionEnded if the session is gone. If that was resumed, `session.accept(delivery)` of the new one takes deliveries
+    of the old one.
     """
 
     __slots__ = ("session", "source")
@@ -38,37 +38,37 @@ class ReceivedMessage:
 
     @property
     def message(self) -> Message:
-        """The message as a value that can be published again; its header goes on octet by octet."""
+        """The message as a value that can be published again, with the octets of its header unchanged."""
         return self.source.message
 
     @property
     def headers(self) -> Headers:
-        """The structs of its header segment, decoded when they are read, which raises CodecError for damaged ones."""
+        """The structs of its header segment, decoded on access, which raises CodecError for damaged ones."""
         return self.source.headers
 
     @property
     def delivery_properties(self) -> DeliveryProperties:
-        """Routing key, exchange, priority, redelivered; empty when there are none."""
+        """Routing key, exchange, priority, redelivered; empty if there are none."""
         return self.source.headers.delivery_properties or DeliveryProperties()
 
     @property
     def message_properties(self) -> MessageProperties:
-        """Message id, content type, application headers; empty when there are none."""
+        """Message id, content type, application headers; empty if there are none."""
         return self.source.headers.message_properties or MessageProperties()
 
     @property
     def command_id(self) -> int:
-        """The number of its transfer in the session; `session.unsettled` has those that wait to be settled."""
+        """The number of its transfer in the session; `session.unsettled` has the unsettled ones."""
         return self.source.command_id
 
     @property
     def destination(self) -> str:
-        """The subscription that it came for."""
+        """The name of its subscription."""
         return self.source.destination
 
     @property
     def routing_key(self) -> str:
-        """The key that it was published with."""
+        """Its routing key."""
         return self.delivery_properties.routing_key or ""
 
     @property
@@ -83,11 +83,11 @@ class ReceivedMessage:
 
     @property
     def acquired(self) -> bool:
-        """Whether it was acquired when it came; if not, `acquire` it before it's accepted."""
+        """Whether it came acquired; if not, `acquire` it before accepting it."""
         return self.source.acquired
 
     def accept(self) -> None:
-        """Say that it was dealt with (message.accept). In a transaction that is true from the commit on.
+        """Accept it (message.accept). In a transaction, that takes effect at the commit.
 
         >>> def example(subscription: Subscription) -> None:
         ...     next(subscription).accept()
@@ -95,7 +95,7 @@ class ReceivedMessage:
         self.session.accept(self)
 
     def reject(self, code: int = 0, text: str = "") -> None:
-        """Refuse it for good: its queue's alternate exchange gets it, if there is one (message.reject).
+        """Reject it for good: its queue's alternate exchange gets it, if there is one (message.reject).
 
         >>> def example(subscription: Subscription) -> None:
         ...     next(subscription).reject(text="not the JSON that was agreed on")
@@ -103,7 +103,7 @@ class ReceivedMessage:
         self.session.reject(self, code=code, text=text)
 
     def release(self, *, set_redelivered: bool = False) -> None:
-        """Give it back to its queue, to be delivered again (message.release).
+        """Return it to its queue, to be delivered again (message.release).
 
         >>> def example(subscription: Subscription) -> None:
         ...     next(subscription).release(set_redelivered=True)
@@ -111,8 +111,7 @@ class ReceivedMessage:
         self.session.release(self, set_redelivered=set_redelivered)
 
     def acquire(self, timeout: float | None = None) -> bool:
-        """Take one that came with acquire-mode not-acquired from its queue; whether it was still there
-        (message.acquire).
+        """Acquire a message with acquire-mode not-acquired; return whether it was still available (message.acquire).
 
         >>> def example(session: ZeroTenSession) -> bool:
         ...     with session.subscribe("jobs", acquire_mode=NOT_ACQUIRED) as subscription:

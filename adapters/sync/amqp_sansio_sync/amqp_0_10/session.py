@@ -46,17 +46,17 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 
 _SHARE: Final = 4
-"""Of what a session keeps unconfirmed the server is asked so many times, before it's too much."""
+"""Number of times that the server is asked for completions before a session's limit of unconfirmed commands."""
 _SYNC_EVERY: Final = 256
-"""Of publishes that nobody waits for, each so many-th at least asks the server to say how far it is."""
+"""Publishes with `wait=False` after which the server is asked for its completions, at the latest."""
 
 
 class ZeroTenSession(Attachment):
-    """One session, made by `connection.open_session()` or `resume_session()`. Any thread may call every method.
+    """One session, returned by `connection.open_session()` or `resume_session()`. Any thread may call every method.
 
-    What the server refuses raises SessionEnded, with the server's reason, and ends the session; `report` keeps it.
-    What waits raises TimeoutError after `timeout` seconds (None: never) and can be interrupted: the session stays
-    usable, a late answer is dropped. When the connection is lost, a session whose `timeout` isn't 0 goes on from its
+    A command that the server refuses raises SessionEnded, with the server's reason, and ends the session; `report`
+    keeps it. A wait raises TimeoutError after `timeout` seconds (None: never) and can be interrupted: the session stays
+    usable, a late answer is dropped. If the connection is lost, a session whose `timeout` isn't 0 continues from its
     `detached_state()` on another one; the error says so.
     """
 
@@ -74,15 +74,15 @@ class ZeroTenSession(Attachment):
 
     @property
     def pending(self) -> Mapping[int, SentMessage]:
-        """The calls and publishes without an answer, by command id; also those from before it was resumed."""
+        """The calls and publishes without an answer, by command id; including those from before it was resumed."""
         with self.wire.lock:
             found = self.core.pending
-            # The outcome of a publish comes behind its completion, and is what its caller wants to know.
+            # A publish's outcome comes after its completion, and is the result for its caller.
             return {number_of(each): SentMessage(self, each, self._published) for each in found}
 
     @property
     def unsettled(self) -> tuple[int, ...]:
-        """The command ids of the messages that wait to be accepted, rejected or released."""
+        """The command ids of messages waiting to be accepted, rejected or released."""
         with self.wire.lock:
             return self.core.unsettled
 
@@ -95,11 +95,11 @@ class ZeroTenSession(Attachment):
         *,
         timeout: float | None = None,
     ) -> _R:
-        """Send a command and wait until the server has executed it; its result, None where it has none.
+        """Send a command and wait until the server has executed it; return its result, None if it has none.
 
-        `message` is what stream.publish, file.stage and others carry. Raises SessionEnded with the server's
-        execution.exception (`code`, `condition`, `report.text`), LocalProtocolError for a command that isn't legal
-        now, LimitExceeded, CodecError, TimeoutError.
+        `message` is the content of stream.publish, file.stage and others. Raises SessionEnded with the server's
+        execution.exception (`code`, `condition`, `report.text`), LocalProtocolError for an illegal command,
+        LimitExceeded, CodecError, TimeoutError.
 
         >>> def example(session: ZeroTenSession) -> int | None:
         ...     session.call(QueueDeclare(queue="jobs"))
@@ -164,13 +164,13 @@ class ZeroTenSession(Attachment):
         """Publish one message to an exchange ("": the default one, whose routing keys are queues) and return its
         outcome: Accepted, Rejected or Released (message.transfer).
 
-        Octets are the body of a message without properties. `routing_key` takes the place of the message's own, None
-        leaves it. With the accept-mode NONE it waits for the execution only, and returns None. It waits where the
-        server reads too slowly, gives no credit, or has `Limits.replay` commands or `replay_octets` to confirm first;
-        with `wait=False` not for the outcome: the result is a SentMessage, so that many can be under way. After a
-        TimeoutError the message may still go out: it's in `pending` then. Raises SessionEnded (with `wait=False` only
-        if it was not sent), LimitExceeded for a message that is larger than `replay_octets`, LocalProtocolError and
-        CodecError for what can't be sent.
+        Octets are the body of a message without properties. `routing_key` replaces the message's own, None leaves it.
+        With the accept-mode NONE it waits only for the execution, and returns None. It waits while the server reads too
+        slowly, gives no credit, or has `Limits.replay` commands or `replay_octets` to confirm first; with `wait=False`
+        not for the outcome: the result is a SentMessage, so that many can be in transit. After a TimeoutError the
+        message may still be sent: it is in `pending` then. Raises SessionEnded (with `wait=False` only if it was not
+        sent), LimitExceeded for a message larger than `replay_octets`, LocalProtocolError and CodecError for one that
+        can't be sent.
 
         >>> def example(session: ZeroTenSession, bodies: list[bytes]) -> int:
         ...     outcome = session.publish(b"hello", "amq.direct", "jobs")
@@ -201,11 +201,10 @@ class ZeroTenSession(Attachment):
     ) -> Subscription:
         """Subscribe to a queue; iterate over the result for its deliveries.
 
-        At most `credit` messages of `octets` together (None: any size) are under way or wait here; credit is kept up as
-        deliveries are taken. With `credit` 0 nothing comes before `fetch` or `grant` asks for it. `destination` is the
-        subscription's name in the session, None: one that is free. `timeout` holds for the start and then for each
-        delivery of the iteration (message.subscribe, set-flow-mode, flow). Raises ValueError for a flow mode or a
-        credit that there isn't.
+        At most `credit` messages of `octets` together (None: any size) are in transit or wait here; taking deliveries
+        renews the credit. With `credit` 0 nothing comes before `fetch` or `grant` asks for it. `destination` is the
+        subscription's name in the session, None generates one. `timeout` applies to the start and then to each delivery
+        of the iteration (message.subscribe, set-flow-mode, flow). Raises ValueError for an invalid flow mode or credit.
 
         >>> def example(session: ZeroTenSession) -> list[bytes]:
         ...     bodies = []
@@ -246,10 +245,10 @@ class ZeroTenSession(Attachment):
         octets: int | None = None,
         timeout: float | None = None,
     ) -> Subscription:
-        """Go on with a subscription that the session has: from before it was resumed, or made by a call.
+        """Continue a subscription that the session has: from before it was resumed, or made by a call.
 
-        What came and wasn't completed is delivered first. `credit` and the rest are as for `subscribe`. Raises
-        LocalProtocolError when there's no such subscription.
+        Received messages that weren't completed are delivered first. `credit` and the rest are as for `subscribe`.
+        Raises LocalProtocolError if there is no such subscription.
 
         >>> def example(connection: ZeroTenConnection, state: SessionState) -> bytes:
         ...     session = connection.resume_session(state)
@@ -258,7 +257,7 @@ class ZeroTenSession(Attachment):
         """
 
         def begin() -> SubscriptionFeed:
-            # Nothing is granted so; it only asks whether there is such a subscription.
+            # This grants nothing; it only checks that the subscription exists.
             self.core.top_up(destination, 0, 0)
             feed = self._feed(destination)
             feed.credit, feed.window = credit, octets
@@ -268,7 +267,7 @@ class ZeroTenSession(Attachment):
         return Subscription(self, self.post(begin), timeout)
 
     def accept(self, *deliveries: ReceivedMessage | int) -> None:
-        """Accept many deliveries at once, also of the session that this one goes on with; ids will do (message.accept).
+        """Accept many deliveries at once, also those of the session that this one continues, or ids (message.accept).
 
         >>> def example(session: ZeroTenSession, subscription: Subscription) -> None:
         ...     session.accept(*[next(subscription) for _ in range(2)])
@@ -277,7 +276,7 @@ class ZeroTenSession(Attachment):
             self.post(self.core.accept, *_ids(deliveries))
 
     def reject(self, *deliveries: ReceivedMessage | int, code: int = 0, text: str = "") -> None:
-        """Refuse many deliveries at once (message.reject).
+        """Reject many deliveries at once (message.reject).
 
         >>> def example(session: ZeroTenSession, subscription: Subscription) -> None:
         ...     session.reject(next(subscription), next(subscription), text="too old")
@@ -286,7 +285,7 @@ class ZeroTenSession(Attachment):
             self.post(lambda: self.core.reject(*_ids(deliveries), code=code, text=text or None))
 
     def release(self, *deliveries: ReceivedMessage | int, set_redelivered: bool = False) -> None:
-        """Give many deliveries back at once (message.release).
+        """Return many deliveries at once (message.release).
 
         >>> def example(session: ZeroTenSession) -> None:
         ...     session.release(*session.unsettled)
@@ -297,8 +296,7 @@ class ZeroTenSession(Attachment):
     def acquire(
         self, *deliveries: ReceivedMessage | int, timeout: float | None = None
     ) -> SequenceSet:
-        """Take from their queue messages that came with acquire-mode not-acquired; the ids of those that were still
-        there (message.acquire).
+        """Acquire messages with acquire-mode not-acquired; return the ids of those still available (message.acquire).
 
         >>> def example(session: ZeroTenSession, subscription: Subscription) -> int:
         ...     return len(session.acquire(*[next(subscription) for _ in range(2)]))
@@ -308,7 +306,7 @@ class ZeroTenSession(Attachment):
         return acquired.transfers or SequenceSet()
 
     def sync(self, timeout: float | None = None) -> None:
-        """Wait until the server has executed all that was sent before (execution.sync).
+        """Wait until the server has executed everything sent before (execution.sync).
 
         >>> def example(session: ZeroTenSession, subscription: Subscription) -> None:
         ...     next(subscription).accept()
@@ -317,10 +315,10 @@ class ZeroTenSession(Attachment):
         self.finish(self.post(self._sync), timeout, "execution.sync")
 
     def transaction(self, *, timeout: float | None = None) -> ZeroTenTransaction:
-        """A transaction: begun on entering, committed on leaving, rolled back when an exception leaves it.
+        """Return a transaction: begun on entering, committed on leaving, rolled back if an exception leaves it.
 
-        `timeout` holds for each step. The session is one for transactions from then on: what is done outside of a
-        context belongs to the next one, and every subscription needs accept-mode explicit (class 5).
+        `timeout` applies to each step. From then on the session is transactional: operations outside of a context
+        belong to the next one, and every subscription needs accept-mode explicit (class 5).
 
         >>> def example(session: ZeroTenSession, subscription: Subscription) -> None:
         ...     with session.transaction():
@@ -333,9 +331,9 @@ class ZeroTenSession(Attachment):
     def branch(
         self, xid: Xid, *, join: bool = False, resume: bool = False, timeout: float | None = None
     ) -> Branch:
-        """A branch of a distributed transaction: started on entering, ended on leaving, to be committed after that.
+        """Return a branch of a distributed transaction: started on entering, ended on leaving, then to be committed.
 
-        `join`: another session has started it, `resume`: this one has suspended it. `timeout` holds for each step
+        `join`: another session has started it, `resume`: this one has suspended it. `timeout` applies to each step
         (class 6).
 
         >>> def example(session: ZeroTenSession, xid: Xid) -> None:
@@ -347,7 +345,7 @@ class ZeroTenSession(Attachment):
         return Branch(self, xid, join, resume, timeout)
 
     def recover(self, timeout: float | None = None) -> list[Xid]:
-        """The branches that are prepared, or that the server has decided on itself (dtx.recover).
+        """Return the branches that are prepared, or that the server has decided on its own (dtx.recover).
 
         >>> def example(session: ZeroTenSession) -> list[Xid]:
         ...     return session.recover()
@@ -357,7 +355,7 @@ class ZeroTenSession(Attachment):
     # Its end.
 
     def request_timeout(self, seconds: int | None, timeout: float | None = None) -> int | None:
-        """Ask the server to keep the session so long when it's detached, None: for ever; what it grants.
+        """Ask the server to keep the session that long when it is detached, None: forever; return the granted time.
 
         >>> def example(session: ZeroTenSession) -> int | None:
         ...     return session.request_timeout(300)
@@ -367,9 +365,9 @@ class ZeroTenSession(Attachment):
         return granted
 
     def detach(self, *, timeout: float | None = None) -> SessionState:
-        """Leave the channel without ending the session; with the result it's resumed. Who waits gets SessionEnded.
+        """Leave the channel without ending the session; the result resumes it. Waiting callers get SessionEnded.
 
-        Raises LocalProtocolError for a session with `timeout` 0, of which nothing would be kept.
+        Raises LocalProtocolError for a session with `timeout` 0, which isn't kept.
 
         >>> def example(session: ZeroTenSession, other: ZeroTenConnection) -> ZeroTenSession:
         ...     return other.resume_session(session.detach())
@@ -382,9 +380,9 @@ class ZeroTenSession(Attachment):
         return self.detached_state()
 
     def detached_state(self) -> SessionState:
-        """What this end knows of the session, when it's detached, or its connection is lost; picklable.
+        """Return this end's state of the session once it is detached, or its connection is lost; picklable.
 
-        Raises LocalProtocolError while it's attached, EndpointClosed when it can't be resumed.
+        Raises LocalProtocolError while it is attached, EndpointClosed if it can't be resumed.
 
         >>> def example(session: ZeroTenSession, other: ZeroTenConnection) -> ZeroTenSession:
         ...     try:
@@ -399,10 +397,10 @@ class ZeroTenSession(Attachment):
             return self.core.detached_state()
 
     def close(self, *, timeout: float | None = None) -> CloseReport:
-        """End the session for good once the server has executed what was sent; says how it ended.
+        """End the session for good once the server has executed everything sent; return how it ended.
 
-        It may have ended already. After a TimeoutError the end is under way. A signal handler that interrupts a call
-        of this package may call it, and doesn't wait then.
+        On an ended session this does nothing. After a TimeoutError the end is in progress. A signal handler that
+        interrupts a call of this package may call it, and doesn't wait then.
 
         >>> def example(session: ZeroTenSession) -> bool:
         ...     return session.close().by is By.LOCAL
@@ -416,7 +414,7 @@ class ZeroTenSession(Attachment):
         return report
 
     def wait_closed(self, timeout: float | None = None) -> CloseReport:
-        """Wait until the session is detached, by whomever; says how.
+        """Wait until the session is detached, by either side; return how.
 
         >>> def example(session: ZeroTenSession) -> CloseReport:
         ...     return session.wait_closed()
@@ -441,7 +439,7 @@ class ZeroTenSession(Attachment):
         if error is None:
             self._leave(seconds)
             return
-        # What has gone wrong already is the better reason.
+        # The first error is the better reason.
         with suppress(EndpointClosed, TimeoutError):
             self._leave(seconds)
 
@@ -452,7 +450,7 @@ class ZeroTenSession(Attachment):
     # For the other parts of the adapter.
 
     def answer_to(self, handle: Handle[Any], serial: int, timeout: float | None) -> Any:
-        """The answer of a command that nobody has waited for yet: the server is asked how far it is."""
+        """Return the answer of a command that nobody has waited for yet; asks the server for its completions."""
         deadline = None if timeout is None else monotonic() + timeout
         while not handle.done and serial > self._synced and self.is_open:
             try:
@@ -462,19 +460,19 @@ class ZeroTenSession(Attachment):
         return self.finish(handle, _left(deadline), "the answer")
 
     def begin_work(self, work: ZeroTenTransaction | Branch) -> None:
-        """A transaction begins. Raises LocalProtocolError for a second one."""
+        """Record the start of a transaction. Raises LocalProtocolError for a second one."""
         with self.wire.lock:
             if self._work is not None:
-                raise LocalProtocolError("another transaction is under way on this session")
+                raise LocalProtocolError("another transaction is in progress on this session")
             self._work = work
 
     def end_work(self, work: ZeroTenTransaction | Branch) -> None:
-        """A transaction is over."""
+        """Record the end of a transaction."""
         with self.wire.lock:
             if self._work is work:
                 self._work = None
 
-    # Inside.
+    # Internals.
 
     def _new_destination(self) -> str:
         while True:
@@ -483,10 +481,10 @@ class ZeroTenSession(Attachment):
             try:
                 self.core.top_up(name, 0, 0)
             except LocalProtocolError:
-                return name  # There's no such subscription yet.
+                return name  # The name is unused.
 
     def _leave(self, timeout: float | None) -> None:
-        """End the session. What the server refused before is told by the report, or who leaves the connection."""
+        """End the session. An earlier refusal of the server is in the report, or raised by the connection's context."""
         if self.ended:
             return
         deadline = None if timeout is None else monotonic() + timeout
@@ -510,8 +508,8 @@ class ZeroTenSession(Attachment):
     def _transfer(
         self, message: Message, exchange: str, accept_mode: int, deadline: float | None, wait: bool
     ) -> tuple[Handle[Any], int]:
-        """Send a message when the server takes it: the handle of its outcome, or of its completion without one, and its
-        number among those of this session."""
+        """Send a message when the server takes it; return the handle of its outcome, or of its completion if it has
+        none, and its number among those of this session."""
         size = len(message.headers.raw) + len(message.body)
 
         made: list[tuple[Handle[Any], int]] = []
@@ -556,7 +554,7 @@ class ZeroTenSession(Attachment):
         return made[0]
 
     def _wait_for_room(self, deadline: float | None, what: str) -> bool:
-        """Wait until the server has executed the oldest of what it has to confirm; False when there's nothing."""
+        """Wait until the server has executed the oldest unconfirmed command; False if there is none."""
         with self.wire.lock:
             oldest = next(iter(self.core.pending), None)
         if oldest is None:

@@ -1,4 +1,4 @@
-"""Subscription: the messages of one queue as they come, and their credit (0-10 class 4, message.subscribe)."""
+"""Subscription: the messages of one queue, and their credit (0-10 class 4, message.subscribe)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class Subscription:
-    """A subscription of a session, made by `session.subscribe`: an iterator over its deliveries.
+    """A subscription of a session, returned by `session.subscribe`: an iterator over its deliveries.
 
-    `next` raises TimeoutError when nothing came for `timeout` seconds; one may go on afterwards. The iteration ends
+    `next` raises TimeoutError if nothing came for `timeout` seconds; you may continue afterwards. The iteration ends
     after `close`, and raises EndpointClosed when the session ends. Taking a delivery completes its transfer, which in
-    window mode gives its credit back; in credit mode credit is granted again when half of it is used. Leaving the
-    context, or dropping the last reference, cancels the subscription and releases what was not taken. Every method may
-    be called from any thread.
+    window mode returns its credit; in credit mode credit is granted again when half of it is used. Leaving the context,
+    or dropping the last reference, cancels the subscription and releases untaken deliveries. Every method may be called
+    from any thread.
     """
 
     __slots__ = ("_feed", "session", "timeout")
@@ -54,7 +54,7 @@ class Subscription:
 
     @property
     def granted(self) -> tuple[int | None, int | None]:
-        """How many more messages and octets the server may send; None without limit."""
+        """The messages and octets that the server may still send; None without limit."""
         return self.session.core.granted(self._feed.destination)
 
     def __iter__(self) -> Subscription:
@@ -64,11 +64,11 @@ class Subscription:
         return self._take(self.timeout, ask=bool(self._feed.credit))
 
     def fetch(self, timeout: float | None = None) -> ReceivedMessage | None:
-        """The next delivery, or None when none came for `timeout` seconds (None: wait as long as it takes).
+        """Return the next delivery, or None if none came for `timeout` seconds (None: wait without limit).
 
-        Where the subscription has no credit of its own (`credit=0`) credit for one message is granted, and taken back
-        after `timeout` by message.flush. With flow_mode CREDIT nothing comes then that nobody asked for; a window opens
-        once more when the delivery is completed, before it's closed with message.stop.
+        With `credit=0`, credit for one message is granted, and taken back after `timeout` by message.flush. With
+        flow_mode CREDIT nothing comes unrequested; a window reopens when the delivery is completed, before message.stop
+        closes it.
 
         >>> def example(session: ZeroTenSession) -> ReceivedMessage | None:
         ...     with session.subscribe("jobs", credit=0, flow_mode=CREDIT) as subscription:
@@ -87,15 +87,15 @@ class Subscription:
         except StopIteration:
             raise self._over() from None
         if asked and self.granted[0] != 0:
-            with suppress(EndpointClosed):  # Then nothing comes any more.
+            with suppress(EndpointClosed):  # Nothing comes any more.
                 self.session.post(self._stop)
         return delivery
 
     def grant(self, messages: int | None, octets: int | None = None) -> None:
-        """Let the server send so many messages and octets more (message.flow); None: without limit.
+        """Let the server send that many more messages and octets (message.flow); None: without limit.
 
-        For subscriptions with `credit=0`: they are iterated over without being given more. With a window a delivery
-        gives its credit back when it's taken.
+        For subscriptions with `credit=0`, whose iteration grants none. With a window, taking a delivery returns its
+        credit.
 
         >>> def example(session: ZeroTenSession) -> list[bytes]:
         ...     with session.subscribe("jobs", credit=0, flow_mode=CREDIT) as subscription:
@@ -118,9 +118,9 @@ class Subscription:
         self.session.post(grant)
 
     def flush(self, timeout: float | None = None) -> None:
-        """Have the server send what it has within the credit, and give up the rest; returns when it has.
+        """Let the server send its available messages within the credit, and discard the rest; return when that is done.
 
-        What came is still iterated over. Credit is granted again when an iteration finds nothing, or by `grant`
+        Received messages are still iterated. Credit is granted again when an iteration finds nothing, or by `grant`
         (message.flush).
 
         >>> def example(subscription: Subscription) -> tuple[int | None, int | None]:
@@ -130,7 +130,7 @@ class Subscription:
         self._hold(MessageFlush(self._feed.destination), timeout)
 
     def stop(self, timeout: float | None = None) -> None:
-        """Have the server send nothing more; returns when it doesn't. For the rest as `flush` (message.stop).
+        """Stop the server from sending, and wait for its answer. Otherwise like `flush` (message.stop).
 
         >>> def example(subscription: Subscription) -> None:
         ...     subscription.stop()
@@ -138,10 +138,10 @@ class Subscription:
         self._hold(MessageStop(self._feed.destination), timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """Cancel it, release what was not taken, and wait for the server's answer (message.cancel).
+        """Cancel it, release untaken messages, and wait for the server's answer (message.cancel).
 
-        It may be over already. A signal handler that interrupts the iteration, or any other call of this package, may
-        call it, and doesn't wait then: the iteration ends with the answer.
+        On an ended subscription this does nothing. A signal handler that interrupts the iteration, or any other call of
+        this package, may call it, and doesn't wait then: the iteration ends with the answer.
 
         >>> def example(session: ZeroTenSession) -> None:
         ...     session.subscribe("jobs").close()
@@ -167,12 +167,12 @@ class Subscription:
         trace: TracebackType | None,
     ) -> None:
         seconds = self.session.wire.core.config.close_timeout
-        # Whoever reads on gets the reason from the iterator; a context that is left doesn't want more.
+        # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
         with suppress(EndpointClosed):
             if error is None:
                 self.close(seconds)
                 return
-            with suppress(TimeoutError):  # What has gone wrong already is the better reason.
+            with suppress(TimeoutError):  # The first error is the better reason.
                 self.close(seconds)
 
     def __del__(self) -> None:
@@ -185,13 +185,13 @@ class Subscription:
     def __repr__(self) -> str:
         return f"<Subscription {self.destination!r} of {self.session!r}>"
 
-    # Inside.
+    # Internals.
 
     def _take(self, timeout: float | None, *, ask: bool) -> ReceivedMessage:
         feed = self._feed
         deadline = None if timeout is None else monotonic() + timeout
         if ask and not feed.items and self.granted[0] == 0:
-            with suppress(EndpointClosed):  # The feed says why, behind what has come.
+            with suppress(EndpointClosed):  # The feed raises the reason, after its messages.
                 self.session.post(feed.ask)
         while True:
             found = self._pop()
@@ -220,7 +220,7 @@ class Subscription:
                 return feed.pop()
         if not feed.items:
             return None
-        # What was taken is given to the caller also if the connection is lost in the same moment: it's completed.
+        # The caller gets a taken message even if the connection is lost at that moment: it is completed.
         taken: list[MessageReceived] = []
 
         def pop() -> None:
@@ -236,7 +236,7 @@ class Subscription:
         return taken[0] if taken else None
 
     def _fetch_now(self) -> ReceivedMessage | None:
-        """Take what the server has at once, and leave no credit out."""
+        """Take a message that the server has now, and leave no credit outstanding."""
         seconds = self.session.wire.core.config.close_timeout
         with suppress(EndpointClosed, TimeoutError):
             self.flush(seconds)
@@ -255,7 +255,7 @@ class Subscription:
 
         self.session.finish(self.session.post(begin), timeout, command.NAME)
         if self._feed.asked:
-            # Another thread wanted credit meanwhile.
+            # Another thread needed credit meanwhile.
             with suppress(EndpointClosed):
                 self.session.post(self._feed.ask)
 
@@ -265,8 +265,8 @@ class Subscription:
         self.session.expect_stop(feed.stopping, feed)
 
     def _wait_closed_window(self, timeout: float | None) -> None:
-        """Wait until the server has executed the stop behind a delivery that opened a window: nothing can be granted
-        before that."""
+        """Wait until the server has executed the stop of a window that a delivery reopened: credit can't be granted
+        before."""
         feed = self._feed
         stopping = feed.stopping
         if stopping is None:

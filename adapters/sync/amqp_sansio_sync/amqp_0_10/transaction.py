@@ -1,4 +1,4 @@
-"""ZeroTenTransaction and Branch: work on a session that happens as a whole or not at all (0-10 classes 5 and 6)."""
+"""ZeroTenTransaction and Branch: atomic work on a session (0-10 classes 5 and 6)."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _STATUS: Final = (
 
 
 class ZeroTenTransaction:
-    """A transaction of a session, made by `session.transaction()`.
+    """A transaction of a session, returned by `session.transaction()`.
 
-    As a context it begins on entering, and on leaving is committed, or rolled back when an exception leaves it. All
-    that is published and accepted on the session belongs to it.
+    As a context it begins on entering, and on leaving is committed, or rolled back if an exception leaves it.
+    Everything published and accepted on the session belongs to it.
     """
 
     __slots__ = ("_begun", "_over", "_session", "timeout")
@@ -55,10 +55,10 @@ class ZeroTenTransaction:
         self.timeout = timeout
 
     def commit(self) -> None:
-        """Make its work happen (tx.commit).
+        """Make its work effective (tx.commit).
 
-        Raises SessionEnded when the session has ended, TimeoutError when there was no answer within `timeout`
-        seconds: then it isn't known whether it happened. A session that is resumed has the commit in `pending`.
+        Raises SessionEnded if the session has ended, TimeoutError if there was no answer within `timeout` seconds: then
+        the result is unknown. A resumed session has the commit in `pending`.
 
         >>> def example(session: ZeroTenSession) -> None:
         ...     with session.transaction() as transaction:
@@ -68,9 +68,9 @@ class ZeroTenTransaction:
         self._end(TxCommit())
 
     def rollback(self) -> None:
-        """Have nothing of its work happen: messages published in it are dropped (tx.rollback).
+        """Undo its work: messages published in it are dropped (tx.rollback).
 
-        Deliveries accepted in it are as before: they may be accepted again, or released.
+        Deliveries accepted in it are unsettled again: they may be accepted or released.
 
         >>> def example(session: ZeroTenSession) -> None:
         ...     with session.transaction() as transaction:
@@ -113,7 +113,7 @@ class ZeroTenTransaction:
         try:
             self.rollback()
         except EndpointClosed:
-            return  # It is rolled back with the session; one that is resumed has it still to end.
+            return  # It is rolled back with the session; a resumed one must still end it.
         except (AmqpError, TimeoutError) as failure:
             error.add_note(f"the transaction could not be rolled back: {failure}")
 
@@ -121,7 +121,7 @@ class ZeroTenTransaction:
         state = "over" if self._over else "begun" if self._begun else "not begun"
         return f"<ZeroTenTransaction {state}>"
 
-    # Inside.
+    # Internals.
 
     def _end(self, command: TxCommit | TxRollback) -> None:
         if self._over or not self._begun:
@@ -133,10 +133,10 @@ class ZeroTenTransaction:
 
 
 class Branch:
-    """A branch of a distributed transaction, made by `session.branch(xid)`.
+    """A branch of a distributed transaction, returned by `session.branch(xid)`.
 
-    As a context it's started on entering and ended on leaving, as failed when an exception leaves it: then it can only
-    be rolled back. What is published and accepted on the session between belongs to it. `prepare`, `commit` and
+    As a context it is started on entering and ended on leaving, as failed if an exception leaves it: then it can only
+    be rolled back. Everything published and accepted on the session in between belongs to it. `prepare`, `commit` and
     `rollback` may be called on any session that has used distributed transactions, without entering.
     """
 
@@ -153,9 +153,9 @@ class Branch:
         self.timeout = timeout
 
     def start(self) -> None:
-        """Have the session work for the branch (dtx.start); entering the context does it.
+        """Let the session work for the branch (dtx.start); entering the context does it.
 
-        Raises TransactionFailed when the branch can only be rolled back.
+        Raises TransactionFailed if the branch can only be rolled back.
         """
         if self._begun:
             raise LocalProtocolError(
@@ -172,10 +172,10 @@ class Branch:
         self._begun = True
 
     def end(self, *, fail: bool = False, suspend: bool = False) -> None:
-        """Have the session work for it no longer (dtx.end); leaving the context does it.
+        """End the session's work for the branch (dtx.end); leaving the context does it.
 
-        With `fail` it can only be rolled back, with `suspend` this session goes on with it in the context of
-        `branch(xid, resume=True)`.
+        With `fail` it can only be rolled back, with `suspend` this session continues it in the context of `branch(xid,
+        resume=True)`.
 
         >>> def example(session: ZeroTenSession, xid: Xid) -> None:
         ...     with session.branch(xid) as branch:
@@ -192,9 +192,9 @@ class Branch:
         self._settle(DtxEnd(self.xid, fail, suspend), good)
 
     def prepare(self) -> bool:
-        """Have the branch ready to be committed (dtx.prepare). False: there was nothing in it, and it's over.
+        """Prepare the branch for a commit (dtx.prepare). False: it did nothing, and has ended.
 
-        Raises TransactionFailed when it can only be rolled back.
+        Raises TransactionFailed if it can only be rolled back.
 
         >>> def example(session: ZeroTenSession, xid: Xid) -> None:
         ...     with session.branch(xid) as branch:
@@ -205,9 +205,9 @@ class Branch:
         return self._settle(DtxPrepare(self.xid), (_OK, _READ_ONLY)) == _OK
 
     def commit(self, *, one_phase: bool = False) -> None:
-        """Make its work happen, with `one_phase` without `prepare` (dtx.commit).
+        """Make its work effective, with `one_phase` without `prepare` (dtx.commit).
 
-        Raises TransactionFailed when it was rolled back, or decided on otherwise; `error` is the result, an XaResult.
+        Raises TransactionFailed if it was rolled back, or decided otherwise; `error` is the result, an XaResult.
 
         >>> def example(session: ZeroTenSession, xid: Xid) -> None:
         ...     with session.branch(xid) as branch:
@@ -217,7 +217,7 @@ class Branch:
         self._settle(DtxCommit(self.xid, one_phase), (_OK,))
 
     def rollback(self) -> None:
-        """Have nothing of its work happen (dtx.rollback). Raises TransactionFailed when it was decided on otherwise.
+        """Undo its work (dtx.rollback). Raises TransactionFailed if it was decided otherwise.
 
         >>> def example(session: ZeroTenSession, xid: Xid) -> None:
         ...     with session.branch(xid) as branch:
@@ -227,7 +227,7 @@ class Branch:
         self._settle(DtxRollback(self.xid), (_OK, *_ROLLED_BACK))
 
     def get_timeout(self) -> int:
-        """After how many seconds the server rolls it back, unless it's prepared; 0: never (dtx.get-timeout).
+        """Return the seconds until the server rolls it back, unless it is prepared; 0: never (dtx.get-timeout).
 
         >>> def example(session: ZeroTenSession, xid: Xid) -> int:
         ...     with session.branch(xid) as branch:
@@ -245,7 +245,7 @@ class Branch:
         self._session.call(DtxSetTimeout(self.xid, seconds), timeout=self.timeout)
 
     def forget(self) -> None:
-        """Have the server forget a branch that was decided on without its transaction manager (dtx.forget).
+        """Let the server forget a branch that was decided without its transaction manager (dtx.forget).
 
         >>> def example(session: ZeroTenSession, xid: Xid) -> None:
         ...     session.branch(xid).forget()
@@ -270,14 +270,14 @@ class Branch:
         try:
             self.end(fail=True)
         except EndpointClosed:
-            return  # The end of the session makes it one that can only be rolled back.
+            return  # The end of the session leaves it only a rollback.
         except (AmqpError, TimeoutError) as failure:
             error.add_note(f"the branch could not be ended: {failure}")
 
     def __repr__(self) -> str:
         return f"<Branch {self.xid!r}>"
 
-    # Inside.
+    # Internals.
 
     def _settle(self, command: Command[XaResult], good: tuple[int, ...]) -> int:
         result = self._session.call(command, timeout=self.timeout)

@@ -1,4 +1,4 @@
-"""OneZeroConnection: one blocking connection of 1.0, its sessions, and where each event of the engine goes."""
+"""OneZeroConnection: one blocking connection of 1.0 and its sessions; dispatches the engine's events."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
     from ..transport import Transport
 
 _WRITING: Final = frozenset({SendPaused, SendResumed})
-"""Events whose news is seen when something is written."""
+"""Events that matter only to writes, which check for them."""
 
 
 class OneZeroConnection(BaseConnection[CoreConnection]):
-    """A connection to a 1.0 peer, made by `connect`. Every method may be called from any thread.
+    """A connection to a 1.0 peer, returned by `connect`. Every method may be called from any thread.
 
-    While no thread waits on it, a daemon thread sends the empty frames that keep it alive and watches the
-    peer's. `close` it, or leave its context, which also raises the failure of the connection, a session or a link
-    that no call has raised and no `report` has shown.
+    While no thread waits on it, a daemon thread sends the empty frames that keep it alive and checks the peer's.
+    `close` it, or leave its context, which also raises a failure of the connection, a session or a link that no call
+    has raised and no `report` has shown.
     """
 
     __slots__ = ("_early", "_failed", "sessions", "told")
@@ -68,7 +68,7 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
 
     @property
     def remote(self) -> Open:
-        """What the peer says of itself in its open: container, limits, capabilities, properties."""
+        """The peer's open: container, limits, capabilities, properties."""
         remote = self.wire.core.peer_open
         assert remote is not None  # `connect` waits for it
         return remote
@@ -81,7 +81,7 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
         desired_capabilities: Iterable[str] = (),
         timeout: float | None = None,
     ) -> Session:
-        """Open a session. Raises LimitExceeded when all channels are in use, TimeoutError after `timeout` seconds.
+        """Open a session. Raises LimitExceeded if all channels are in use, TimeoutError after `timeout` seconds.
 
         >>> def example(connection: OneZeroConnection) -> int:
         ...     with connection.open_session() as session:
@@ -104,9 +104,9 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
         return session
 
     def accept_session(self, request: SessionRequested) -> Session:
-        """Take a session that the peer began, as `events(SessionRequested)` tells.
+        """Accept a session that the peer began, from `events(SessionRequested)`.
 
-        The links that the peer attaches on it wait for who reads the session's `events(LinkRequested)`.
+        Links that the peer attaches on it wait for a reader of the session's `events(LinkRequested)`.
 
         >>> def example(connection: OneZeroConnection) -> Session:
         ...     with connection.events(SessionRequested) as requests:
@@ -130,9 +130,10 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
         *,
         timeout: float | None = None,
     ) -> CloseReport:
-        """Close with a handshake that takes `timeout` seconds at most (None: `close_timeout`); says how it ended.
+        """Close with a handshake of at most `timeout` seconds (None: `close_timeout`); return how it ended.
 
-        `condition` is an error's symbol, such as "amqp:connection:forced", "" for none. It may be closed already.
+        `condition` is an error's symbol, such as "amqp:connection:forced", "" for none. A closed connection stays
+        closed.
 
         >>> def example(connection: OneZeroConnection) -> CloseReport:
         ...     return connection.close("amqp:connection:forced", "maintenance")
@@ -142,7 +143,7 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
         )
 
     def wait_closed(self, timeout: float | None = None) -> CloseReport:
-        """Wait until the connection has ended, by whomever; says how.
+        """Wait until the connection has ended, by either side; return how.
 
         >>> def example(connection: OneZeroConnection) -> str:
         ...     return str(connection.wait_closed())
@@ -151,7 +152,7 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
         wire.wait(lambda: wire.ended, timeout, "the end of the connection")
         return self.report or CloseReport(By.LOCAL, 0, str(wire.closed()))
 
-    # Inside.
+    # Internals.
 
     def _interval(self) -> float:
         remote = self.wire.core.peer_open
@@ -191,10 +192,10 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
             self._early[event.channel].append(event)
         elif publicise(self.streams, event):
             if isinstance(event, SessionRequested):
-                # Links may be asked for before it's accepted.
+                # Links may be requested before it is accepted.
                 self._early[event.channel] = []
         elif isinstance(event, SessionRequested):
-            # When it has ended meanwhile there is nothing to refuse.
+            # If it has ended meanwhile, there is nothing to refuse.
             with suppress(AmqpError):
                 core = self.wire.core.session(event.channel)
                 core.refuse(NOT_IMPLEMENTED, "this client takes no sessions")
@@ -204,12 +205,12 @@ class OneZeroConnection(BaseConnection[CoreConnection]):
             self.told.pop(handle, None)
             hook = self.hooks.pop(handle, None)
             if hook is not None:
-                # When the link is gone, or takes no more, what was to be done there is done by its end.
+                # If the link is gone, or takes no more, its end has done this already.
                 with suppress(AmqpError):
                     hook(handle.result)
 
     def _fails(self, event: Failed) -> None:
-        """Somebody has to learn of it: who called, or who leaves the connection's context."""
+        """Record a failure, for a caller or for leaving the connection's context."""
         session = self.sessions.get(event.channel)
         error = None if session is None or event.by is not By.LOCAL else session.fails(event)
         if error is None:

@@ -1,4 +1,4 @@
-"""What senders and receivers have in common: the attachment of a link to its session, and its end."""
+"""The common part of senders and receivers: the attachment of a link to its session, and its end."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _T = TypeVar("_T")
 
 
 class Attachment(ABC, Generic[_L]):
-    """One link of a session, as long as it's attached; the lock guards it.
+    """One attached link of a session; guarded by the lock.
 
-    It outlives the Sender or Receiver that the application holds: when that is dropped, the keeper closes the link.
+    It outlives the Sender or Receiver that the application holds: if that is dropped, the keeper closes the link.
     """
 
     __slots__ = ("core", "dropped", "ended", "error", "session", "wire")
@@ -55,31 +55,31 @@ class Attachment(ABC, Generic[_L]):
 
     @abstractmethod
     def take(self, event: Event) -> None:
-        """Something happened to the link that isn't a delivery or the end of a call."""
+        """Handle an event of the link other than a delivery or the end of a call."""
 
     def end(self, error: EndpointClosed) -> None:
-        """The link isn't attached any more."""
+        """Handle the end of the attachment."""
         self.ended = True
         self.no_more(error)
 
     def no_more(self, error: EndpointClosed) -> None:
-        """Nothing more happens on the link."""
+        """End all events of the link."""
         self.error = error
 
     def drop(self) -> None:
-        """Nobody holds the link any more."""
+        """Close the link, because nobody holds it any more."""
         self.dropped = True
         if self.core.is_open:
             self.core.close()
 
 
 class Link(Generic[_L]):
-    """One end of a link, made by a session. Every method may be called from any thread.
+    """One end of a link, created by a session. Every method may be called from any thread.
 
-    What the peer refuses, and the end of the link, raises LinkEnded with the peer's reason, and `report` keeps
-    it; the end of the session or connection raises EndpointClosed. What waits raises TimeoutError after `timeout`
-    seconds (None: never) and can be interrupted: the link stays usable. Leaving its context closes it, and waits
-    `close_timeout` seconds for the answer.
+    A refusal by the peer and the end of the link raise LinkEnded with the peer's reason, and `report` keeps it; the end
+    of the session or connection raises EndpointClosed. A wait raises TimeoutError after `timeout` seconds (None: never)
+    and can be interrupted: the link stays usable. Leaving its context closes it, and waits `close_timeout` seconds for
+    the answer.
     """
 
     __slots__ = ("__weakref__", "_attachment", "core", "wire")
@@ -96,34 +96,34 @@ class Link(Generic[_L]):
 
     @property
     def name(self) -> str:
-        """Its name, the same on both ends; with the direction it says which link this is after a re-attachment."""
+        """Its name, the same on both ends; with the direction it identifies the link after a re-attachment."""
         return self.core.name
 
     @property
     def source(self) -> Source | None:
-        """Where the messages come from, as both ends agreed."""
+        """The negotiated source of the messages."""
         source: Any = self.core.source
         return source  # type: ignore[no-any-return]
 
     @property
     def target(self) -> Target | Coordinator | None:
-        """Where the messages go to, as both ends agreed."""
+        """The negotiated target of the messages."""
         target: Any = self.core.target
         return target  # type: ignore[no-any-return]
 
     @property
     def address(self) -> str:
-        """The address of the node at the peer; of a dynamic one, what the peer made."""
+        """The address of the node at the peer; the peer chose it for a dynamic node."""
         return self.core.address or ""
 
     @property
     def remote(self) -> Attach | None:
-        """What the peer said when it attached its end."""
+        """The peer's attach."""
         return self.core.remote
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used, as far as is known."""
+        """Whether it is usable, as far as is known."""
         return self.core.is_open
 
     @property
@@ -135,7 +135,7 @@ class Link(Generic[_L]):
         return report
 
     def saved_state(self) -> LinkState:
-        """What has to be kept to attach the link again, with `state=`; picklable. It may have ended already.
+        """Return the state for attaching the link again, with `state=`; picklable. The link may have ended already.
 
         >>> def example(sender: Sender, new: Session) -> list[object]:
         ...     again = new.open_sender(state=sender.saved_state())
@@ -145,7 +145,7 @@ class Link(Generic[_L]):
             return self.core.saved_state()
 
     def detach(self, *, timeout: float | None = None) -> LinkState:
-        """Detach without closing: the peer keeps the link and what isn't settled; with the result it's attached again.
+        """Detach without closing: the peer keeps the link and its unsettled deliveries; the result attaches it again.
 
         >>> def example(sender: Sender) -> Sender:
         ...     state = sender.detach()
@@ -162,7 +162,7 @@ class Link(Generic[_L]):
         *,
         timeout: float | None = None,
     ) -> CloseReport | None:
-        """Close the link and wait for the peer's answer; says how it ended. It may be closed already.
+        """Close the link and wait for the peer's answer; return how it ended. On a closed link this does nothing.
 
         `condition` is an error's symbol, such as "amqp:link:detach-forced", "" for none. A signal handler that
         interrupts a call of this package, such as the iteration of a receiver, may call it, and doesn't wait then.
@@ -176,7 +176,7 @@ class Link(Generic[_L]):
         return self.report
 
     def wait_closed(self, timeout: float | None = None) -> CloseReport | None:
-        """Wait until the link has ended, by whomever; says how.
+        """Wait until the link has ended, by either side; return how.
 
         >>> def example(sender: Sender) -> CloseReport | None:
         ...     return sender.wait_closed()
@@ -200,7 +200,7 @@ class Link(Generic[_L]):
         if error is None:
             self.close(timeout=seconds)
             return
-        # What has gone wrong already is the better reason.
+        # The first error is the better reason.
         with suppress(EndpointClosed, TimeoutError):
             self.close(timeout=seconds)
 
@@ -214,7 +214,7 @@ class Link(Generic[_L]):
     # For the other parts of the adapter.
 
     def abandon(self) -> None:
-        """Nobody holds the link any more: it's closed when there is time, and nobody waits for it."""
+        """Close a link that nobody holds any more, without waiting."""
         attachment = self._attachment
         if not (attachment.ended or attachment.dropped):
             wire = attachment.wire
@@ -228,20 +228,20 @@ class Link(Generic[_L]):
         what: str,
         late: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Wait for a handle of the link and return its result. `late` takes one that nobody waits for any more."""
+        """Wait for a handle of the link and return its result. `late` takes a result after a timeout."""
         return self.session.finish(handle, timeout, what, late, self.core)
 
     def post(self, command: Callable[..., _T], *arguments: Any) -> _T:
-        """Do one command of the engine; what the socket doesn't take at once goes out later."""
+        """Carry out one command of the engine; octets that the socket doesn't take at once are sent later."""
         try:
             return self.wire.post(False, command, *arguments)
         except EndpointClosed as error:
             if self._attachment.error is None and self.core.report is None:
-                raise  # The session or connection is closing: the engine says more than is known here.
+                raise  # The session or connection is closing: the engine's error has the details.
             raise self.gone() from error
 
     def gone(self) -> EndpointClosed:
-        """The error of a call on a link that has ended."""
+        """Return the error of a call on an ended link."""
         error = self._attachment.error
         if error is None:
             report = self.core.report
@@ -251,7 +251,7 @@ class Link(Generic[_L]):
         self.wire.seen(error.report)
         return copy.copy(error)
 
-    # Inside.
+    # Internals.
 
     def _leave(self, command: Callable[[], object], timeout: float | None) -> None:
         attachment = self._attachment
@@ -264,14 +264,14 @@ class Link(Generic[_L]):
 def in_transaction(
     transaction: Transaction | None, outcome: DeliveryState | None
 ) -> DeliveryState | None:
-    """The state of a delivery that belongs to a transaction (1.0 part 4 section 4.5.8)."""
+    """Return the state of a delivery in a transaction (1.0 part 4 section 4.5.8)."""
     if transaction is None:
         return outcome
     return TransactionalState(transaction.txn_id, outcome)
 
 
 def outcome_of(state: Any) -> DeliveryState | None:
-    """The outcome in a state, which may be that of a transaction; one of an unknown type is a Described."""
+    """Return the outcome in a state, also within a transactional one; an unknown type is a Described."""
     outcome: Any = state.outcome if isinstance(state, TransactionalState) else state
     return outcome  # type: ignore[no-any-return]
 

@@ -19,10 +19,9 @@ _MECHANISMS = ("SCRAM-SHA-256", "PLAIN")
 
 
 class OneZeroOptions(TypedDict, total=False):
-    """The fields of 1.0's `Config` that `connect` takes by keyword; they win over the URL.
+    """The fields of 1.0's `Config` that `connect` takes by keyword; they override the URL.
 
-    Without `container_id` a random name is made, without `idle_time_out` 60 seconds are taken. `sasl=None` is a
-    connection without SASL.
+    The default `container_id` is random, the default `idle_time_out` 60 seconds. `sasl=None` connects without SASL.
     """
 
     container_id: str
@@ -56,7 +55,7 @@ def prepare(uri: AmqpUri, options: OneZeroOptions) -> Prepared[OneZeroConnection
 
 
 def client_config(uri: AmqpUri, options: OneZeroOptions) -> Config:
-    """The configuration of one connection. A virtual host other than "/" is asked for as RabbitMQ has it."""
+    """Return the configuration of one connection. A virtual host other than "/" is requested as in RabbitMQ."""
     unknown = options.keys() - OneZeroOptions.__optional_keys__
     if unknown:
         raise TypeError(f"connect takes no {', '.join(sorted(unknown))} in AMQP 1.0")

@@ -1,4 +1,4 @@
-"""Receiver and ReceivedDelivery: messages that come in, and what is done with each (1.0 part 2 section 2.6.12)."""
+"""Receiver and ReceivedDelivery: received messages and their settlement (1.0 part 2 section 2.6.12)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _CANCELLED: Final = "the receiver is cancelled, nothing more comes; open another
 
 
 class ReceivedDelivery:
-    """A message that came, taken from a receiver. Settle it once, in any thread, unless it came settled.
+    """A message taken from a receiver. Settle it once, in any thread, unless it came settled.
 
-    Settling raises LocalProtocolError for what is settled, EndpointClosed when the link is gone. Where the link's
-    `rcv_settle_mode` is 1 (second) it waits until the sender has settled. `state` is what the sender said of it;
+    Settling raises LocalProtocolError for a settled delivery, EndpointClosed if the link is gone. If the link's
+    `rcv_settle_mode` is 1 (second) it waits until the sender has settled. `state` is the sender's state of it;
     `resumed`: it came, at least in part, before the link was attached again.
     """
 
@@ -51,7 +51,7 @@ class ReceivedDelivery:
 
     @property
     def message(self) -> Message:
-        """The message; its sections are decoded when they are read, which raises CodecError for damaged ones."""
+        """The message; its sections are decoded on access, which raises CodecError for damaged ones."""
         return self.source.message
 
     @property
@@ -66,7 +66,7 @@ class ReceivedDelivery:
 
     @property
     def delivery_tag(self) -> bytes:
-        """Its name on the link, given by the sender."""
+        """Its name on the link, chosen by the sender."""
         return self.source.delivery_tag
 
     @property
@@ -81,7 +81,7 @@ class ReceivedDelivery:
 
     @property
     def settled(self) -> bool:
-        """Whether the sender settled it when it sent it, so that nothing is to be said of it."""
+        """Whether the sender sent it settled, so that it needs no outcome."""
         return self.source.settled
 
     @property
@@ -92,11 +92,11 @@ class ReceivedDelivery:
 
     @property
     def resumed(self) -> bool:
-        """Whether it goes on with a delivery from before the link was attached again."""
+        """Whether it continues a delivery from before the link was attached again."""
         return self.source.resumed
 
     def accept(self, *, transaction: Transaction | None = None, timeout: float | None = None) -> None:
-        """Say that it was dealt with.
+        """Accept it.
 
         >>> def example(receiver: Receiver) -> None:
         ...     next(receiver).accept()
@@ -112,7 +112,7 @@ class ReceivedDelivery:
         transaction: Transaction | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Refuse it as invalid, with a reason if there is one: the node keeps or drops it as such.
+        """Reject it as invalid, with an optional reason: the node keeps or drops it accordingly.
 
         >>> def example(receiver: Receiver) -> None:
         ...     next(receiver).reject("amqp:decode-error", "not the JSON that was agreed on")
@@ -124,7 +124,7 @@ class ReceivedDelivery:
     def release(
         self, *, transaction: Transaction | None = None, timeout: float | None = None
     ) -> None:
-        """Give it back as if it had not been sent, to be delivered again, here or elsewhere.
+        """Return it as if it had not been sent, to be delivered again, here or elsewhere.
 
         >>> def example(receiver: Receiver) -> None:
         ...     next(receiver).release()
@@ -140,7 +140,7 @@ class ReceivedDelivery:
         transaction: Transaction | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Give it back changed: as a failed attempt that counts, not to come here again, with more annotations.
+        """Return it changed: counted as a failed delivery, not for this link again, or with additional annotations.
 
         >>> def example(receiver: Receiver) -> None:
         ...     next(receiver).modify(delivery_failed=True, undeliverable_here=True)
@@ -149,7 +149,7 @@ class ReceivedDelivery:
         self.receiver.settle(outcome, self, transaction=transaction, timeout=timeout)
 
     def update(self, state: DeliveryState) -> None:
-        """Tell the sender a state without settling.
+        """Send a state to the sender without settling.
 
         >>> def example(receiver: Receiver) -> None:
         ...     next(receiver).update(Received(0, 0))
@@ -161,7 +161,7 @@ class ReceivedDelivery:
 
 
 class ReceiverAttachment(Attachment[CoreReceiver]):
-    """A receiver's link: what came and waits to be taken, and how much more may come."""
+    """A receiver's link: its waiting deliveries, and its credit."""
 
     __slots__ = ("cancelled", "credit", "feed", "held")
 
@@ -173,11 +173,11 @@ class ReceiverAttachment(Attachment[CoreReceiver]):
         self.feed: Feed[Delivery] = Feed(session.wire, max(credit, 1), False)
 
     def deliver(self, event: Delivery) -> None:
-        """A message came."""
+        """Handle a message."""
         if not self.dropped:
             self.feed.put(event)
         elif not event.settled:
-            # Where that can't be said any more the end of the link gives it back.
+            # If that can't be sent any more, the end of the link returns it.
             with suppress(AmqpError):
                 self.core.release(event)
 
@@ -199,7 +199,7 @@ class ReceiverAttachment(Attachment[CoreReceiver]):
 
     def no_more(self, error: EndpointClosed) -> None:
         super().no_more(error)
-        # What isn't settled can be settled no more; somebody will get it again.
+        # Unsettled deliveries can't be settled any more; they will be delivered again.
         kept = [each for each in self.feed.clear() if each.settled]
         self.feed.items.extend(kept)
         self.feed.finish(None if self.dropped else error)
@@ -209,30 +209,30 @@ class ReceiverAttachment(Attachment[CoreReceiver]):
         super().drop()
 
     def give_back(self) -> None:
-        """Nobody takes anything any more: release what is here."""
+        """Release waiting deliveries, because nobody takes them any more."""
         self.dropped = True
         unsettled = [each for each in self.feed.clear() if not each.settled]
         if unsettled and self.core.is_open:
             self.core.release(*unsettled)
 
     def wants_credit(self) -> bool:
-        """Whether half of the credit is used; what waits here counts as not used."""
+        """Whether half of the credit is used; waiting deliveries count as unused."""
         if not self.credit or self.held or self.ended:
             return False
         return 2 * (self.core.credit + len(self.feed.items)) <= self.credit
 
     def top_up(self) -> None:
-        """Grant credit again, so that no more than `credit` deliveries are under way or wait here."""
+        """Grant credit again, so that at most `credit` deliveries are in transit or wait here."""
         if self.wants_credit() and self.core.is_open:
             self.core.flow(self.credit - len(self.feed.items))
 
 
 class Receiver(Link[CoreReceiver]):
-    """The receiving end of a link, made by `session.open_receiver`: an iterator over its deliveries.
+    """The receiving end of a link, returned by `session.open_receiver`: an iterator over its deliveries.
 
-    `next` raises TimeoutError when nothing came for `timeout` seconds; one may go on afterwards. The iteration
-    ends after `cancel`, `close` or `detach`, and raises LinkEnded when the peer ends the link. Leaving the context, or
-    dropping the last reference, closes the link and releases the deliveries that were not taken.
+    `next` raises TimeoutError if nothing came for `timeout` seconds; you may continue afterwards. The iteration ends
+    after `cancel`, `close` or `detach`, and raises LinkEnded when the peer ends the link. Leaving the context, or
+    dropping the last reference, closes the link and releases untaken deliveries.
     """
 
     __slots__ = ("timeout",)
@@ -243,12 +243,12 @@ class Receiver(Link[CoreReceiver]):
 
     @property
     def credit(self) -> int:
-        """How many more deliveries the peer may send."""
+        """Number of deliveries that the peer may still send."""
         return self.core.credit
 
     @property
     def pending(self) -> Mapping[bytes, DeliveryState | None]:
-        """What came and isn't settled, also before the link was attached again: the last state by delivery tag."""
+        """The unsettled deliveries, including those before a re-attachment: the last state by delivery tag."""
         with self.wire.lock:
             side = self.core.session.side
             unsettled: dict[bytes, Any] = dict(self.core.unsettled)
@@ -261,10 +261,10 @@ class Receiver(Link[CoreReceiver]):
         return self._take(self.timeout, ask=bool(self._receiving.credit))
 
     def fetch(self, timeout: float | None = None) -> ReceivedDelivery | None:
-        """The next delivery, or None when none came for `timeout` seconds (None: wait as long as it takes).
+        """Return the next delivery, or None if none came for `timeout` seconds (None: wait without limit).
 
-        Where the link has no credit of its own (`credit=0`) one delivery is asked for, and taken back after
-        `timeout`, so that nothing comes that nobody asked for.
+        With `credit=0` it grants credit for one delivery, and takes it back after `timeout`, so that nothing comes
+        unrequested.
 
         >>> def example(session: Session) -> ReceivedDelivery | None:
         ...     with session.open_receiver("jobs", credit=0) as receiver:
@@ -284,9 +284,9 @@ class Receiver(Link[CoreReceiver]):
             raise self.gone() from None
 
     def flow(self, credit: int) -> None:
-        """Let the peer send `credit` deliveries from now on; for links that were opened with `credit=0`.
+        """Let the peer send `credit` deliveries from now on; for links opened with `credit=0`.
 
-        Those are iterated over without being given more.
+        The iteration takes them without granting more.
 
         >>> def example(session: Session) -> list[bytes]:
         ...     with session.open_receiver("jobs", credit=0) as receiver:
@@ -304,9 +304,9 @@ class Receiver(Link[CoreReceiver]):
         self.post(grant)
 
     def drain(self, timeout: float | None = None) -> None:
-        """Have the peer send what it has within the credit, and give up the rest; returns when it has.
+        """Let the peer send its available deliveries within the credit, and discard the rest; return when that is done.
 
-        What came is still iterated over. Credit is granted again when an iteration finds nothing, or by `flow`.
+        Received deliveries are still iterated. Credit is granted again when an iteration finds nothing, or by `flow`.
 
         >>> def example(receiver: Receiver) -> int:
         ...     receiver.drain(timeout=5)
@@ -327,11 +327,11 @@ class Receiver(Link[CoreReceiver]):
             raise self.gone()
 
     def cancel(self, timeout: float | None = None) -> None:
-        """Take back the credit, and wait for the peer's answer. What has come is still iterated, and can be settled:
-        the link stays attached.
+        """Take back the credit, and wait for the peer's answer. Received deliveries are still iterated, and can be
+        settled: the link stays attached.
 
-        A signal handler that interrupts the iteration, or any other call of this package, may call it, and doesn't
-        wait then: the iteration goes on and ends with the answer.
+        A signal handler that interrupts the iteration, or any other call of this package, may call it, and doesn't wait
+        then: the iteration continues and ends with the answer.
 
         >>> def example(receiver: Receiver) -> None:
         ...     signal.signal(signal.SIGTERM, lambda number, frame: receiver.cancel())
@@ -385,17 +385,17 @@ class Receiver(Link[CoreReceiver]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # Whoever reads on gets the reason from the iterator; a context that is left doesn't want more.
+        # A caller that reads on gets the reason from the iterator; leaving the context needs no more.
         with suppress(EndpointClosed):
             super().__exit__(kind, error, trace)
 
     # For deliveries.
 
     def tell(self, delivery: Delivery, state: DeliveryState) -> None:
-        """Tell the sender a state of a delivery without settling it."""
+        """Send a state of a delivery without settling it."""
         self.post(self._tell, delivery, state)
 
-    # Inside.
+    # Internals.
 
     def _settle(self, deliveries: tuple[Delivery, ...], state: DeliveryState) -> Any:
         return self.core.update(deliveries, state)
@@ -410,12 +410,12 @@ class Receiver(Link[CoreReceiver]):
             self._ask()
         source = feed.take(timeout, f"a delivery from {self.address!r}")
         if receiving.wants_credit():
-            with suppress(EndpointClosed):  # It's the next one that can't come any more.
+            with suppress(EndpointClosed):  # Only the next delivery is affected.
                 self.post(receiving.top_up)
         return ReceivedDelivery(self, source)
 
     def _ask(self) -> None:
-        """Grant credit, as nothing is here and nothing may come."""
+        """Grant credit if no delivery is here or can come."""
         receiving = self._receiving
 
         def grant() -> None:
@@ -425,11 +425,11 @@ class Receiver(Link[CoreReceiver]):
                 self.core.flow(receiving.credit or 1)
 
         if not self.core.credit:
-            with suppress(EndpointClosed):  # The feed says why, behind what has come.
+            with suppress(EndpointClosed):  # The feed raises the reason, after its deliveries.
                 self.post(grant)
 
     def _fetch_now(self) -> ReceivedDelivery | None:
-        """Take what the peer has at once, and leave no credit out."""
+        """Take a delivery that the peer has now, and leave no credit outstanding."""
         receiving = self._receiving
 
         def drain() -> None:

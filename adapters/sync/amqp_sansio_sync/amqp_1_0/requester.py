@@ -1,4 +1,4 @@
-"""Requester: requests to a node, and the replies to a node of this side's own (1.0 part 3 section 3.2.4)."""
+"""Requester: requests to a node, with replies on a dynamic node (1.0 part 3 section 3.2.4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _logger: Final = logging.getLogger("amqp_sansio_sync")
 
 
 class ReplyAttachment(ReceiverAttachment):
-    """The link of the replies: each goes to the call that its correlation-id names; the lock guards it."""
+    """The link of the replies: dispatches each to its call by correlation-id; guarded by the lock."""
 
     __slots__ = ("calls",)
 
@@ -35,7 +35,7 @@ class ReplyAttachment(ReceiverAttachment):
         self.calls: dict[object, Message | None] = {}
 
     def deliver(self, event: Delivery) -> None:
-        # Where nothing can be said any more the end of the link comes next.
+        # If nothing can be sent any more, the end of the link follows.
         with suppress(AmqpError):
             if not event.settled:
                 self.core.accept(event)
@@ -49,13 +49,13 @@ class ReplyAttachment(ReceiverAttachment):
             if self.calls.get(key, event) is None:
                 self.calls[key] = event.message
             else:
-                _logger.warning("a reply answers no call that waits, its correlation-id is %r", key)
+                _logger.warning("a reply matches no waiting call, its correlation-id is %r", key)
 
 
 class Requester:
-    """Requests to one node with their replies, made by `session.open_requester`; for any number of threads at once.
+    """Sends requests to one node and returns their replies, from any number of threads; see `session.open_requester`.
 
-    The peer makes a node for the replies that lives as long as the requester.
+    The peer creates a node for the replies that lives as long as the requester.
     """
 
     __slots__ = ("_names", "_numbers", "_receiver", "_replies", "_sender")
@@ -76,20 +76,20 @@ class Requester:
 
     @property
     def address(self) -> str:
-        """The address of the node of the replies."""
+        """The address of the replies' node."""
         return self._receiver.address
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used, as far as is known."""
+        """Whether it is usable, as far as is known."""
         return self._sender.is_open and self._receiver.is_open
 
     def call(self, message: Message | Any, *, timeout: float | None = None) -> Message:
         """Send a request and return its reply: the message whose correlation-id is the request's message-id.
 
-        Sets `reply_to`, and `message_id` where there is none. Anything but a Message is the body of one. Raises
-        NotAccepted when the node doesn't accept the request, TimeoutError when the reply isn't there after `timeout`
-        seconds; it's dropped when it comes later.
+        Sets `reply_to`, and a missing `message_id`. Anything but a Message becomes the body of one. Raises NotAccepted
+        if the node doesn't accept the request, TimeoutError if there is no reply after `timeout` seconds; a late one is
+        dropped.
 
         >>> def example(requester: Requester) -> object:
         ...     return requester.call("ping", timeout=5).body
@@ -107,7 +107,7 @@ class Requester:
         wire = replies.wire
         with wire.lock:
             if key in replies.calls:
-                raise ValueError(f"a call with the message-id {key!r} waits already")
+                raise ValueError(f"a call with the message-id {key!r} is already waiting")
             replies.calls[key] = None
         try:
             outcome = self._sender.send(asked, timeout=timeout)
@@ -130,7 +130,7 @@ class Requester:
         return reply
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Close both links; the node of the replies goes with them."""
+        """Close both links, which ends the node of the replies."""
         self._sender.close(timeout=timeout)
         self._receiver.close(timeout=timeout)
 
@@ -147,7 +147,7 @@ class Requester:
         try:
             self.close(timeout=seconds)
         except EndpointClosed:
-            return  # The links are gone, which was to be reached.
+            return  # The links are gone anyway.
         except TimeoutError:
             if error is None:
                 raise

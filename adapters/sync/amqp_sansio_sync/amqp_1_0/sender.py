@@ -1,4 +1,4 @@
-"""Sender and SentDelivery: messages that go out, and what becomes of each (1.0 part 2 section 2.6.12)."""
+"""Sender and SentDelivery: sent messages and their outcomes (1.0 part 2 section 2.6.12)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SentDelivery:
-    """A message that was sent, and its outcome as it becomes known."""
+    """A sent message, and its outcome once that is known."""
 
     __slots__ = ("_handle", "_sender")
 
@@ -40,7 +40,7 @@ class SentDelivery:
 
     @property
     def state(self) -> DeliveryState | None:
-        """What the receiver last said of it; None before that, and when it was sent settled."""
+        """The receiver's latest state; None before the first one, and if it was sent settled."""
         handle = self._handle
         if handle.done and handle.error is None:
             settled: DeliveryState | None = handle.result
@@ -48,10 +48,10 @@ class SentDelivery:
         return self._sender.state_of(handle)
 
     def result(self, timeout: float | None = None) -> DeliveryState | None:
-        """Wait for the outcome: Accepted, Rejected, Released or Modified; None when it was sent settled.
+        """Wait for the outcome: Accepted, Rejected, Released or Modified; None if it was sent settled.
 
-        Raises TimeoutError after `timeout` seconds, and EndpointClosed when the link ended before: the receiver may
-        have taken the message or not. Then the link can be attached again with its saved state.
+        Raises TimeoutError after `timeout` seconds, and EndpointClosed if the link ended before: the receiver may or
+        may not have taken the message. Then the link can be attached again with its saved state.
 
         >>> def example(sender: Sender) -> DeliveryState | None:
         ...     sent = sender.send(b"hello", wait=False)
@@ -64,7 +64,7 @@ class SentDelivery:
 
 
 class SenderAttachment(Attachment[CoreSender]):
-    """A sender's link: its credit, and what the receiver asked of it."""
+    """A sender's link: its credit, and the receiver's requests."""
 
     __slots__ = ("draining", "waiting")
 
@@ -79,33 +79,33 @@ class SenderAttachment(Attachment[CoreSender]):
             self.drained()
 
     def drained(self) -> None:
-        """Give up the credit that is left, if the receiver wants that and nobody waits for credit."""
+        """Give up the remaining credit, if the receiver requests that and nobody waits for credit."""
         if self.draining and not self.waiting and self.core.is_open:
-            # A delivery that is under way goes first; CreditChanged comes behind it.
+            # A delivery in progress goes first; CreditChanged comes after it.
             with suppress(LocalProtocolError):
                 self.core.drained()
                 self.draining = False
 
 
 class Sender(Link[CoreSender]):
-    """The sending end of a link, made by `session.open_sender`."""
+    """The sending end of a link, returned by `session.open_sender`."""
 
     __slots__ = ()
 
     @property
     def credit(self) -> int:
-        """How many messages the receiver takes at the moment."""
+        """Number of messages that the receiver takes at the moment."""
         return self.core.credit
 
     @property
     def max_message_size(self) -> int:
-        """The largest message that the receiver takes, in octets; 0: any."""
+        """The largest message that the receiver accepts, in octets; 0: any."""
         remote = self.core.remote
         return 0 if remote is None else remote.max_message_size or 0
 
     @property
     def pending(self) -> Mapping[bytes, SentDelivery]:
-        """What was sent and isn't settled, also before the link was attached again, by delivery tag."""
+        """The unsettled deliveries, including those before the link was attached again, by delivery tag."""
         with self.wire.lock:
             return {tag: SentDelivery(self, each) for tag, each in self.core.pending.items()}
 
@@ -146,11 +146,11 @@ class Sender(Link[CoreSender]):
     ) -> DeliveryState | SentDelivery | None:
         """Send one message and wait for its outcome: Accepted, Rejected, Released or Modified.
 
-        It waits for credit, and where the peer reads too slowly. Octets are sent as one data section. With `settled`
-        nothing becomes known of the message, and the result is None. Without `wait` the result is a SentDelivery
-        once the socket has taken the message, so that many can be under way. `timeout` holds for all of it; after a
-        TimeoutError the message may still go out if its delivery is in `pending`. Raises LimitExceeded when too much
-        is unsettled, LocalProtocolError for a message that is larger than the peer takes.
+        It waits for credit, and while the peer reads too slowly. Octets are sent as one data section. With `settled`
+        there is no outcome, and the result is None. Without `wait` the result is a SentDelivery once the socket has
+        taken the message, so that many can be in transit. `timeout` applies to the whole call; after a TimeoutError the
+        message may still be sent if its delivery is in `pending`. Raises LimitExceeded if too much is unsettled,
+        LocalProtocolError for a message larger than the peer accepts.
 
         >>> def example(sender: Sender) -> bool:
         ...     outcome = sender.send(Message(body=b"hello", properties=Properties(subject="greeting")))
@@ -175,7 +175,7 @@ class Sender(Link[CoreSender]):
         return outcome_of(self.settled(handle, None))
 
     def wait_credit(self, timeout: float | None = None) -> int:
-        """Wait until the receiver takes messages; how many. Raises LinkEnded when it ended.
+        """Wait until the receiver takes messages; return how many. Raises LinkEnded if the link has ended.
 
         >>> def example(sender: Sender) -> int:
         ...     return sender.wait_credit(timeout=5)
@@ -190,20 +190,20 @@ class Sender(Link[CoreSender]):
     # For deliveries.
 
     def state_of(self, handle: Handle[Any]) -> DeliveryState | None:
-        """What the receiver said of a delivery that isn't settled."""
+        """Return the receiver's state of an unsettled delivery."""
         told: DeliveryState | None = self.session.told(handle)
         return told
 
     def settled(self, handle: Handle[Any], timeout: float | None) -> DeliveryState | None:
-        """Wait until a delivery is settled; in which state."""
+        """Wait until a delivery is settled; return its state."""
         state: DeliveryState | None = self.finish(handle, timeout, "the outcome")
         return state
 
     def ask(self, command: Callable[[], Handle[Any]], timeout: float | None) -> Handle[Any]:
-        """Wait for credit, then do a command that uses one."""
+        """Wait for credit, then carry out a command that uses it."""
         return self._post(command, None if timeout is None else monotonic() + timeout, timeout)
 
-    # Inside.
+    # Internals.
 
     def _post(
         self, command: Callable[[], Handle[Any]], deadline: float | None, timeout: float | None
@@ -224,7 +224,7 @@ class Sender(Link[CoreSender]):
 
     @contextmanager
     def _wanting_credit(self) -> Generator[None]:
-        """Keep the credit that comes, also when the receiver wants to drain it."""
+        """Keep new credit even if the receiver wants to drain it."""
         attachment = self._sending
         with self.wire.lock:
             attachment.waiting += 1
@@ -234,7 +234,7 @@ class Sender(Link[CoreSender]):
             with self.wire.lock:
                 attachment.waiting -= 1
             if attachment.draining:
-                with suppress(EndpointClosed):  # Then there is no credit to give up.
+                with suppress(EndpointClosed):  # There is no credit to give up.
                     self.wire.run(attachment.drained)
 
     def _wait(

@@ -50,10 +50,10 @@ _A = TypeVar("_A", bound=Attachment[Any])
 
 
 class Session:
-    """One session, made by `connection.open_session()`. Every method may be called from any thread.
+    """One session, returned by `connection.open_session()`. Every method may be called from any thread.
 
-    Its links share its window of transfer frames. What waits raises TimeoutError after `timeout` seconds (None:
-    never) and can be interrupted: the session stays usable, a late answer is dropped.
+    Its links share its window of transfer frames. A wait raises TimeoutError after `timeout` seconds (None: never) and
+    can be interrupted: the session stays usable, a late answer is dropped.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used, as far as is known."""
+        """Whether it is usable, as far as is known."""
         return self.core.is_open
 
     @property
@@ -109,11 +109,10 @@ class Session:
     ) -> Sender:
         """Attach a link that sends to the node `address`.
 
-        A `Target` says more than an address; None is the peer's anonymous terminus, to which each message says
-        its own address in `properties.to`. With `dynamic` the peer makes a node, and the sender's `address` says
-        which. The settle modes are 2 (mixed) and 0 (first) when none are given. `state` attaches again a link that
-        was saved. Raises LinkEnded with the peer's reason when it refuses,
-        TimeoutError after `timeout` seconds.
+        Instead of an address it may be a `Target`; None is the peer's anonymous terminus, to which each message brings
+        its own address in `properties.to`. With `dynamic` the peer creates a node, whose address is the sender's
+        `address`. The default settle modes are 2 (mixed) and 0 (first). `state` attaches a saved link again. Raises
+        LinkEnded with the peer's reason if it refuses, TimeoutError after `timeout` seconds.
 
         >>> def example(session: Session, bodies: list[bytes]) -> int:
         ...     with session.open_sender("jobs") as sender:
@@ -164,11 +163,11 @@ class Session:
     ) -> Receiver:
         """Attach a link that receives from the node `address`; iterate over it for its deliveries.
 
-        At most `credit` deliveries are under way or wait here; with 0 nothing comes before `fetch` or `flow` asks
-        for it. A `Source` says more than an address. With `dynamic` the peer makes a node, and the receiver's
-        `address` says which. The settle modes are 2 (mixed) and 0 (first) when none are given; with
-        `rcv_settle_mode` 1 (second) settling waits for the sender. `state` attaches again a link that was saved.
-        `timeout` holds for the attach and then for each delivery of the iteration.
+        At most `credit` deliveries are in transit or wait here; with 0 nothing comes before `fetch` or `flow` asks for
+        it. Instead of an address it may be a `Source`. With `dynamic` the peer creates a node, whose address is the
+        receiver's `address`. The default settle modes are 2 (mixed) and 0 (first); with `rcv_settle_mode` 1 (second)
+        settling waits for the sender. `state` attaches a saved link again. `timeout` applies to the attach and then to
+        each delivery of the iteration.
 
         >>> def example(session: Session) -> list[bytes]:
         ...     bodies = []
@@ -213,10 +212,10 @@ class Session:
         target: Target | None = None,
         timeout: float | None = None,
     ) -> Sender | Receiver:
-        """Attach a link that the peer asked for, as `events(LinkRequested)` tells.
+        """Attach a link that the peer requested, from `events(LinkRequested)`.
 
-        A receiver has `credit` then, and its `timeout`. What isn't given of the termini is as the peer asked for; a
-        dynamic node of this side needs its address.
+        A receiver gets `credit` and `timeout`. Termini that aren't given are as the peer requested; a dynamic node of
+        this side needs its address.
 
         >>> def example(session: Session) -> Sender | Receiver:
         ...     with session.events(LinkRequested) as requests:
@@ -240,7 +239,7 @@ class Session:
     def open_requester(
         self, address: str | Target, *, credit: int = 100, timeout: float | None = None
     ) -> Requester:
-        """Open a sender to `address` and a receiver of a node that the peer makes for the replies.
+        """Open a sender to `address` and a receiver of a dynamic node for the replies.
 
         >>> def example(session: Session) -> Message:
         ...     with session.open_requester("service") as requester:
@@ -251,10 +250,10 @@ class Session:
     def transaction(
         self, *, global_id: bytes | None = None, timeout: float | None = None
     ) -> Transaction:
-        """A transaction: declared on entering, committed on leaving, rolled back when an exception leaves it.
+        """Return a transaction: declared on entering, committed on leaving, rolled back if an exception leaves it.
 
-        `timeout` holds for each step. All transactions of the session share one link to the peer's coordinator.
-        `global_id` makes it a part of a distributed one, where the coordinator offers that.
+        `timeout` applies to each step. All transactions of the session share one link to the peer's coordinator.
+        `global_id` makes it a part of a distributed one, if the coordinator supports that.
 
         >>> def example(session: Session, receiver: Receiver, sender: Sender) -> None:
         ...     with session.transaction() as transaction:
@@ -273,7 +272,7 @@ class Session:
     def events(
         self, *kinds: type[Any], limit: int = 1000, timeout: float | None = None
     ) -> EventStream[Any]:
-        """What else happens on the session, such as CreditChanged and DeliveryAborted; only `kinds`, if given.
+        """Return the session's other events, such as CreditChanged and DeliveryAborted; only `kinds`, if given.
 
         >>> def example(session: Session) -> int:
         ...     with session.events(CreditChanged) as events, session.open_sender("jobs"):
@@ -298,7 +297,7 @@ class Session:
         *,
         timeout: float | None = None,
     ) -> CloseReport:
-        """End the session and wait for the peer's answer; says how it ended. It may have ended already.
+        """End the session and wait for the peer's answer; return how it ended. On an ended session this does nothing.
 
         `condition` is an error's symbol, "" for none. A signal handler that interrupts a call of this package may call
         it, and doesn't wait then.
@@ -331,7 +330,7 @@ class Session:
         if error is None:
             self.close(timeout=seconds)
             return
-        # What has gone wrong already is the better reason.
+        # The first error is the better reason.
         with suppress(EndpointClosed, TimeoutError):
             self.close(timeout=seconds)
 
@@ -349,9 +348,9 @@ class Session:
         late: Callable[[Any], object] | None = None,
         link: CoreSender | CoreReceiver | None = None,
     ) -> Any:
-        """Wait for a handle and return its result. `late` takes a result that nobody waits for any more.
+        """Wait for a handle and return its result. `late` takes a result after a timeout.
 
-        An error of the link, if it's one's, of the session or the connection says which of them has ended, and why.
+        An error of the link, if given, of the session or the connection tells which of them has ended, and why.
         """
         try:
             return self._connection.finish(handle, timeout, what, late)
@@ -366,7 +365,7 @@ class Session:
             raise ended from error
 
     def end_of(self, report: CloseReport, link: str) -> EndpointClosed:
-        """The error that says how a link ended: by itself, with the session, or with the connection."""
+        """Return the error for the end of a link: by itself, with the session, or with the connection."""
         if report is self.wire.core.report or report is self.wire.core.failure:
             return EndpointClosed(f"the connection is closed: {report}", report)
         if report is self.core.report:
@@ -374,14 +373,14 @@ class Session:
         return LinkEnded(f"link {link!r} is closed: {report}", report, link)
 
     def controlled(self, timeout: float | None) -> Controls:
-        """The link to the coordinator, attached when there is none."""
+        """Return the link to the coordinator, attaching it if necessary."""
         controls = self.controls
         if controls is None or not controls.sender.is_open:
             controls = self.controls = control_link(self, timeout)
         return controls
 
     def open_replies(self, credit: int, timeout: float | None) -> tuple[Receiver, ReplyAttachment]:
-        """A receiver of a new node of the peer's, for replies."""
+        """Open a receiver of a dynamic node, for replies."""
 
         def begin() -> ReplyAttachment:
             core = self.core.open_receiver(Source(dynamic=True), credit=credit)
@@ -391,29 +390,29 @@ class Session:
         return Receiver(attachment, None), attachment
 
     def told(self, handle: Handle[Any]) -> Any:
-        """The state that the peer told of a delivery and that isn't settled."""
+        """Return the peer's state of an unsettled delivery."""
         return self._connection.told.get(handle)
 
     def gone(self) -> EndpointClosed:
-        """The error of a call on a session that has ended."""
+        """Return the error of a call on an ended session."""
         return self.wire.closed() if self.error is None else copy.copy(self.error)
 
     # Events; the lock is held.
 
     def deliver(self, event: Delivery) -> None:
-        """A message came."""
+        """Handle a message."""
         attachment = self.links.get(event.link)
         if isinstance(attachment, ReceiverAttachment):
             attachment.deliver(event)
 
     def take(self, event: Event) -> None:
-        """Something else happened that isn't the end of a call."""
+        """Handle any other event that doesn't end a call."""
         taken = publicise(self.streams, event)
         if isinstance(event, LinkRequested):
             if not taken and self.held is not None:
                 self.held.append(event)
             elif not taken:
-                # When it has ended meanwhile there is nothing to refuse.
+                # If it has ended meanwhile, there is nothing to refuse.
                 with suppress(AmqpError):
                     self.core.link(event.link).refuse_attach(NOT_IMPLEMENTED, "this client takes no links")
             return
@@ -422,8 +421,8 @@ class Session:
             attachment.take(event)
 
     def fails(self, event: Failed) -> EndpointClosed | None:
-        """This end found an error of the peer, whose answer to the end or detach changes nothing; the error that says
-        so, None when the end has been told before.
+        """Handle an error of the peer found by this end, whose later end or detach changes nothing; return it, None if
+        the end was reported before.
         """
         if event.scope is Scope.SESSION:
             if self.core.report is None:
@@ -442,7 +441,7 @@ class Session:
         return error
 
     def link_ended(self, event: LinkClosed) -> EndpointClosed:
-        """A link has ended; the error that says so."""
+        """Handle the end of a link; return its error."""
         error = self.end_of(event.report, event.name)
         for attachment in self.leaving:
             if attachment.core.handle == event.link and attachment.core.name == event.name:
@@ -455,7 +454,7 @@ class Session:
         return error
 
     def end(self, error: EndpointClosed) -> None:
-        """The session has ended."""
+        """Handle the end of the session."""
         self.ended = True
         self.error = error
         for attachment in (*self.leaving, *self.links.values()):
@@ -465,12 +464,12 @@ class Session:
         for _, stream in self.streams:
             stream.finish(copy.copy(error))
 
-    # Inside.
+    # Internals.
 
     def _attached(self, handle: int, attachment: _A) -> _A:
         before = self.links.get(handle)
         if before is not None:
-            # It's detached on this side; its end is still to come.
+            # It is detached on this side; the peer's detach is still to come.
             self.leaving.append(before)
         self.links[handle] = attachment
         return attachment
@@ -488,7 +487,7 @@ class Session:
 def _modes(
     snd_settle_mode: int | None, rcv_settle_mode: int | None, state: LinkState | None
 ) -> tuple[int, int]:
-    """The settle modes that were given, else those of the link that is attached again, else the usual ones."""
+    """Return the settle modes given, else those of a resumed link, else mixed and first."""
     snd, rcv = (2, 0) if state is None else (state.snd_settle_mode, state.rcv_settle_mode)
     return (
         snd if snd_settle_mode is None else snd_settle_mode,

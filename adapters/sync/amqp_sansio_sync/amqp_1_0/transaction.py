@@ -1,4 +1,4 @@
-"""Transaction: work on any links of a session that happens as a whole or not at all (1.0 part 4)."""
+"""Transaction: atomic work on any links of a session (1.0 part 4)."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Controls:
         self.controller = Controller(sender.core)
 
     def check_global(self) -> None:
-        """Raise unless the coordinator takes part in global transactions (1.0 part 4 section 4.5.2)."""
+        """Raise unless the coordinator supports global transactions (1.0 part 4 section 4.5.2)."""
         remote = self.sender.remote
         target = None if remote is None else remote.target
         offered = target.capabilities if isinstance(target, Coordinator) else ()
         if DISTRIBUTED_TRANSACTIONS not in offered:
             raise LocalProtocolError(
-                "the coordinator doesn't offer amqp:distributed-transactions, so that no global_id can be given",
+                "the coordinator doesn't offer amqp:distributed-transactions, so no global_id is possible",
                 rule="1.0/transactions/declare/global-id",
             )
 
@@ -53,16 +53,16 @@ class Controls:
         what: str,
         late: Callable[[Any], object] | None = None,
     ) -> DeliveryState | None:
-        """What became of a request to the coordinator."""
+        """Return the outcome of a request to the coordinator."""
         state: DeliveryState | None = self.sender.finish(handle, timeout, what, late)
         return state
 
 
 class Transaction:
-    """A transaction of a session, made by `session.transaction()`.
+    """A transaction of a session, returned by `session.transaction()`.
 
-    As a context it is declared on entering, and on leaving committed, or rolled back when an exception leaves it.
-    Messages are sent and deliveries settled in it with their `transaction` argument, on any link of the session.
+    As a context it is declared on entering, and on leaving committed, or rolled back if an exception leaves it. Pass it
+    as `transaction` when sending messages and settling deliveries, on any link of the session.
     """
 
     __slots__ = ("_controls", "_global_id", "_over", "_session", "_txn_id", "timeout")
@@ -77,7 +77,7 @@ class Transaction:
 
     @property
     def txn_id(self) -> bytes:
-        """The identifier that the coordinator gave it. Raises LocalProtocolError before that, and after the end."""
+        """The coordinator's identifier for it. Raises LocalProtocolError before the declaration, and after the end."""
         if self._controls is None or self._over:
             state = "is over" if self._over else "isn't declared; enter its context first"
             raise LocalProtocolError(f"the transaction {state}")
@@ -85,10 +85,10 @@ class Transaction:
         return found
 
     def commit(self) -> None:
-        """Make its work happen. Raises TransactionFailed when the coordinator refuses: then nothing happened.
+        """Make its work effective. Raises TransactionFailed if the coordinator refuses: then nothing happened.
 
-        Raises EndpointClosed when the link to the coordinator ended before its answer, TimeoutError when there was
-        none within `timeout` seconds: then it isn't known whether it happened.
+        Raises EndpointClosed if the link to the coordinator ended before its answer, TimeoutError if there was none
+        within `timeout` seconds: then the result is unknown.
 
         >>> def example(session: Session, sender: Sender) -> None:
         ...     with session.transaction() as transaction:
@@ -98,7 +98,7 @@ class Transaction:
         self._discharge(fail=False)
 
     def rollback(self) -> None:
-        """Have nothing of its work happen: messages sent in it are dropped, deliveries settled in it come again.
+        """Undo its work: messages sent in it are dropped, deliveries settled in it come again.
 
         >>> def example(session: Session, sender: Sender) -> None:
         ...     with session.transaction() as transaction:
@@ -115,7 +115,7 @@ class Transaction:
             controls.check_global()
 
         def roll_back(state: Any) -> None:
-            """Nobody waits for it any more."""
+            """Roll back, because nobody waits for it any more."""
             if isinstance(state, Declared):
                 txn_id: Any = state.txn_id
                 controls.controller.discharge(txn_id, fail=True)
@@ -153,7 +153,7 @@ class Transaction:
         state = "over" if self._over else "not declared" if self._controls is None else "declared"
         return f"<Transaction {state}>"
 
-    # Inside.
+    # Internals.
 
     def _discharge(self, *, fail: bool) -> None:
         txn_id, controls = self.txn_id, self._controls
@@ -168,7 +168,7 @@ class Transaction:
 
 
 def control_link(session: Session, timeout: float | None) -> Controls:
-    """Attach a link to the coordinator, which may reject what it's asked."""
+    """Attach a link to the coordinator, which may reject requests."""
     outcomes = (Accepted.SYMBOL, Rejected.SYMBOL, Declared.SYMBOL)
     target = Coordinator(capabilities=(LOCAL_TRANSACTIONS,))
     return Controls(
