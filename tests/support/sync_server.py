@@ -111,7 +111,6 @@ class Session:
         self._waker.setblocking(False)  # what doesn't fit wakes no more than what is there
         self._unsent = b""
         self.thread = threading.Thread(target=self._run, name="test-server-session", daemon=True)
-        self.thread.start()
 
     # For tests, from any thread.
 
@@ -480,7 +479,10 @@ class Server:
                 connected, _ = self._listener.accept()
             except OSError:
                 return  # closed
-            self.sessions.append(self.new_session(connected))
+            session = self.new_session(connected)
+            # A message that an earlier thread routes is offered to the sessions of this list.
+            self.sessions.append(session)
+            session.thread.start()
 
     def new_session(self, connected: socket.socket) -> Session:
         """What serves a connection."""
