@@ -9,17 +9,16 @@ from .codec.message_fields import ObservedCommand
 from .codec.record import (
     Command,
     Control,
-    Struct,
     decode_command,
     decode_control,
     decode_headers,
-    decode_struct,
     encode_headers,
 )
 from .codec.records import *  # noqa: F403
 from .codec.sequence_set import ByteRanges, SequenceSet
-from .codec.types import decode_value, encode_value
-from .codec.values import Datetime, Map, Struct32, Typed
+from .codec.structs import Struct, decode_struct
+from .codec.types import Map, decode_value, encode_value
+from .codec.values import Datetime, Struct32, Typed
 from .codec.violation import DetachCode
 from .endpoint.config import Config
 from .endpoint.connection import Connection

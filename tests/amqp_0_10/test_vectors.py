@@ -21,7 +21,8 @@ from amqp_sansio.amqp_0_10 import (
     encode_value,
 )
 from amqp_sansio.amqp_0_10.codec.field_types import read_sequence_set
-from amqp_sansio.amqp_0_10.codec.values import CODES, Map
+from amqp_sansio.amqp_0_10.codec.types import Map
+from amqp_sansio.amqp_0_10.codec.values import CODES
 from tests.support.captures import BIG
 
 VECTORS = BIG / "vectors010" / "qpid_python_codec010.json"

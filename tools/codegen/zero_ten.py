@@ -156,8 +156,10 @@ def _module(records: list[Record]) -> str:
             for name in _HELPERS
         ],
         ")",
-        "from .record import COMMANDS, CONTROLS, STRUCTS, UNPACKERS, Command, Control, Struct",
-        "from .values import Datetime, Map",
+        "from .record import COMMANDS, CONTROLS, UNPACKERS, Command, Control",
+        "from .structs import STRUCTS, Struct",
+        "from .types import Map",
+        "from .values import Datetime",
         "",
         "if TYPE_CHECKING:",
         "    from collections.abc import Mapping, Sequence",
@@ -186,7 +188,7 @@ def _module(records: list[Record]) -> str:
         lines.append("})")
     lines += [
         "UNPACKERS.update({",
-        "    code: (kind._unpack, kind)  # pyright: ignore[reportPrivateUsage]",
+        "    code: (kind.unpack_fields, kind)",
         "    for code, kind in STRUCTS.items()",
         "})",
     ]
@@ -268,7 +270,7 @@ def _class(record: Record) -> list[str]:
 def _empty() -> list[str]:
     return [
         "    @classmethod",
-        "    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:",
+        "    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:",
         "        return cls(), pos + cls.PACK",
     ]
 
@@ -301,10 +303,10 @@ def _flag(field: Field, pack: int) -> int:
 
 
 def _packing(record: Record) -> list[str]:
-    lines = ["    def _pack(self) -> bytes:", "        parts: list[bytes] = []"]
+    lines = ["    def pack_fields(self) -> bytes:", "        parts: list[bytes] = []"]
     if record.pack:
         # A place for the flags, which are known only after all fields.
-        lines = ["    def _pack(self) -> bytes:", "        flags = 0", '        parts = [b""]']
+        lines = ["    def pack_fields(self) -> bytes:", "        flags = 0", '        parts = [b""]']
     for field in record.fields:
         if field.kind == "bit":
             lines += [
@@ -351,7 +353,7 @@ def _written(field: Field) -> str:
 def _unpacking(record: Record) -> list[str]:
     lines = [
         "    @classmethod",
-        "    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:",
+        "    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:",
         "        found = _new(cls)",
     ]
     if record.pack:

@@ -16,12 +16,8 @@ from amqp_sansio import AMQP_0_8, CodecError, Version, amqp_1_0
 from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio._classic.codec.table import decode_table
 from amqp_sansio._json import encode as to_json
-from amqp_sansio.amqp_0_10.codec.record import (
-    decode_command,
-    decode_control,
-    decode_headers,
-    decode_struct,
-)
+from amqp_sansio.amqp_0_10.codec.record import decode_command, decode_control, decode_headers
+from amqp_sansio.amqp_0_10.codec.structs import decode_struct
 from amqp_sansio.amqp_0_10.codec.types import decode_value
 from amqp_sansio.amqp_1_0 import decode as decode_one
 from amqp_sansio.amqp_1_0.codec.composite import decode_frame_body

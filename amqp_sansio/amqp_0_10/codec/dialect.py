@@ -13,6 +13,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
+from .field_types import XID_FORMS
 from .records import (
     ConnectionStartOk,
     ConnectionTuneOk,
@@ -28,7 +29,8 @@ from .records import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .record import Command, Struct
+    from .record import Command
+    from .structs import Struct
 
 _NONE: Final = 1
 """accept-mode none."""
@@ -74,6 +76,8 @@ class PlainXid(Xid):
 
     __hash__ = Xid.__hash__
 
+
+XID_FORMS.update({True: Xid, False: PlainXid})
 
 def adapt(command: _C, dialect: Dialect) -> _C:
     """The command as the dialect writes it: with its xid in that form. One without an xid, or right already, itself.

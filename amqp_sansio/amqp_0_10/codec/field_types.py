@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...errors import CodecError
 from .sequence_set import ByteRanges, SequenceSet
-from .types import decode_array, encode_array, encode_as, encode_entries, fault
-from .values import CODES, Map
+from .structs import Struct, decode_struct
+from .types import Map, decode_array, encode_array, encode_as, encode_entries
+from .values import CODES, fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
-    from .record import Struct
-    from .records import Xid
-
-    S = TypeVar("S", bound=Struct)
-else:
-    S = TypeVar("S")
+_S = TypeVar("_S", bound=Struct)
 
 _pack_B = _Struct(">B").pack
 _pack_H = _Struct(">H").pack
@@ -77,15 +73,13 @@ def read_byte_ranges(data: bytes, pos: int) -> tuple[ByteRanges, int]:
 
 def read_struct32(data: bytes, pos: int) -> tuple[Any, int]:
     """A coded struct behind four octets of size."""
-    from . import record
-
     end = pos + 4 + _read_I(data, pos)[0]
     if end > len(data):
         raise fault("a struct32 is cut off", pos)
-    return record.decode_struct(data, pos + 4, end), end
+    return decode_struct(data, pos + 4, end), end
 
 
-def read_struct(kind: type[S], data: bytes, pos: int, end: int) -> tuple[S, int]:
+def read_struct(kind: type[_S], data: bytes, pos: int, end: int) -> tuple[_S, int]:
     """A struct of a known type: its size and code as the type says."""
     size = kind.SIZE
     start = pos + size
@@ -100,14 +94,15 @@ def read_struct(kind: type[S], data: bytes, pos: int, end: int) -> tuple[S, int]
     return kind.decode(data, start, stop), stop
 
 
-def read_xid(data: bytes, pos: int, end: int) -> tuple[Xid, int]:
-    """A dtx.xid in the form it has: with a code behind four octets of size, or without one behind two (PlainXid)."""
-    from .dialect import PlainXid
-    from .records import Xid
-
+def read_xid(data: bytes, pos: int, end: int) -> tuple[Any, int]:
+    """An Xid or a PlainXid, by its form: with a code behind four octets of size, or without one behind two."""
     # No xid fills 65,536 octets, so the larger size begins with two zeros. The smaller one counts the packing flags.
     coded = data[pos : pos + 2] == b"\x00\x00"
-    return read_struct(Xid if coded else PlainXid, data, pos, end)
+    return read_struct(XID_FORMS[coded], data, pos, end)
+
+
+XID_FORMS: Final[dict[bool, type[Struct]]] = {}
+"""Xid, which has a code (True), and PlainXid, which has none; `dialect` adds both when it's imported."""
 
 
 def pack_str8(value: str) -> bytes:

@@ -9,7 +9,7 @@ from .record import encode_headers
 from .records import DeliveryProperties, MessageProperties
 
 if TYPE_CHECKING:
-    from .record import Struct
+    from .structs import Struct
     from .values import Struct32
 
 _S = TypeVar("_S", DeliveryProperties, MessageProperties)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.observation import Observed
 from ..._core.record import record
-from .record import Struct, decode_headers
+from .record import decode_headers
 from .records import COMMANDS, CONTROLS, STRUCTS, DeliveryProperties, MessageProperties
-from .values import Map
+from .structs import Struct
+from .types import Map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

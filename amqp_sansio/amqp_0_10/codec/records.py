@@ -28,8 +28,10 @@ from .field_types import (
     read_uuid,
     read_xid,
 )
-from .record import COMMANDS, CONTROLS, STRUCTS, UNPACKERS, Command, Control, Struct
-from .values import Datetime, Map
+from .record import COMMANDS, CONTROLS, UNPACKERS, Command, Control
+from .structs import STRUCTS, Struct
+from .types import Map
+from .values import Datetime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +76,7 @@ class SessionHeader(Struct):
         self.wire = None
         self.sync = sync
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         if self.sync:
@@ -83,7 +85,7 @@ class SessionHeader(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_B(data, pos)[0]
         pos += 1
@@ -120,7 +122,7 @@ class CommandFragment(Struct):
         self.command_id = command_id
         self.byte_ranges = byte_ranges
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         parts: list[bytes] = []
         command_id = self.command_id
         if command_id is not None:
@@ -131,7 +133,7 @@ class CommandFragment(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         found.command_id = _read_I(data, pos)[0]
         pos += 4
@@ -233,7 +235,7 @@ class DeliveryProperties(Struct):
         self.resume_id = resume_id
         self.resume_ttl = resume_ttl
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         if self.discard_unroutable:
@@ -286,7 +288,7 @@ class DeliveryProperties(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -380,7 +382,7 @@ class FragmentProperties(Struct):
         self.last = last
         self.fragment_size = fragment_size
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         if self.first:
@@ -395,7 +397,7 @@ class FragmentProperties(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -440,7 +442,7 @@ class ReplyTo(Struct):
         self.exchange = exchange
         self.routing_key = routing_key
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         exchange = self.exchange
@@ -459,7 +461,7 @@ class ReplyTo(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -553,7 +555,7 @@ class MessageProperties(Struct):
         self.app_id = app_id
         self.application_headers = application_headers
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         content_length = self.content_length
@@ -600,7 +602,7 @@ class MessageProperties(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -683,7 +685,7 @@ class Acquired(Struct):
         self.wire = None
         self.transfers = transfers
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         transfers = self.transfers
@@ -694,7 +696,7 @@ class Acquired(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -728,7 +730,7 @@ class MessageResumeResult(Struct):
         self.wire = None
         self.offset = offset
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         offset = self.offset
@@ -739,7 +741,7 @@ class MessageResumeResult(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -776,7 +778,7 @@ class XaResult(Struct):
         self.wire = None
         self.status = status
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         status = self.status
@@ -787,7 +789,7 @@ class XaResult(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -832,7 +834,7 @@ class Xid(Struct):
         self.global_id = global_id
         self.branch_id = branch_id
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         format = self.format
@@ -851,7 +853,7 @@ class Xid(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -900,7 +902,7 @@ class GetTimeoutResult(Struct):
         self.wire = None
         self.timeout = timeout
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         timeout = self.timeout
@@ -911,7 +913,7 @@ class GetTimeoutResult(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -948,7 +950,7 @@ class RecoverResult(Struct):
         self.wire = None
         self.in_doubt = in_doubt
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         in_doubt = self.in_doubt
@@ -959,7 +961,7 @@ class RecoverResult(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1005,7 +1007,7 @@ class ExchangeQueryResult(Struct):
         self.not_found = not_found
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         type = self.type
@@ -1026,7 +1028,7 @@ class ExchangeQueryResult(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1102,7 +1104,7 @@ class ExchangeBoundResult(Struct):
         self.key_not_matched = key_not_matched
         self.args_not_matched = args_not_matched
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         if self.exchange_not_found:
@@ -1119,7 +1121,7 @@ class ExchangeBoundResult(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1208,7 +1210,7 @@ class QueueQueryResult(Struct):
         self.message_count = message_count
         self.subscriber_count = subscriber_count
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -1245,7 +1247,7 @@ class QueueQueryResult(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1363,7 +1365,7 @@ class FileProperties(Struct):
         self.timestamp = timestamp
         self.cluster_id = cluster_id
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         content_type = self.content_type
@@ -1418,7 +1420,7 @@ class FileProperties(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1522,7 +1524,7 @@ class StreamProperties(Struct):
         self.priority = priority
         self.timestamp = timestamp
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         content_type = self.content_type
@@ -1553,7 +1555,7 @@ class StreamProperties(Struct):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1621,7 +1623,7 @@ class ConnectionStart(Control):
         self.mechanisms = mechanisms
         self.locales = locales
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         server_properties = self.server_properties
@@ -1640,7 +1642,7 @@ class ConnectionStart(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1703,7 +1705,7 @@ class ConnectionStartOk(Control):
         self.response = response
         self.locale = locale
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         client_properties = self.client_properties
@@ -1730,7 +1732,7 @@ class ConnectionStartOk(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1786,7 +1788,7 @@ class ConnectionSecure(Control):
         self.wire = None
         self.challenge = challenge
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         challenge = self.challenge
@@ -1797,7 +1799,7 @@ class ConnectionSecure(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1835,7 +1837,7 @@ class ConnectionSecureOk(Control):
         self.wire = None
         self.response = response
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         response = self.response
@@ -1846,7 +1848,7 @@ class ConnectionSecureOk(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1899,7 +1901,7 @@ class ConnectionTune(Control):
         self.heartbeat_min = heartbeat_min
         self.heartbeat_max = heartbeat_max
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         channel_max = self.channel_max
@@ -1922,7 +1924,7 @@ class ConnectionTune(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -1981,7 +1983,7 @@ class ConnectionTuneOk(Control):
         self.max_frame_size = max_frame_size
         self.heartbeat = heartbeat
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         channel_max = self.channel_max
@@ -2000,7 +2002,7 @@ class ConnectionTuneOk(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2054,7 +2056,7 @@ class ConnectionOpen(Control):
         self.capabilities = capabilities
         self.insist = insist
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         virtual_host = self.virtual_host
@@ -2073,7 +2075,7 @@ class ConnectionOpen(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2113,7 +2115,7 @@ class ConnectionOpenOk(Control):
         self.wire = None
         self.known_hosts = known_hosts
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         known_hosts = self.known_hosts
@@ -2124,7 +2126,7 @@ class ConnectionOpenOk(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2163,7 +2165,7 @@ class ConnectionRedirect(Control):
         self.host = host
         self.known_hosts = known_hosts
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         host = self.host
@@ -2178,7 +2180,7 @@ class ConnectionRedirect(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2205,7 +2207,7 @@ class ConnectionHeartbeat(Control):
     HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -2238,7 +2240,7 @@ class ConnectionClose(Control):
         self.reply_code = reply_code
         self.reply_text = reply_text
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         reply_code = self.reply_code
@@ -2255,7 +2257,7 @@ class ConnectionClose(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2283,7 +2285,7 @@ class ConnectionCloseOk(Control):
     HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -2316,7 +2318,7 @@ class SessionAttach(Control):
         self.name = name
         self.force = force
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         name = self.name
@@ -2329,7 +2331,7 @@ class SessionAttach(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2367,7 +2369,7 @@ class SessionAttached(Control):
         self.wire = None
         self.name = name
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         name = self.name
@@ -2378,7 +2380,7 @@ class SessionAttached(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2416,7 +2418,7 @@ class SessionDetach(Control):
         self.wire = None
         self.name = name
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         name = self.name
@@ -2427,7 +2429,7 @@ class SessionDetach(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2468,7 +2470,7 @@ class SessionDetached(Control):
         self.name = name
         self.code = code
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         name = self.name
@@ -2483,7 +2485,7 @@ class SessionDetached(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2524,7 +2526,7 @@ class SessionRequestTimeout(Control):
         self.wire = None
         self.timeout = timeout
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         timeout = self.timeout
@@ -2535,7 +2537,7 @@ class SessionRequestTimeout(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2569,7 +2571,7 @@ class SessionTimeout(Control):
         self.wire = None
         self.timeout = timeout
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         timeout = self.timeout
@@ -2580,7 +2582,7 @@ class SessionTimeout(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2620,7 +2622,7 @@ class SessionCommandPoint(Control):
         self.command_id = command_id
         self.command_offset = command_offset
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         command_id = self.command_id
@@ -2635,7 +2637,7 @@ class SessionCommandPoint(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2680,7 +2682,7 @@ class SessionExpected(Control):
         self.commands = commands
         self.fragments = fragments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         commands = self.commands
@@ -2695,7 +2697,7 @@ class SessionExpected(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2738,7 +2740,7 @@ class SessionConfirmed(Control):
         self.commands = commands
         self.fragments = fragments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         commands = self.commands
@@ -2753,7 +2755,7 @@ class SessionConfirmed(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2796,7 +2798,7 @@ class SessionCompleted(Control):
         self.commands = commands
         self.timely_reply = timely_reply
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         commands = self.commands
@@ -2809,7 +2811,7 @@ class SessionCompleted(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2843,7 +2845,7 @@ class SessionKnownCompleted(Control):
         self.wire = None
         self.commands = commands
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         commands = self.commands
@@ -2854,7 +2856,7 @@ class SessionKnownCompleted(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2895,7 +2897,7 @@ class SessionFlush(Control):
         self.confirmed = confirmed
         self.completed = completed
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         if self.expected:
@@ -2908,7 +2910,7 @@ class SessionFlush(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2945,7 +2947,7 @@ class SessionGap(Control):
         self.wire = None
         self.commands = commands
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         commands = self.commands
@@ -2956,7 +2958,7 @@ class SessionGap(Control):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -2977,7 +2979,7 @@ class ExecutionSync(Command[None]):
     HANDLERS: ClassVar[tuple[str, ...]] = ("client", "server")
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -3009,7 +3011,7 @@ class ExecutionResult(Command[None]):
         self.command_id = command_id
         self.value = value
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         command_id = self.command_id
@@ -3024,7 +3026,7 @@ class ExecutionResult(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3104,7 +3106,7 @@ class ExecutionException(Command[None]):
         self.description = description
         self.error_info = error_info
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         error_code = self.error_code
@@ -3139,7 +3141,7 @@ class ExecutionException(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3220,7 +3222,7 @@ class MessageTransfer(Command[None]):
         self.accept_mode = accept_mode
         self.acquire_mode = acquire_mode
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         destination = self.destination
@@ -3241,7 +3243,7 @@ class MessageTransfer(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3288,7 +3290,7 @@ class MessageAccept(Command[None]):
         self.wire = None
         self.transfers = transfers
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         transfers = self.transfers
@@ -3299,7 +3301,7 @@ class MessageAccept(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3342,7 +3344,7 @@ class MessageReject(Command[None]):
         self.code = code
         self.text = text
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         transfers = self.transfers
@@ -3363,7 +3365,7 @@ class MessageReject(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3413,7 +3415,7 @@ class MessageRelease(Command[None]):
         self.transfers = transfers
         self.set_redelivered = set_redelivered
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         transfers = self.transfers
@@ -3426,7 +3428,7 @@ class MessageRelease(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3463,7 +3465,7 @@ class MessageAcquire(Command[Acquired]):
         self.wire = None
         self.transfers = transfers
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         transfers = self.transfers
@@ -3474,7 +3476,7 @@ class MessageAcquire(Command[Acquired]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3514,7 +3516,7 @@ class MessageResume(Command[MessageResumeResult]):
         self.destination = destination
         self.resume_id = resume_id
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         destination = self.destination
@@ -3531,7 +3533,7 @@ class MessageResume(Command[MessageResumeResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3620,7 +3622,7 @@ class MessageSubscribe(Command[None]):
         self.resume_ttl = resume_ttl
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -3661,7 +3663,7 @@ class MessageSubscribe(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3732,7 +3734,7 @@ class MessageCancel(Command[None]):
         self.wire = None
         self.destination = destination
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         destination = self.destination
@@ -3745,7 +3747,7 @@ class MessageCancel(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3786,7 +3788,7 @@ class MessageSetFlowMode(Command[None]):
         self.destination = destination
         self.flow_mode = flow_mode
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         destination = self.destination
@@ -3803,7 +3805,7 @@ class MessageSetFlowMode(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3853,7 +3855,7 @@ class MessageFlow(Command[None]):
         self.unit = unit
         self.value = value
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         destination = self.destination
@@ -3874,7 +3876,7 @@ class MessageFlow(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3919,7 +3921,7 @@ class MessageFlush(Command[None]):
         self.wire = None
         self.destination = destination
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         destination = self.destination
@@ -3932,7 +3934,7 @@ class MessageFlush(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -3967,7 +3969,7 @@ class MessageStop(Command[None]):
         self.wire = None
         self.destination = destination
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         destination = self.destination
@@ -3980,7 +3982,7 @@ class MessageStop(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4003,7 +4005,7 @@ class TxSelect(Command[None]):
     HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -4017,7 +4019,7 @@ class TxCommit(Command[None]):
     HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -4031,7 +4033,7 @@ class TxRollback(Command[None]):
     HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -4045,7 +4047,7 @@ class DtxSelect(Command[None]):
     HANDLERS: ClassVar[tuple[str, ...]] = ("server",)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -4082,7 +4084,7 @@ class DtxStart(Command[XaResult]):
         self.join = join
         self.resume = resume
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4097,7 +4099,7 @@ class DtxStart(Command[XaResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4147,7 +4149,7 @@ class DtxEnd(Command[XaResult]):
         self.fail = fail
         self.suspend = suspend
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4162,7 +4164,7 @@ class DtxEnd(Command[XaResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4208,7 +4210,7 @@ class DtxCommit(Command[XaResult]):
         self.xid = xid
         self.one_phase = one_phase
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4221,7 +4223,7 @@ class DtxCommit(Command[XaResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4257,7 +4259,7 @@ class DtxForget(Command[None]):
         self.wire = None
         self.xid = xid
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4268,7 +4270,7 @@ class DtxForget(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4304,7 +4306,7 @@ class DtxGetTimeout(Command[GetTimeoutResult]):
         self.wire = None
         self.xid = xid
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4315,7 +4317,7 @@ class DtxGetTimeout(Command[GetTimeoutResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4351,7 +4353,7 @@ class DtxPrepare(Command[XaResult]):
         self.wire = None
         self.xid = xid
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4362,7 +4364,7 @@ class DtxPrepare(Command[XaResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4384,7 +4386,7 @@ class DtxRecover(Command[RecoverResult]):
     RESULT: ClassVar[str] = "dtx.recover-result"
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -4413,7 +4415,7 @@ class DtxRollback(Command[XaResult]):
         self.wire = None
         self.xid = xid
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4424,7 +4426,7 @@ class DtxRollback(Command[XaResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4463,7 +4465,7 @@ class DtxSetTimeout(Command[None]):
         self.xid = xid
         self.timeout = timeout
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         xid = self.xid
@@ -4478,7 +4480,7 @@ class DtxSetTimeout(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4558,7 +4560,7 @@ class ExchangeDeclare(Command[None]):
         self.auto_delete = auto_delete
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         exchange = self.exchange
@@ -4593,7 +4595,7 @@ class ExchangeDeclare(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4660,7 +4662,7 @@ class ExchangeDelete(Command[None]):
         self.exchange = exchange
         self.if_unused = if_unused
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         exchange = self.exchange
@@ -4675,7 +4677,7 @@ class ExchangeDelete(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4712,7 +4714,7 @@ class ExchangeQuery(Command[ExchangeQueryResult]):
         self.wire = None
         self.name = name
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         name = self.name
@@ -4725,7 +4727,7 @@ class ExchangeQuery(Command[ExchangeQueryResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4774,7 +4776,7 @@ class ExchangeBind(Command[None]):
         self.binding_key = binding_key
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -4803,7 +4805,7 @@ class ExchangeBind(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4866,7 +4868,7 @@ class ExchangeUnbind(Command[None]):
         self.exchange = exchange
         self.binding_key = binding_key
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -4891,7 +4893,7 @@ class ExchangeUnbind(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -4952,7 +4954,7 @@ class ExchangeBound(Command[ExchangeBoundResult]):
         self.binding_key = binding_key
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         exchange = self.exchange
@@ -4981,7 +4983,7 @@ class ExchangeBound(Command[ExchangeBoundResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5076,7 +5078,7 @@ class QueueDeclare(Command[None]):
         self.auto_delete = auto_delete
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -5107,7 +5109,7 @@ class QueueDeclare(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5174,7 +5176,7 @@ class QueueDelete(Command[None]):
         self.if_unused = if_unused
         self.if_empty = if_empty
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -5191,7 +5193,7 @@ class QueueDelete(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5234,7 +5236,7 @@ class QueuePurge(Command[None]):
         self.wire = None
         self.queue = queue
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -5247,7 +5249,7 @@ class QueuePurge(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5285,7 +5287,7 @@ class QueueQuery(Command[QueueQueryResult]):
         self.wire = None
         self.queue = queue
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -5298,7 +5300,7 @@ class QueueQuery(Command[QueueQueryResult]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5342,7 +5344,7 @@ class FileQos(Command[None]):
         self.prefetch_count = prefetch_count
         self.global_ = global_
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         prefetch_size = self.prefetch_size
@@ -5359,7 +5361,7 @@ class FileQos(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5387,7 +5389,7 @@ class FileQosOk(Command[None]):
     HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -5446,7 +5448,7 @@ class FileConsume(Command[None]):
         self.nowait = nowait
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -5477,7 +5479,7 @@ class FileConsume(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5534,7 +5536,7 @@ class FileConsumeOk(Command[None]):
         self.wire = None
         self.consumer_tag = consumer_tag
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         consumer_tag = self.consumer_tag
@@ -5547,7 +5549,7 @@ class FileConsumeOk(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5582,7 +5584,7 @@ class FileCancel(Command[None]):
         self.wire = None
         self.consumer_tag = consumer_tag
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         consumer_tag = self.consumer_tag
@@ -5595,7 +5597,7 @@ class FileCancel(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5635,7 +5637,7 @@ class FileOpen(Command[None]):
         self.identifier = identifier
         self.content_size = content_size
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         identifier = self.identifier
@@ -5652,7 +5654,7 @@ class FileOpen(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5693,7 +5695,7 @@ class FileOpenOk(Command[None]):
         self.wire = None
         self.staged_size = staged_size
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         staged_size = self.staged_size
@@ -5704,7 +5706,7 @@ class FileOpenOk(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5728,7 +5730,7 @@ class FileStage(Command[None]):
     HAS_BODY: ClassVar[bool] = True
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -5776,7 +5778,7 @@ class FilePublish(Command[None]):
         self.immediate = immediate
         self.identifier = identifier
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         exchange = self.exchange
@@ -5805,7 +5807,7 @@ class FilePublish(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5877,7 +5879,7 @@ class FileReturn(Command[None]):
         self.exchange = exchange
         self.routing_key = routing_key
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         reply_code = self.reply_code
@@ -5906,7 +5908,7 @@ class FileReturn(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -5992,7 +5994,7 @@ class FileDeliver(Command[None]):
         self.routing_key = routing_key
         self.identifier = identifier
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         consumer_tag = self.consumer_tag
@@ -6029,7 +6031,7 @@ class FileDeliver(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6092,7 +6094,7 @@ class FileAck(Command[None]):
         self.delivery_tag = delivery_tag
         self.multiple = multiple
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         delivery_tag = self.delivery_tag
@@ -6105,7 +6107,7 @@ class FileAck(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6144,7 +6146,7 @@ class FileReject(Command[None]):
         self.delivery_tag = delivery_tag
         self.requeue = requeue
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         delivery_tag = self.delivery_tag
@@ -6157,7 +6159,7 @@ class FileReject(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6210,7 +6212,7 @@ class StreamQos(Command[None]):
         self.consume_rate = consume_rate
         self.global_ = global_
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         prefetch_size = self.prefetch_size
@@ -6231,7 +6233,7 @@ class StreamQos(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6264,7 +6266,7 @@ class StreamQosOk(Command[None]):
     HANDLERS: ClassVar[tuple[str, ...]] = ("client",)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         return cls(), pos + cls.PACK
 
 
@@ -6318,7 +6320,7 @@ class StreamConsume(Command[None]):
         self.nowait = nowait
         self.arguments = arguments
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         queue = self.queue
@@ -6347,7 +6349,7 @@ class StreamConsume(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6402,7 +6404,7 @@ class StreamConsumeOk(Command[None]):
         self.wire = None
         self.consumer_tag = consumer_tag
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         consumer_tag = self.consumer_tag
@@ -6415,7 +6417,7 @@ class StreamConsumeOk(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6450,7 +6452,7 @@ class StreamCancel(Command[None]):
         self.wire = None
         self.consumer_tag = consumer_tag
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         consumer_tag = self.consumer_tag
@@ -6463,7 +6465,7 @@ class StreamCancel(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6517,7 +6519,7 @@ class StreamPublish(Command[None]):
         self.mandatory = mandatory
         self.immediate = immediate
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         exchange = self.exchange
@@ -6540,7 +6542,7 @@ class StreamPublish(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6606,7 +6608,7 @@ class StreamReturn(Command[None]):
         self.exchange = exchange
         self.routing_key = routing_key
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         reply_code = self.reply_code
@@ -6635,7 +6637,7 @@ class StreamReturn(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6708,7 +6710,7 @@ class StreamDeliver(Command[None]):
         self.exchange = exchange
         self.queue = queue
 
-    def _pack(self) -> bytes:
+    def pack_fields(self) -> bytes:
         flags = 0
         parts = [b""]
         consumer_tag = self.consumer_tag
@@ -6737,7 +6739,7 @@ class StreamDeliver(Command[None]):
         return b"".join(parts)
 
     @classmethod
-    def _unpack(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
+    def unpack_fields(cls, data: bytes, pos: int, end: int) -> tuple[Self, int]:
         found = _new(cls)
         flags = _read_H(data, pos)[0]
         pos += 2
@@ -6872,7 +6874,7 @@ COMMANDS.update({
     0x0A08: StreamDeliver,
 })
 UNPACKERS.update({
-    code: (kind._unpack, kind)  # pyright: ignore[reportPrivateUsage]
+    code: (kind.unpack_fields, kind)
     for code, kind in STRUCTS.items()
 })
 

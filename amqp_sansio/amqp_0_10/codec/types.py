@@ -8,14 +8,15 @@ nothing: of those an array that is within another value has at most `EMPTY_ENTRI
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from struct import Struct
+from collections.abc import Callable, ItemsView, Iterator, Mapping
+from struct import Struct as _Form
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ...errors import CodecError
-from .plain_maps import encode_plain
-from .values import CODES, NAMES, Datetime, Map, Struct32, Typed
+from .plain_maps import decode_plain, encode_plain
+from .structs import STRUCTS, Struct, decode_struct
+from .values import CODES, NAMES, Datetime, Struct32, Typed, fault
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -25,20 +26,20 @@ ENTRIES: Final = 65_536
 EMPTY_ENTRIES: Final = 256
 """Bounds of one value; see the module's docstring."""
 
-_U8: Final = Struct(">B").pack
-_U32: Final = Struct(">I")
-_SIZE_AND_CODE: Final = Struct(">IH").pack
-_FIXED: Final[dict[int, Struct]] = {
-    CODES["int8"]: Struct(">b"),
-    CODES["uint8"]: Struct(">B"),
-    CODES["int16"]: Struct(">h"),
-    CODES["uint16"]: Struct(">H"),
-    CODES["int32"]: Struct(">i"),
-    CODES["uint32"]: Struct(">I"),
-    CODES["float"]: Struct(">f"),
-    CODES["int64"]: Struct(">q"),
-    CODES["uint64"]: Struct(">Q"),
-    CODES["double"]: Struct(">d"),
+_U8: Final = _Form(">B").pack
+_U32: Final = _Form(">I")
+_SIZE_AND_CODE: Final = _Form(">IH").pack
+_FIXED: Final[dict[int, _Form]] = {
+    CODES["int8"]: _Form(">b"),
+    CODES["uint8"]: _Form(">B"),
+    CODES["int16"]: _Form(">h"),
+    CODES["uint16"]: _Form(">H"),
+    CODES["int32"]: _Form(">i"),
+    CODES["uint32"]: _Form(">I"),
+    CODES["float"]: _Form(">f"),
+    CODES["int64"]: _Form(">q"),
+    CODES["uint64"]: _Form(">Q"),
+    CODES["double"]: _Form(">d"),
 }
 _TEXTS: Final[dict[int, str]] = {
     CODES["char"]: "latin-1",
@@ -59,6 +60,88 @@ _ARRAY: Final = CODES["array"]
 _STRUCT32: Final = CODES["struct32"]
 _DIGITS: Final = 19
 _COMPOUND: Final = frozenset({_MAP, _LIST, _ARRAY, _STRUCT32})
+
+
+_new = object.__new__
+
+
+class Map(Mapping[str, Any]):
+    """A map over its octets: decoded on first access, order and wire types kept, written again octet by octet.
+
+    `raw` are the octets behind the size: the count and the entries. Keys are str8. Reading raises CodecError for
+    damaged octets. It equals any mapping with the same entries.
+
+    >>> Map({"a": 1}).raw.hex()
+    '000000010161310000000000000001'
+    """
+
+    __slots__ = ("_found", "raw")
+
+    raw: bytes
+
+    def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
+        self.raw = encode_entries(entries or {})
+        self._found: dict[str, Any] | None = None
+
+    @classmethod
+    def from_wire(cls, raw: bytes) -> Map:
+        """The map whose octets behind the size are `raw`."""
+        found = _new(cls)
+        found.raw = raw
+        found._found = None
+        return found
+
+    def entries(self) -> list[tuple[str, int, Any]]:
+        """Key, type code and value of every entry, in order."""
+        return decode_entries(self.raw, 0, len(self.raw))
+
+    def _read(self) -> dict[str, Any]:
+        found = self._found
+        if found is None:
+            found = self._found = decode_plain(self.raw)
+        if found is None:
+            found = {}
+            for key, _, value in self.entries():
+                if key in found:
+                    raise CodecError(
+                        f"a map has the key {key!r} twice", code=501, rule="0-10/wire/map-distinct"
+                    )
+                found[key] = value
+            self._found = found
+        return found
+
+    def items(self) -> ItemsView[str, Any]:
+        """The keys with their values, in the order of the wire. Raises CodecError."""
+        return self._read().items()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._read()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._read()))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Map) and other.raw == self.raw:
+            return True
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        theirs = cast("Mapping[str, Any]", other)
+        return self._read() == dict(theirs)
+
+    def __repr__(self) -> str:
+        try:
+            return f"Map({self._read()!r})"
+        except CodecError:
+            return f"<Map of {len(self.raw)} damaged octets>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Map.from_wire, (self.raw,)
 
 
 def decode_value(data: bytes, pos: int = 0, end: int | None = None) -> tuple[Any, int]:
@@ -229,14 +312,12 @@ def _decode_array(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
 
 
 def _decode_struct32(data: bytes, pos: int, end: int, depth: int) -> Any:
-    from . import record
-
     if depth < NESTING - 1 and end - pos >= 2:
         code = data[pos] << 8 | data[pos + 1]
-        kind = record.STRUCTS.get(code)
+        kind = STRUCTS.get(code)
         if kind is None or any([name in ("map", "array", "struct32") for _, name in kind.FIELDS]):
             return Struct32(code, data[pos + 2 : end])
-    return record.decode_struct(data, pos, end)
+    return decode_struct(data, pos, end)
 
 
 _DECODE: Final[dict[int, Callable[[bytes, int, int, int], Any]]] = {
@@ -293,8 +374,6 @@ def _late(value: Any) -> int:
     """The code of what the common types don't include."""
     from decimal import Decimal
     from uuid import UUID
-
-    from .record import Struct
 
     if isinstance(value, UUID):
         return CODES["uuid"]
@@ -409,7 +488,7 @@ def _name(code: int) -> str:
     return NAMES.get(code, f"0x{code:02x}")
 
 
-_COUNT: Final = Struct(">I").pack
+_COUNT: Final = _Form(">I").pack
 
 
 def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
@@ -448,8 +527,3 @@ def encode_array(values: Any, depth: int = NESTING) -> bytes:
 def decode_array(data: bytes, pos: int, end: int) -> list[Any]:
     """The elements of an array whose octets behind the size are `data[pos:end]`."""
     return _decode_array(data, pos, end, NESTING - 1)
-
-
-def fault(description: str, offset: int) -> CodecError:
-    """Octets that can't be read (framing-error, 501)."""
-    return CodecError(description, offset=offset, code=501)

@@ -22,11 +22,9 @@ None void, UUID uuid, Datetime datetime, Decimal dec64, a mapping map, a list or
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CodecError
-from .plain_maps import decode_plain
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -101,92 +99,6 @@ class Struct32:
         return Struct32, (self.code, self.octets)
 
 
-_new = object.__new__
-
-
-class Map(Mapping[str, Any]):
-    """A map over its octets: decoded on first access, order and wire types kept, written again octet by octet.
-
-    `raw` are the octets behind the size: the count and the entries. Keys are str8. Reading raises CodecError for
-    damaged octets. It equals any mapping with the same entries.
-
-    >>> Map({"a": 1}).raw.hex()
-    '000000010161310000000000000001'
-    """
-
-    __slots__ = ("_found", "raw")
-
-    raw: bytes
-
-    def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
-        from .types import encode_entries
-
-        self.raw = encode_entries(entries or {})
-        self._found: dict[str, Any] | None = None
-
-    @classmethod
-    def from_wire(cls, raw: bytes) -> Map:
-        """The map whose octets behind the size are `raw`."""
-        found = _new(cls)
-        found.raw = raw
-        found._found = None
-        return found
-
-    def entries(self) -> list[tuple[str, int, Any]]:
-        """Key, type code and value of every entry, in order."""
-        from .types import decode_entries
-
-        return decode_entries(self.raw, 0, len(self.raw))
-
-    def _read(self) -> dict[str, Any]:
-        found = self._found
-        if found is None:
-            found = self._found = decode_plain(self.raw)
-        if found is None:
-            found = {}
-            for key, _, value in self.entries():
-                if key in found:
-                    raise CodecError(
-                        f"a map has the key {key!r} twice", code=501, rule="0-10/wire/map-distinct"
-                    )
-                found[key] = value
-            self._found = found
-        return found
-
-    def items(self) -> ItemsView[str, Any]:
-        """The keys with their values, in the order of the wire. Raises CodecError."""
-        return self._read().items()
-
-    def __getitem__(self, key: str) -> Any:
-        return self._read()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._read())
-
-    def __len__(self) -> int:
-        return len(self._read())
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._read()))
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Map) and other.raw == self.raw:
-            return True
-        if not isinstance(other, Mapping):
-            return NotImplemented
-        theirs = cast("Mapping[str, Any]", other)
-        return self._read() == dict(theirs)
-
-    def __repr__(self) -> str:
-        try:
-            return f"Map({self._read()!r})"
-        except CodecError:
-            return f"<Map of {len(self.raw)} damaged octets>"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Map.from_wire, (self.raw,)
-
-
 CODES: Final[dict[str, int]] = {
     "bin8": 0x00, "int8": 0x01, "uint8": 0x02, "char": 0x04, "boolean": 0x08,
     "bin16": 0x10, "int16": 0x11, "uint16": 0x12,
@@ -201,3 +113,8 @@ CODES: Final[dict[str, int]] = {
 """The code of every type that has one."""
 
 NAMES: Final[dict[int, str]] = {code: name for name, code in CODES.items()}
+
+
+def fault(description: str, offset: int) -> CodecError:
+    """Octets that can't be read (framing-error, 501)."""
+    return CodecError(description, offset=offset, code=501)

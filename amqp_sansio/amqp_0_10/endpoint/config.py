@@ -12,7 +12,7 @@ from ...errors import AmqpError
 from ...limits import Limits
 from ..codec.dialect import Dialect
 from ..codec.frames import LARGEST_FRAME, MIN_MAX_FRAME_SIZE
-from ..codec.values import Map
+from ..codec.types import Map
 
 if TYPE_CHECKING:
     from ...sasl import ClientMechanism

@@ -34,7 +34,8 @@ from ..codec.records import (
     ConnectionTune,
     ConnectionTuneOk,
 )
-from ..codec.values import Map, Typed
+from ..codec.types import Map
+from ..codec.values import Typed
 from ..codec.violation import (
     CLOSE_CODES,
     CONNECTION_FORCED,

@@ -69,8 +69,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     from ...events import Event, Handle
-    from ..codec.record import Command, Struct
+    from ..codec.record import Command
     from ..codec.records import Xid
+    from ..codec.structs import Struct
     from ..model.session_state import SessionState
     from ..model.transfers import Entry
     from .channel import Channel

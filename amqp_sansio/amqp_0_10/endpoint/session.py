@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from ..._core.receive_buffer import ReceiveBuffer
     from ...events import CloseReport, Handle
     from ...limits import Limits
-    from ..codec.record import Command, Control, Struct
+    from ..codec.record import Command, Control
     from ..codec.records import Acquired, Xid
+    from ..codec.structs import Struct
     from ..model.execution import ExecutionError
     from .channel import Transport
 

@@ -18,7 +18,7 @@ from ..codec.violation import unreadable
 if TYPE_CHECKING:
     from ..._core.observation import Fault
     from ..codec.message_fields import Headers
-    from ..codec.record import Struct
+    from ..codec.structs import Struct
 
 _REQUIRED: Final = "wire/struct-required"
 _CODE_SIZE: Final = 2

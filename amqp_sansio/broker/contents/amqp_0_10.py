@@ -7,10 +7,11 @@ from struct import Struct as Form
 from typing import TYPE_CHECKING, Any, Final
 
 from ...amqp_0_10.codec.message_fields import Headers
-from ...amqp_0_10.codec.record import Struct, encode_headers
+from ...amqp_0_10.codec.record import encode_headers
 from ...amqp_0_10.codec.records import DeliveryProperties, MessageProperties
-from ...amqp_0_10.codec.types import encode_entries, width_of
-from ...amqp_0_10.codec.values import Datetime, Map
+from ...amqp_0_10.codec.structs import Struct
+from ...amqp_0_10.codec.types import Map, encode_entries, width_of
+from ...amqp_0_10.codec.values import Datetime
 from ...errors import CodecError
 from ...versions import AMQP_0_10
 from ..model.content import NO_HEADERS, Content

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from ...amqp_0_10.codec.message import Message
 from ...amqp_0_10.codec.records import DeliveryProperties, MessageProperties, ReplyTo
-from ...amqp_0_10.codec.values import Datetime, Map
+from ...amqp_0_10.codec.types import Map
+from ...amqp_0_10.codec.values import Datetime
 from ..contents.amqp_0_10 import ZeroTenContent, dead_headers
 from . import amqp_0_10_values
 from .bodies import content_type

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...amqp_0_10.codec.types import decode_typed, encode_as
-from ...amqp_0_10.codec.values import CODES, Map
+from ...amqp_0_10.codec.types import Map, decode_typed, encode_as
+from ...amqp_0_10.codec.values import CODES
 from ...amqp_1_0.codec.encode import encode
 from ...amqp_1_0.codec.message import AmqpValue, Data, Message
 from ...errors import CodecError

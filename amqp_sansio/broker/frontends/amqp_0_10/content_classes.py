@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from ....amqp_0_10.codec.message import Headers
 from ....amqp_0_10.codec.record import encode_headers
 from ....amqp_0_10.codec.records import FileProperties, StreamProperties
-from ....amqp_0_10.codec.values import Datetime, Map
+from ....amqp_0_10.codec.types import Map
+from ....amqp_0_10.codec.values import Datetime
 from ....errors import CodecError
 from ...contents.amqp_0_10 import ZeroTenContent, check_values
 from ...contents.deaths import DEATH, write_deaths

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from ....amqp_0_10.codec.message import Headers
 from ....amqp_0_10.codec.record import encode_headers
 from ....amqp_0_10.codec.records import DeliveryProperties, MessageProperties
-from ....amqp_0_10.codec.values import Map, Typed
+from ....amqp_0_10.codec.types import Map
+from ....amqp_0_10.codec.values import Typed
 from ...contents.amqp_0_10 import ZeroTenContent
 from ...model.commands import Publish
 from ...model.queue import Queue

@@ -28,8 +28,8 @@ from ..frontend import Alarm, Frontend
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ....amqp_0_10.codec.record import Struct
     from ....amqp_0_10.codec.records import FilePublish, Xid
+    from ....amqp_0_10.codec.structs import Struct
     from ....amqp_0_10.endpoint.connection import Connection
     from ....amqp_0_10.endpoint.session import Session
     from ....amqp_0_10.model.session_state import SessionState
