@@ -117,7 +117,7 @@ class ConsumerFeed(Feed[Delivered]):
 
     def begin(self, prefetch: int | None, consume: Any) -> None:
         """Send basic.qos, unless `prefetch` is None, and basic.consume."""
-        core, driver = self.channel.core, self.driver
+        core, driver = self.channel.core, self.channel.driver
         if prefetch is not None and not self.no_ack:
             core.call(driver.core.dialect.named["basic.qos"](0, prefetch, False))
         driver.expect(core.call(consume), self.on_started)
@@ -158,8 +158,9 @@ class ConsumerFeed(Feed[Delivered]):
     def send_cancel(self) -> None:
         """Send basic.cancel; its answer ends the feed."""
         if self.channel.core.is_open:
-            cancel = self.driver.core.dialect.named["basic.cancel"]
-            self.driver.expect(self.channel.core.call(cancel(self.tag)), self.on_cancelled)
+            core, driver = self.channel.core, self.channel.driver
+            cancel = driver.core.dialect.named["basic.cancel"]
+            driver.expect(core.call(cancel(self.tag)), self.on_cancelled)
 
     def on_cancelled(self, handle: Handle[Any]) -> None:
         """Handle the answer to basic.cancel, or the end of the channel, which ended the feed."""
@@ -181,7 +182,7 @@ class ConsumerFeed(Feed[Delivered]):
         if not self.no_ack and core.is_open:
             for item in self.items:
                 core.release(item.delivery_tag)
-            self.driver.schedule_flush()
+            self.channel.driver.schedule_flush()
         self.items.clear()
         self.octets = 0
         self.not_full()

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from amqp_sansio.errors import AmqpError
-
-if TYPE_CHECKING:
-    from .waiting import WaitingDriver
 
 _E = TypeVar("_E")
 
@@ -20,6 +17,21 @@ FULL_OCTETS: Final = 16 * 1024 * 1024
 
 Streams: TypeAlias = "list[tuple[tuple[type[Any], ...], Feed[Any]]]"
 """The event streams of a channel or connection, each with the wanted kinds of events."""
+
+
+class FeedDriver(Protocol):
+    """The driver of a feed's connection; it doesn't read while any of its feeds is full."""
+
+    full_feeds: int
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The connection's event loop."""
+        ...
+
+    def update_reading(self) -> None:
+        """Read, or don't, as `full_feeds` and the backlog say."""
+        ...
 
 
 class Feed(Generic[_E]):
@@ -33,7 +45,7 @@ class Feed(Generic[_E]):
         "counted", "driver", "ended", "error", "full", "items", "limit", "octets", "waiters",
     )  # fmt: skip
 
-    def __init__(self, driver: WaitingDriver[Any], limit: int, counted: bool) -> None:
+    def __init__(self, driver: FeedDriver, limit: int, counted: bool) -> None:
         self.driver = driver
         self.items: deque[_E] = deque()
         self.waiters: deque[asyncio.Future[None]] = deque()

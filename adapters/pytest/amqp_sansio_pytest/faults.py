@@ -14,7 +14,7 @@ from .views import Connection
 if TYPE_CHECKING:
     from amqp_sansio.broker import Client
 
-    from .embedded import EmbeddedBroker
+    from .served import ServedBroker
     from .service import Service
 
 On = Literal["all", "current", "next"]
@@ -160,7 +160,7 @@ class Faults:
     "from_client", "to_client" and "both".
     """
 
-    def __init__(self, broker: EmbeddedBroker) -> None:
+    def __init__(self, broker: ServedBroker) -> None:
         self._broker = broker
 
     # Faults on the path of octets.
@@ -257,7 +257,7 @@ class Faults:
         current: On | Connection | Iterable[Connection] = "current" if on == "all" else on
         return self._broker.call(
             lambda: self._service.close_connections(
-                self._who(current, user, vhost, version), code, text
+                self._who(current, user, vhost, version).means, code, text
             )
         )
 
@@ -279,7 +279,7 @@ class Faults:
         current: On | Connection | Iterable[Connection] = "current" if on == "all" else on
         return self._broker.call(
             lambda: self._service.close_channels(
-                self._who(current, user, vhost, version), code, text, channel
+                self._who(current, user, vhost, version).means, code, text, channel
             )
         )
 

@@ -14,7 +14,7 @@ from .views import body_of, shown
 if TYPE_CHECKING:
     from amqp_sansio.broker import Content, Happened
 
-    from .embedded import EmbeddedBroker
+    from .served import ServedBroker
 
 Body = bytes | str | re.Pattern[bytes] | Callable[[bytes], bool]
 """A body to look for: octets, text, a pattern to be found in it, or a predicate."""
@@ -121,7 +121,7 @@ class HistoryView:
     >>> broker.history.assert_settled(queue="jobs", count=1)
     """
 
-    def __init__(self, broker: EmbeddedBroker) -> None:
+    def __init__(self, broker: ServedBroker) -> None:
         self._broker = broker
 
     # Queries.

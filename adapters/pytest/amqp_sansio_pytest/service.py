@@ -15,14 +15,12 @@ from amqp_sansio.versions import AMQP_0_10, AMQP_1_0
 from amqp_sansio_asyncio.broker import BrokerServer, serve_broker
 from amqp_sansio_asyncio.recording import RecordTarget
 
-from .clock import BrokerClock
+from .broker_clock import BrokerClock
 from .paths import Paths
 
 if TYPE_CHECKING:
     from amqp_sansio.broker import Client, Hub, VirtualHost
     from amqp_sansio.broker.model.queue import Owner
-
-    from .faults import Who
 
 TEST_USER: Final = "(test)"
 """The test's user name in the history, for publishes and declarations."""
@@ -168,17 +166,17 @@ class Service:
 
     # Actions of the broker against its clients.
 
-    def close_connections(self, who: Who, code: int | str, text: str) -> int:
+    def close_connections(self, meant: Callable[[Client], bool], code: int | str, text: str) -> int:
         """Close the selected open connections; return how many."""
-        return self._each(who, lambda client: _close(client, code, text))
+        return self._each(meant, lambda client: _close(client, code, text))
 
-    def close_channels(self, who: Who, code: int | str, text: str, channel: int | None) -> int:
+    def close_channels(self, meant: Callable[[Client], bool], code: int | str, text: str, channel: int | None) -> int:
         """Close open channels and sessions of the selected connections; return how many."""
-        return self._each(who, lambda client: _close_channels(client, code, text, channel))
+        return self._each(meant, lambda client: _close_channels(client, code, text, channel))
 
-    def _each(self, who: Who, act: Callable[[Client], int]) -> int:
+    def _each(self, meant: Callable[[Client], bool], act: Callable[[Client], int]) -> int:
         done = 0
-        for client in [each for each in self.hub.clients.values() if who.means(each)]:
+        for client in [each for each in self.hub.clients.values() if meant(each)]:
             if client.front is not None and client.front.describe()[1]:
                 # One that has just ended by itself needs no close.
                 with suppress(EndpointClosed):

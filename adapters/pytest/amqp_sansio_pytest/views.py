@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from amqp_sansio.broker import Content, Entry, Exchange, Queue
     from amqp_sansio.versions import Version
 
-    from .embedded import EmbeddedBroker
+    from .served import ServedBroker
 
 
 class NoSuchNode(LookupError):
@@ -101,7 +101,7 @@ class QueueView:
     0
     """
 
-    def __init__(self, broker: EmbeddedBroker, name: str, vhost: str) -> None:
+    def __init__(self, broker: ServedBroker, name: str, vhost: str) -> None:
         self._broker = broker
         self.name = name
         self.vhost = vhost
@@ -195,7 +195,7 @@ class QueueView:
 class ExchangeView:
     """An exchange of the broker; every attribute has the current value. Raises `NoSuchNode` if it doesn't exist."""
 
-    def __init__(self, broker: EmbeddedBroker, name: str, vhost: str) -> None:
+    def __init__(self, broker: ServedBroker, name: str, vhost: str) -> None:
         self._broker = broker
         self.name = name
         self.vhost = vhost

@@ -13,9 +13,9 @@ from amqp_sansio.events import By, CloseReport
 from .kept import KeptSessions
 
 if TYPE_CHECKING:
-    from amqp_sansio.amqp_0_10 import SessionState
+    from amqp_sansio.amqp_0_10 import Connection, SessionState
 
-    from .server import ZeroTenServerDriver
+    from ..serving import ServingDriver
 
 Expired = Callable[[str, "SessionState"], object]
 """Called with the user and state of a session that wasn't resumed in time."""
@@ -43,7 +43,7 @@ class SessionKeeper:
         self._leaving: dict[tuple[str, bytes], asyncio.Event] = {}
 
     async def attach(
-        self, driver: ZeroTenServerDriver, channel: int, name: bytes, force: bool
+        self, driver: ServingDriver[Connection], channel: int, name: bytes, force: bool
     ) -> tuple[bool, SessionState | None]:
         """Return whether `driver` may have the session, and its kept state. With `force`, the session's owner on
         another connection must leave.
@@ -57,7 +57,7 @@ class SessionKeeper:
         return True, sessions.attach(user, name, (driver, channel))
 
     def detached(
-        self, driver: ZeroTenServerDriver, name: bytes, state: SessionState | None
+        self, driver: ServingDriver[Connection], name: bytes, state: SessionState | None
     ) -> None:
         """Record that the session is detached and the application knows it; with `state` None, nothing is kept."""
         user, loop = driver.core.user, driver.loop
@@ -76,10 +76,10 @@ class SessionKeeper:
     # Internals.
 
     async def _take(
-        self, owner: object, driver: ZeroTenServerDriver, user: str, name: bytes
+        self, owner: object, driver: ServingDriver[Connection], user: str, name: bytes
     ) -> None:
         """Make the owner leave: by a detach, or if it doesn't answer, by dropping its transport."""
-        other, channel = cast("tuple[ZeroTenServerDriver, int]", owner)
+        other, channel = cast("tuple[ServingDriver[Connection], int]", owner)
         if other is driver:
             return  # It attaches twice to itself, and can't answer meanwhile.
         leaving = self._leaving.setdefault((user, name), asyncio.Event())
