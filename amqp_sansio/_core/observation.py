@@ -113,9 +113,9 @@ class Identified(Event):
     """The version and the two sides; the first event, and repeated when more becomes known.
 
     `version` is None if it wasn't recognised; `dialect` is its dialect's name, or "". `client` and `server` are senders
-    as `receive_data` names them, None for one that was silent. `by` says how the sides were identified: "told",
-    "header" (the first protocol header is the client's), "frame" (a unit that only one side may send) or "guess" (no
-    evidence).
+    as `receive_data` names them, None for one that was silent until then. `by` says how the sides were identified:
+    "told", "header" (the first protocol header is the client's), "frame" (a unit that only one side may send) or
+    "guess" (no evidence).
     """
 
     version: Version | None

@@ -86,6 +86,7 @@ FAULTS: dict[str, dict[str | None, set[tuple[str, int]]]] = {
         "connection/error-scope": {("connection", 503)},
         "connection/grammar": {("connection", 0), ("connection", 503)},
         "domain/access-ticket.nonzero": {("connection", 502)},
+        "dtx/grammar": {("channel", 503)},
         "dtx.select/required": {("channel", 503)},
         "dtx.start/id-notnull": {("connection", 502)},
         "exchange.declare/type-regexp": {("connection", 502)},
