@@ -303,7 +303,7 @@ class ConnectionRecord:
 
 
 class Records(Protocol):
-    """What a version makes of units: the columns of messages, and what is known of the connection.
+    """A version's reading of units: the columns of messages, and the facts of the connection.
 
     `messages` has the columns of units that are messages, by their names; `notes` are the names of those that say
     something of the connection. With `needs_context` only a unit that has a context is a message.
@@ -316,7 +316,7 @@ class Records(Protocol):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known of the connection, by the names of `ConnectionRecord`."""
+        """The facts of the connection, by the names of `ConnectionRecord`."""
         ...
 
     def note(self, event: Observed) -> None:
@@ -340,7 +340,7 @@ ENDING: Final = frozenset(
         *("begin", "end", "attach", "detach"),
     }
 )
-"""Units that end a channel, session or link, or begin one anew. What comes out open at others is merely forgotten."""
+"""Units that end a channel, session or link, or begin one anew: only these give `ended_ns` without an outcome."""
 _EXPLAINED: Final = ("returned", "rejected")
 _WHOLE: Final = ("content", "method")
 

@@ -5,7 +5,7 @@ plain slots: a frozen dataclass takes four times as long to build, and importing
 than the whole core may cost.
 
 `__record_texts__` names the fields that are sentences for people, which may quote a peer: they become
-`printing.printable`. What `__record_hidden__` names isn't shown by `repr`.
+`printing.printable`. `repr` leaves out the fields that `__record_hidden__` names.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _initializer(
     texts: tuple[str, ...],
     later: dict[str, Callable[[Any], object]],
 ) -> FunctionType:
-    """What sets the fields `names`. Compiling one for each record would be a tenth of what importing the core takes: it
-    is compiled for the number of fields, and given their names.
+    """Make the function that sets the fields `names`. Compiling one for each record would take a tenth of the core's
+    import time: it is compiled for the number of fields, and given their names.
     """
     needed = len(names) - len(defaults)
     for name in names[:needed]:

@@ -14,7 +14,7 @@ IN_FRAMES: Final = 1
 IN_DAMAGE: Final = 2
 """Looking for the next proven frame."""
 OPAQUE: Final = 3
-"""What follows can't be read: it is encrypted."""
+"""The octets that follow can't be read: they are encrypted."""
 
 PROVEN: Final = 0
 REFUTED: Final = -1
@@ -39,7 +39,7 @@ class FrameRecognizer(Protocol):
 
 
 class Direction:
-    """What one side sends: its octets, when they arrived, and where reading them stands.
+    """The octets that one side sends, when they arrived, and where reading them stands.
 
     In damage, `skip_from` is where the octets begin that became nothing, `scan` where to look for a frame, `prefer` a
     place to look at first (0: none), all as offsets in the stream; `need` is how many octets it takes to say more.

@@ -60,7 +60,7 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
     if kind not in (_KNOWN_0_8 if version is AMQP_0_8 else _KNOWN_0_9_1):
         raise Violation(SILENT, f"frame of unknown type {kind}", rule="wire/frame-type-unknown")
     if size > (body_max if kind == BODY else other_max):
-        # What follows it can still be read, above all the answer to the close.
+        # The frames behind it can still be read, above all the answer to the close.
         buffer.skip(size + OVERHEAD)
         raise Violation(
             FRAME_ERROR,

@@ -23,7 +23,7 @@ BOTH: Final = (Side.CLIENT, Side.SERVER)
 OCTET: Final = tuple([bytes((n,)) for n in range(256)])
 """Every octet as bytes, by its number."""
 READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError)
-"""What straight-line decoding of octets that aren't as expected raises."""
+"""Exceptions that straight-line decoding raises for octets that aren't as expected."""
 WRITE_FAULTS: Final = (
     AttributeError,
     CodecError,
@@ -32,7 +32,7 @@ WRITE_FAULTS: Final = (
     TypeError,
     UnicodeEncodeError,
 )
-"""What straight-line encoding of values that aren't as expected raises."""
+"""Exceptions that straight-line encoding raises for values that aren't as expected."""
 
 
 class Method:
@@ -304,7 +304,7 @@ _NOTHING: Final = {
     "longstr": bytes(4),
     "table": bytes(4),
 }
-"""What stands for a reserved field."""
+"""The octets of a reserved field, by its type."""
 
 _KINDS: Final = {
     "octet": "an int from 0 to 255",

@@ -39,8 +39,8 @@ class Table(TableOctets, Mapping[str, FieldValue]):
 
     Values: `t` bool; `b B s U u I i l L` int; `f d` float; `D` Decimal; `T` Timestamp; `S` str,
     with octets that aren't UTF-8 as surrogate escapes, so that they survive; `x` bytes; `V` None;
-    `F` Table; `A` list. What a tag means, and which of several entries with one name counts, is
-    up to `rules`. Nothing is decoded before it's asked for, so any access may raise CodecError
+    `F` Table; `A` list. `rules` say which type a tag means, and which of several entries with one
+    name counts. Nothing is decoded before it's asked for, so any access may raise CodecError
     for octets from the wire; `check_table` tells beforehand.
 
     `Table({"x-max-length": 10})` encodes at once; for the Python types it takes see

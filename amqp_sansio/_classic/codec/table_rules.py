@@ -1,4 +1,4 @@
-"""What a dialect says of field tables: which tag means what, which may be sent, and the bounds.
+"""Each dialect's rules for field tables: the type of each tag, the tags that may be sent, and the bounds.
 
 The tags are those of 0-8 and 0-9-1 section 4.2.5.5 and of the 0-9-1 grammar (section 4.2.1); where
 those two and the implementations disagree, the rules of each dialect say whom it follows.
@@ -225,7 +225,7 @@ def _rules(name: str) -> TableRules:
 
 
 class TableOctets:
-    """What a Table is to the encoder: octets and their rules."""
+    """A Table as the encoder sees it: octets and their rules."""
 
     __slots__ = ("_raw", "_rules")
 
@@ -248,7 +248,7 @@ class TableOctets:
 
 
 def name_fault(name: str) -> str | None:
-    """What is wrong with a field's name by the specifications, or None (section 4.2.5.5).
+    """Say which rule of the specifications a field's name breaks, or None (section 4.2.5.5).
 
     It begins with a letter, $ or #, goes on with those, digits and underscores, and is at most 128
     characters long. "x-match", which the specifications themselves ask for, is right all the same.

@@ -50,7 +50,7 @@ def codes_of(version: Version) -> Codes:
 def misuse(
     version: Version, text: str, rule: str | None, kind: type[LocalProtocolError] = LocalProtocolError
 ) -> LocalProtocolError:
-    """What a caller gets who breaks `rule` (an identifier without the version)."""
+    """Make the error for a caller who breaks `rule` (an identifier without the version)."""
     return kind(text, rule=rule_id(version, rule) if rule else None)
 
 

@@ -1,4 +1,4 @@
-"""What a channel remembers of the methods that passed: open calls, consumers, deliveries, confirms.
+"""A channel's memory of the methods that passed: open calls, consumers, deliveries, confirms.
 
 One `ChannelState` describes both ends of a channel, so client, server and observer keep the same books.
 Every function here checks first and changes afterwards: a refused method leaves no trace.
@@ -481,7 +481,7 @@ def _consumes_without_ack(channel: ChannelState, tag: str) -> bool | None:
     found = channel.consumers.get(tag)
     if found is None and channel.cancelled is not None:
         found = channel.cancelled.get(tag)
-    # Who lets the server make up the tag and wants no reply learns the tag from the deliveries.
+    # A client that leaves the tag to the server and wants no reply learns the tag from the deliveries.
     return channel.consumers.get("") if found is None else found
 
 

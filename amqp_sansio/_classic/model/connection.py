@@ -54,7 +54,7 @@ CONNECTION_CLASS: Final = 10
 DTX_CLASS: Final = 100
 _CANCELS: Final = ("basic.cancel", "file.cancel", "stream.cancel")
 CLOSES: Final = ("connection.close", "connection.close-ok")
-"""What is taken when everything else is discarded, because the connection is closing."""
+"""Methods that still count while a closing connection discards everything else."""
 CHANNEL_MAX: Final = 65535
 MIN_FRAME_MAX: Final = 4096
 HANDSHAKE_FRAME_MAX: Final = 65536
@@ -356,7 +356,7 @@ class ConnectionModel:
         return step
 
     def _check_strictly(self, channel: ChannelState, method: Method) -> None:
-        """What the specifications ask for and their implementations disregard."""
+        """Check the rules of the specifications that their implementations disregard."""
         if channel.assumed:
             return
         if self.dialect.version is AMQP_0_8:

@@ -44,7 +44,7 @@ def is_of_qpid(properties: Mapping[str, Any]) -> bool:
 
 
 def check_start_ok(start: Any, start_ok: Any) -> list[Violation]:
-    """What connection.start-ok breaks, given the start that it answers."""
+    """List the rules that connection.start-ok breaks, given the start that it answers."""
     if start_ok.mechanism.encode("utf-8", "surrogateescape") in start.mechanisms.split():
         return []
     offered = start.mechanisms.decode("utf-8", "backslashreplace")
@@ -53,7 +53,7 @@ def check_start_ok(start: Any, start_ok: Any) -> list[Violation]:
 
 
 def check_tune(tune: Any) -> list[Violation]:
-    """What connection.tune breaks."""
+    """List the rules that connection.tune breaks."""
     if 0 < tune.frame_max < MIN_FRAME_MAX:
         text = f"the server offers frame-max {tune.frame_max}, below {MIN_FRAME_MAX}"
         return [Violation(SILENT, text, rule="connection.tune/frame-min")]
@@ -61,7 +61,7 @@ def check_tune(tune: Any) -> list[Violation]:
 
 
 def check_tune_ok(tune: Any, tune_ok: Any) -> list[Violation]:
-    """What connection.tune-ok breaks, given the tune that it answers; 0 is no limit."""
+    """List the rules that connection.tune-ok breaks, given the tune that it answers; 0 is no limit."""
     broken: list[Violation] = []
     channel_max = tune.channel_max or CHANNEL_MAX
     if (tune_ok.channel_max or CHANNEL_MAX) > channel_max:

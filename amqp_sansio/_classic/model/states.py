@@ -114,7 +114,7 @@ class ContentInput(TableEnum):
 
 
 class Mode(TableEnum):
-    """What a channel was selected for."""
+    """The mode that a channel was selected for."""
 
     NORMAL = "normal"
     TRANSACTED = "transacted"

@@ -1,7 +1,8 @@
 """Values: what fields may hold beyond their wire type, for every dialect and for those of the specifications.
 
-Sources: the asserts and rules in the XML of both versions. What brokers and clients disregard in practice (names of any
-octets up to 255, the virtual host of any name, tickets and return texts left out) binds the strict dialects only.
+Sources: the asserts and rules in the XML of both versions. Only strict dialects enforce the rules that brokers and
+clients disregard in practice: names of any octets up to 255, the virtual host of any name, tickets and return texts
+left out.
 """
 
 from __future__ import annotations

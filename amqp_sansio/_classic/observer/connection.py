@@ -333,7 +333,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         return None, known
 
     def _opening(self, direction: Direction, method: Any, offset: int, at_ns: int) -> None:
-        """What connection methods change: the dialect and the agreed limits; and the rules of the opening."""
+        """Follow the dialect and the agreed limits through connection methods, and judge the opening."""
         name = method.NAME
         if name == "connection.start":
             self.start = method
@@ -578,7 +578,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         )  # fmt: skip
 
     def _provoke(self, direction: Direction, number: int, event: str, payload: bytes) -> Violation:
-        """What the model says of a content frame that is out of place."""
+        """Ask the model which rule a content frame breaks that is out of place."""
         model = self.model
         try:
             if event == "content-body":
@@ -615,7 +615,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         content.size += held - size - OVERHEAD
         content.cut += size - len(payload)
         self._content_body(direction, number, payload, size, offset, direction.when(direction.end))
-        # What is behind it isn't known to follow it.
+        # The octets behind it needn't be the next frame.
         return False
 
     def abandon(self, direction: Direction) -> None:

@@ -56,7 +56,7 @@ class Content:
 
 
 class Direction(SharedDirection):
-    """What one side sends, and the messages that are under way."""
+    """The octets that one side sends, and its messages that are under way."""
 
     __slots__ = ("contents", "good", "stray", "told")
 

@@ -1,6 +1,6 @@
 """ObservedDialect: a dialect as an observer reads it, who names each method that any dialect has.
 
-Whatever a server says it is, its clients may speak another dialect, and the dialect may change while requests wait.
+A client may speak another dialect than its server names, and the dialect may change while requests wait.
 """
 
 from __future__ import annotations

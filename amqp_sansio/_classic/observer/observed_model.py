@@ -41,7 +41,7 @@ _WORDS: Final = {Accepted: "accepted", Rejected: "rejected", Released: "released
 _TX_ENDED: Final = ("tx.commit-ok", "tx.rollback-ok")
 _GIVEN: Final = ("basic.deliver", "basic.get-ok", "file.deliver")
 _RECOVERED: Final = ("basic.recover-ok", "basic.recover-async", "basic.recover-sync-ok")
-"""What gives back all deliveries of a channel; in 0-8 basic.recover itself does."""
+"""Methods that give back all deliveries of a channel; in 0-8 basic.recover itself does."""
 _RETURNS: Final = ("basic.return", "stream.return", "file.return")
 MESSAGES: Final = frozenset(
     {
@@ -186,7 +186,7 @@ class ObservedModel(ConnectionModel):
     __slots__ = ("bounds", "doubtful", "settled")
 
     def __init__(self, dialect: Dialect, limits: Limits) -> None:
-        # What an endpoint must refuse is no broken rule here; `forget` bounds what is kept.
+        # Limits that an endpoint enforces are no rules of the specification; `forget` bounds what is kept.
         unbounded = Limits(
             message=_UNBOUNDED, bodies=_UNBOUNDED, channels=CHANNEL_MAX, calls=_UNBOUNDED,
             unsettled=_UNBOUNDED, unconfirmed=_UNBOUNDED, consumers=_UNBOUNDED,
@@ -221,7 +221,7 @@ class ObservedModel(ConnectionModel):
             if name == "channel.open" and known.assumed:
                 self._drop(known)
             elif name in _TX_ENDED:
-                # What is settled behind the request belongs to the next transaction.
+                # Deliveries settled behind the request belong to the next transaction.
                 retired, known.tx_settled = known.tx_settled, None
             elif _settles_all(side, method):
                 self.doubtful[number] = known.last_tag
@@ -293,10 +293,10 @@ class ObservedModel(ConnectionModel):
             if channel is not None:
                 channel.assumed = was
 
-    # What becomes of messages.
+    # Outcomes of messages.
 
     def take_settled(self) -> Settlements:
-        """What becomes of messages since the last unit."""
+        """Take the outcomes of messages since the last unit."""
         settled = self.settled
         if not settled:
             return ()
@@ -658,4 +658,4 @@ _FOLLOW: Final[dict[str, Callable[[ObservedModel, ObservedChannel, bool, Step], 
         )
     },
 }
-"""What a method means to messages besides what the model says, by its name."""
+"""The effects of methods on messages that the model doesn't tell, by the method's name."""

@@ -103,7 +103,7 @@ _MESSAGES: Final[dict[str, Columns]] = {
 """The columns of units that are a message, by their names."""
 
 
-# What the connection says of itself.
+# Facts of the connection itself.
 
 
 def _header(records: ClassicRecords, event: Observed, header: bytes) -> None:

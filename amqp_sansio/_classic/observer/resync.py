@@ -91,7 +91,7 @@ class Reader:
         return len(data), REFUTED
 
     def methods(self, payload: bytes) -> list[tuple[str, tuple[Side, ...]]]:
-        """What the payload of a method frame may be: name and senders of each dialect that can read it."""
+        """List the methods that a frame's payload may hold: name and senders in each dialect that can read it."""
         found: list[tuple[str, tuple[Side, ...]]] = []
         for dialect in self.dialects:
             try:
