@@ -38,7 +38,7 @@ _C = TypeVar("_C", bound="Command[Any]")
 
 
 class Dialect(Enum):
-    """Which 0-10 is spoken. Each member reads what the ones above it read.
+    """The 0-10 that a connection speaks. Each member reads what the ones above it read.
 
     `SPECIFICATION`: a dtx.xid is written as the specification's XML says. `ERRATA`: it's written as the errata says.
     `QPID`, the default: as `ERRATA`, and a peer may leave out the fields that Qpid's clients leave out; a client's
@@ -117,7 +117,7 @@ def missing(record: Struct, dialect: Dialect) -> str:
         return found
     left_out = _LEFT_OUT.get(record.__class__, ())
     if isinstance(record, ExchangeDeclare) and record.passive:
-        # Which type an exchange has that is only asked for, the server knows.
+        # A passive declare only asks for an exchange, so the server already knows its type.
         left_out = ("type",)
     for name in record.MANDATORY:
         if getattr(record, name) is None and name not in left_out:
@@ -126,7 +126,7 @@ def missing(record: Struct, dialect: Dialect) -> str:
 
 
 def understood(command: _C, dialect: Dialect) -> _C:
-    """What a server makes of a client's command: a transfer without an accept-mode waits for no word about it."""
+    """Return a client's command as a server takes it: a transfer without an accept-mode waits for no outcome."""
     if dialect is Dialect.QPID and isinstance(command, MessageTransfer) and command.accept_mode is None:
         return command.__class__(command.destination, _NONE, command.acquire_mode)
     return command

@@ -82,7 +82,7 @@ def misplaced(kind: int, track: int) -> tuple[str, str] | None:
 
 
 def reserved(flags: int, spare: int, track: int, tail: int) -> str:
-    """What is set in a frame's header that must be zero; "" where nothing is."""
+    """Name the part of a frame's header that must be zero and isn't; "" when all are zero."""
     if flags & 0xC0:
         return f"frame format version {flags >> 6}"
     if flags & 0x30 or spare or track & 0xF0 or tail:

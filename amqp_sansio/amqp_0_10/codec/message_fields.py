@@ -1,4 +1,4 @@
-"""What an observer tells of commands of 0-10: their ids, and the properties of their messages (part 1 section 5.9)."""
+"""An observer's view of 0-10's commands: their ids, and the properties of their messages (part 1 section 5.9)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Headers:
 
     @property
     def correlation_id(self) -> bytes | None:
-        """What the message is related to."""
+        """The id of the message that this one belongs to or answers."""
         found: bytes | None = self._property("correlation_id")
         return found
 

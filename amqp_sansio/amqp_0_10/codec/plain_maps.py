@@ -1,7 +1,7 @@
 """Straight-line code for what most maps hold: short characters, integers and booleans.
 
-Whatever is out of the ordinary, errors included, is left to the careful code of `_types`, which gives the same octets
-and values.
+The careful code of `types` takes everything out of the ordinary, errors included, and gives the same octets and
+values.
 """
 
 from __future__ import annotations

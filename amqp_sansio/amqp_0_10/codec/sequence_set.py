@@ -150,7 +150,7 @@ class SequenceSet:
 
 
 class ByteRanges:
-    """Which octets of a command are meant: inclusive ranges of 64-bit offsets, ascending, not touching each other.
+    """Some octets of a command: inclusive ranges of 64-bit offsets, ascending, not touching each other.
 
     >>> ByteRanges([(0, 99), (200, 299)]).encode().hex()
     '0000000000000000000000000000006300000000000000c8000000000000012b'
@@ -218,7 +218,7 @@ def _line(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _without(ranges: list[tuple[int, int]], others: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What is left of ranges without others; both, and the result, as `_line` gives them."""
+    """Subtract ranges from others; both, and the result, are as `_line` gives them."""
     left: list[tuple[int, int]] = []
     place = 0
     for start, end in ranges:

@@ -117,7 +117,7 @@ class Struct:
         raise NotImplementedError
 
     def _culprit(self) -> str:
-        """Which field can't be written, as far as one can see."""
+        """Name the field that can't be written, as far as its type shows."""
         for name, kind in self.FIELDS:
             value = getattr(self, name)
             wanted = _KINDS.get(kind)

@@ -1,6 +1,6 @@
 """Octets of values: any type by its code, maps, lists, arrays (0-10 part 1 section 2.2).
 
-Lists and arrays are decoded at once, maps when they are looked at. What bounds them: a value is nested at most
+Lists and arrays are decoded at once, maps when they are looked at. These bounds hold: a value is nested at most
 `NESTING` deep, and a struct within one that holds values itself comes as Struct32, so that none nests deeper that way;
 a list, an array or a map has at most `ENTRIES` elements. Elements without octets (void, bit) would cost a peer
 nothing: of those an array that is within another value has at most `EMPTY_ENTRIES`.

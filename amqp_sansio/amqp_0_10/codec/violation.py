@@ -63,17 +63,17 @@ class Violation(Exception):
 def exception(
     code: int, text: str, rule: str | None = None, *, harmless: bool = False
 ) -> Violation:
-    """What ends a session with execution.exception."""
+    """Make the violation that ends a session with execution.exception."""
     return Violation(code, text, rule=rule, scope=Scope.SESSION, harmless=harmless)
 
 
 def framing_error(text: str, rule: str | None = None) -> Violation:
-    """What ends the connection with framing-error."""
+    """Make the violation that ends the connection with framing-error."""
     return Violation(FRAMING_ERROR, text, rule=rule)
 
 
 def misuse(text: str, rule: str | None = None) -> LocalProtocolError:
-    """What a caller gets whose command would break a rule."""
+    """Make the error for a caller whose command would break a rule."""
     return LocalProtocolError(text, rule=f"0-10/{rule}" if rule else None)
 
 

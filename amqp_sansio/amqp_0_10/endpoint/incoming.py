@@ -314,7 +314,7 @@ class Incoming:
             begun = state.executing[number]
             state.retire(number, completed=False)
             if isinstance(begun, MessageBegun):
-                # What it took of the credit, it will take again.
+                # The message takes its credit again when it comes again.
                 balance = state.granted.get(begun.transfer.destination or "")
                 if balance is not None:
                     balance.unspend(number)
@@ -340,9 +340,9 @@ class Incoming:
     def fast_event(self) -> MessageReceived | None:
         """The message at the buffer's begin, if its command is octet by octet the one of the message before.
 
-        This is the shortcut for what most frames are. It must equal what the general step does with the same octets; a
-        test takes both ways. Whatever isn't exactly the common case, an error included, is left to the general step,
-        with nothing changed.
+        This is the shortcut for most frames. It must equal the general step for the same octets; a test takes both
+        ways. It leaves all but exactly the common case, errors included, to the general step, and changes nothing
+        then.
         """
         transport, channel = self._transport, self._channel
         route = transport.route
@@ -430,7 +430,7 @@ class Incoming:
     # Commands that have come.
 
     def _execute(self, arriving: Arriving, command: Any, headers: Headers, body: bytes) -> None:
-        """What the core can do itself is done, the rest is told. Raises Violation."""
+        """Do the commands that the core can do itself, report the others. Raises Violation."""
         self._check(command, headers, body)
         state, channel = self._state, self._channel
         number, sync = arriving.number, arriving.sync
@@ -462,7 +462,7 @@ class Incoming:
             and state.side is Side.SERVER
             and self._transport.config.lenient_accepts
         ):
-            # What is accepted and isn't acquired was only looked at: nobody has taken it.
+            # A message that is accepted and not acquired was only looked at: nobody has taken it.
             transfers = state.outgoing
             seen = [
                 each for each in transfers.named(command.transfers) if not transfers.is_acquired(each)
@@ -564,7 +564,7 @@ class Incoming:
             return
         owner = self._transport.owner
         if not owner.user and owner.mechanism != "ANONYMOUS":
-            # Who it is, only the application knows: a certificate or a token says so.
+            # Only the application knows the user: a certificate or a token names it.
             return
         properties = headers.message_properties
         user_id = None if properties is None else properties.user_id
@@ -611,7 +611,7 @@ class Incoming:
         return tuple([entry.handle for entry in entries if entry.handle is not None])
 
     def _put_aside(self, number: int, command: Any) -> None:
-        """What a command settles is decided by its place among the others, not by when it's completed."""
+        """Fix the messages that a command settles by its place among the others: it may be completed much later."""
         kind = command.__class__
         state = self._state
         books = state.outgoing
@@ -637,7 +637,7 @@ class Incoming:
             balance = state.balances[destination or ""] = Balance(lenient=state.side is Side.CLIENT)
         return balance
 
-    # What the core executes itself.
+    # Commands that the core executes itself.
 
     def _sync(self, number: int, command: ExecutionSync, sync: bool) -> None:
         state = self._state
@@ -793,7 +793,7 @@ class Incoming:
             channel.send(SessionCompleted(part, timely or part is not completed))
 
     def _apply(self, command_id: int, command: Any, result: Any = None) -> None:
-        """What is true of this end's own messages once a command of the peer is executed."""
+        """Change this end's own messages as a command of the peer says, once it is executed."""
         kind = command.__class__
         state = self._state
         transfers = state.outgoing

@@ -79,7 +79,7 @@ _OUTCOMES: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
     MessageRelease: (TransferInput.R_RELEASE, "message/states"),
     MessageAcquire: (TransferInput.R_ACQUIRE, "message.acquire/one-to-one"),
 }
-"""What an end says of messages that it has received."""
+"""Commands about messages that this end has received, with their input and their rule."""
 
 
 class NoCredit(LocalProtocolError):
@@ -110,7 +110,7 @@ class Outgoing:
         self._state = state
         self._transport = channel.transport
         self._lead: tuple[tuple[str, int, int, bool], MessageTransfer, bytes, bytes] | None = None
-        """What the last transfer was sent with, and its command, segment and frame."""
+        """The arguments of the last transfer, and its command, segment and frame."""
 
     # Sending.
 
@@ -427,7 +427,7 @@ class Outgoing:
         return True
 
     def _executed(self, found: Call, number: int) -> None:
-        """What is true from the moment on that the peer says it has executed a command."""
+        """Change credit and transactions as a command does, now that the peer has executed it."""
         command, state = found.command, self._state
         kind = command.__class__
         if kind in (MessageStop, MessageFlush):
@@ -450,7 +450,7 @@ class Outgoing:
         elif kind is DtxRollback:
             state.incoming.roll_back((command.xid, number))
 
-    # What commands do to this end's own books when they're sent.
+    # Effects of commands on this end's own state when they're sent.
 
     def _to_settle(self, command: Any, move: TransferInput, rule: str) -> list[int]:
         """The transfers that a command names. Raises Violation when one doesn't wait for it."""
@@ -470,7 +470,7 @@ class Outgoing:
         self._state.granted[destination] = Balance(stale=self._state.arrived(destination))
 
     def _before_subscribe(self, command: MessageSubscribe) -> None:
-        """What is under way to the one that was cancelled would be taken for the new one's."""
+        """Refuse a destination in cancellation: transfers on their way to it would count for the new subscription."""
         destination = command.destination or ""
         if destination in self._state.granted and destination not in self._state.own.subscriptions:
             raise exception(
@@ -491,7 +491,7 @@ class Outgoing:
         balance.flow_mode = check_flow_mode(command.flow_mode)
 
     def _before_flow(self, command: MessageFlow) -> None:
-        """What the peer has left of it could not be known."""
+        """Refuse credit while a stop or flush runs: nobody could tell how much the peer has left."""
         check_unit(command.unit)
         balance = self._state.granted.get(command.destination or "")
         if balance is not None and balance.taking:
@@ -510,7 +510,7 @@ class Outgoing:
         self._state.granted.setdefault(command.destination or "", Balance()).take(number)
 
     def _after_end(self, command: TxCommit | TxRollback, number: int) -> None:
-        """What is accepted from now on belongs to the next transaction."""
+        """Later accepts belong to the next transaction."""
         self._state.incoming.close_work("tx", number)
 
     def _after_branch(self, command: DtxCommit | DtxRollback, number: int) -> None:

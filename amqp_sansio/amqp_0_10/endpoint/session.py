@@ -129,7 +129,7 @@ class Session:
     def credit(self, destination: str) -> tuple[int | None, int | None]:
         """The messages and octets that may be sent to `destination` now; None without limit (class 4, message.flow).
 
-        What a server says of "" counts for every exchange that it says nothing else of.
+        A server's grant for "" counts for every exchange that has no grant of its own.
         """
         balances = self._state.balances
         balance = balances.get(destination)
@@ -300,7 +300,7 @@ class Session:
         self._controls.close()
 
     def detached_state(self) -> SessionState:
-        """What this end knows of the session, to be kept and given to `resume_session` or `accept_session`.
+        """This end's knowledge of the session, to keep and give to `resume_session` or `accept_session`.
 
         Raises LocalProtocolError while it's attached, EndpointClosed when it ended for good.
         """
@@ -465,7 +465,7 @@ class Sessions:
         self._requested = None
         self._transport.wait(None)
 
-    # What comes.
+    # Frames that arrive.
 
     def receive(
         self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int

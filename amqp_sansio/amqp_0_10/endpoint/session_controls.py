@@ -170,7 +170,7 @@ class Controls:
         channel.ready = True
         for each, segments in replay:
             if each != number:
-                # What was given up leaves a hole.
+                # Commands that were given up leave a hole.
                 channel.send(SessionCommandPoint(each, 0))
             channel.write(segments)
             number = add(each, 1)
@@ -246,7 +246,7 @@ class Controls:
         self.end(CloseReport(By.LOCAL, code.value, text))
 
     def detached_state(self) -> SessionState:
-        """What is known of a session that isn't attached."""
+        """This end's knowledge of a session that isn't attached."""
         channel, name = self.channel, self.state.name
         if channel.report is None:
             raise LocalProtocolError(
@@ -393,8 +393,8 @@ class Controls:
         if news:
             self.outgoing.completed(news)
         if control.timely_reply or len(commands) > _MANY:
-            # An exact echo will do (rule stateless). Who doesn't ask for it isn't told of every completion (rule
-            # delayed-reply): a later reply covers all that went before.
+            # An exact echo will do (rule stateless). A peer that doesn't ask for replies isn't told of every
+            # completion (rule delayed-reply): a later reply covers all that went before.
             self.channel.answer(SessionKnownCompleted(commands))
 
     def _sent(self, ids: SequenceSet | None) -> SequenceSet:

@@ -234,9 +234,9 @@ class _Destination:
 class AgedCredit:
     """The most that the server may send to each destination of a client, as whoever sees both sides knows it.
 
-    What the client has granted counts as soon as it's sent, and what it has taken back until the server says that it's
-    done. `destinations` are the client's (None: not all are known), `zeroing` the commands that zero the credit of one,
-    at most `most`.
+    Credit counts from the moment the client sends its grant; credit that the client takes back counts until the server
+    says that it's done. `destinations` are the client's (None: not all are known), `zeroing` the commands that zero the
+    credit of one, at most `most`.
     """
 
     __slots__ = ("destinations", "most", "zeroing")
@@ -259,7 +259,7 @@ class AgedCredit:
         if destination is None:
             destination = self.destinations[name] = _Destination()
         elif not destination.live:
-            # What the subscription before it has is for its messages, which may still be on their way.
+            # Credit of the subscription before it is for its own messages, which may still be on their way.
             self.zeroing[number] = name
         destination.live = True
         destination.zero("message.subscribe", number)

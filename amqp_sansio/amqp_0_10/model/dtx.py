@@ -160,7 +160,7 @@ class Branches:
                 raise LocalProtocolError(f"{command.NAME} is no command of class dtx")
 
     def take_outcomes(self) -> list[tuple[Xid, Outcome]]:
-        """What is to be done with the work of branches, in order, each told once.
+        """Take the decisions about the work of branches, in order, each told once.
 
         "committed": what was produced becomes available, what was consumed is discarded. "rolled-back": the other way
         round; a branch that timed out while sessions worked for it is told so again for what they did behind that. To
@@ -252,7 +252,7 @@ class Branches:
             self._outcomes.append((xid, "rolled-back"))
 
     def check(self) -> None:
-        """What is always so; for tests."""
+        """Assert the invariants; for tests."""
         assert len(self._branches) <= self.limit
         for xid, known in self._branches.items():
             doomed = known.state in _ROLLBACK_ONLY

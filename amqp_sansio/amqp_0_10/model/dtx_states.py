@@ -1,7 +1,7 @@
 """The state tables of distributed transactions: a transaction branch, and a session's association with it (class dtx).
 
 As in XA, which class dtx carries, there are two tables: many sessions can be associated with a branch, each in its own
-way; what becomes of the branch is decided for all of them. What is absent is illegal.
+way; the outcome of the branch is decided for all of them. Absent inputs are illegal.
 
 Guards that don't fit a table, all in `dtx`: a session must be selected for dtx and is associated with one branch at a
 time; a branch is prepared, committed, rolled back and forgotten only when no session is associated with it, suspended
@@ -34,7 +34,7 @@ class Association(TableEnum):
 
 
 class AssociationInput(TableEnum):
-    """What changes a session's association with a branch."""
+    """Inputs that change a session's association with a branch."""
 
     START = "start"
     JOIN = "start with join"
@@ -82,7 +82,7 @@ class Branch(TableEnum):
 
 
 class BranchInput(TableEnum):
-    """What happens to a branch: commands, the end of a session, the time, and decisions of the server's own."""
+    """Inputs to a branch: commands, the end of a session, the time, and decisions of the server's own."""
 
     START = "start"
     JOIN = "start with join"

@@ -38,7 +38,7 @@ _STAGING: Final = (FileOpen, FileOpenOk, FileStage)
 
 
 class FileRules:
-    """What both ends have begun with commands of these classes.
+    """The state that both ends have begun with commands of these classes.
 
     `consumers` are the client's consumers by class and tag, and whether their files needn't be acknowledged,
     `cancelled` those that something may still be under way to. `unacked` are the delivery tags of files that wait for
@@ -269,7 +269,7 @@ class SeenFiles(FileRules):
         try:
             super().step(by, command, body_size)
         except Violation as violation:
-            # Which file the next command is about isn't sure any more.
+            # The next command may be about any file from here on.
             self.assumed = True
             if violation.rule is not None:
                 raise

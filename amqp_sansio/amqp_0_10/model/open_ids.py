@@ -1,4 +1,4 @@
-"""Which of the commands that are open a set of ids covers, at a fitting price (0-10 part 1 section 3.2)."""
+"""Find the open commands that a set of ids covers, at a fitting price (0-10 part 1 section 3.2)."""
 
 from __future__ import annotations
 

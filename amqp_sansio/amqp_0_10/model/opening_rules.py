@@ -1,4 +1,4 @@
-"""What the sides say of themselves and agree on before a connection is open, and which rules that breaks (class 1)."""
+"""Rules for the sides' properties and agreements before a connection is open (class 1)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Classes 4 to 6, 9 and 10. Endpoints step it for what they send and receive, and keep exact books beside it: `credit`,
 `transfers`, `command_ids`. Observers step it for both sides with halves that know as much as can be seen (`WholeHalf`).
-A command that isn't legal raises `Violation`, with nothing changed. What breaks a rule and does no harm, or isn't sure
-to do any, is handed to `tolerate`: endpoints take it, observers report it.
+A command that isn't legal raises `Violation`, with nothing changed. `tolerate` gets each broken rule that does no
+harm, or not for sure: endpoints ignore it, observers report it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ NONE: Final = 1
 
 
 class Mode(TableEnum):
-    """What a session was selected for."""
+    """The mode that a session was selected for."""
 
     NORMAL = "normal"
     TX = "standard transactions"
@@ -116,7 +116,7 @@ _MODE_RULES: Final[Mapping[tuple[Mode, Select], str]] = {
 
 
 class SessionHalf:
-    """What one side has selected, subscribed and begun with its commands on a session.
+    """The selections, subscriptions and transactions that one side has begun on a session.
 
     `mode` is what it selected, `subscriptions` the accept-mode of its subscriptions by their destination, `current` the
     transaction branch that its work belongs to, `suspended` those that it's to resume, the latest ones.
@@ -143,7 +143,7 @@ class SessionHalf:
 
     @property
     def work(self) -> object:
-        """What names the transaction that accepts belong to now; None without one."""
+        """The name of the transaction that accepts belong to now; None without one."""
         return "tx" if self.mode is Mode.TX else self.current
 
     # Transactions.
@@ -283,7 +283,7 @@ class SessionHalf:
 
 
 class Asked:
-    """What a side has asked the other one with the controls of a session (class 2).
+    """The open requests of one side with the controls of a session (class 2).
 
     `wanted` is the longest timeout among those that weren't answered, None: for ever, -1: none was asked for.
     """

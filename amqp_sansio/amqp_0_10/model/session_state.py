@@ -109,7 +109,7 @@ class SessionState(SessionModel):
 
     @property
     def incomplete(self) -> tuple[Event, ...]:
-        """What the peer wants executed, and isn't told completed."""
+        """The commands that the peer wants executed, and hasn't been told completed."""
         return tuple(self.executing.values())
 
     @property
@@ -119,7 +119,7 @@ class SessionState(SessionModel):
 
     @property
     def selected(self) -> str:
-        """What this end has selected the session for: "tx", "dtx", or "" (tx.select, dtx.select)."""
+        """The transactions that this end has selected: "tx", "dtx", or "" (tx.select, dtx.select)."""
         mode = self.own.mode
         return "" if mode is Mode.NORMAL else "tx" if mode is Mode.TX else "dtx"
 

@@ -81,7 +81,7 @@ def decode_first(content: Content) -> None:
 
 
 def name_of(track: int, first: bytes | bytearray) -> str:
-    """What a segment that begins so is called; "" when the specification has nothing of its code."""
+    """Name the segment that begins so; "" when the specification has nothing of its code."""
     code = int.from_bytes(first[:_CODE_SIZE], "big")
     if len(first) < _CODE_SIZE:
         return ""
@@ -106,7 +106,7 @@ def announced(content: Content, properties: Headers | None) -> int | None:
 
 
 class Direction(SharedDirection):
-    """What one side sends, and the assemblies that are under way.
+    """The octets that one side sends, and its assemblies that are under way.
 
     `contents` are these by channel and track. Where octets are missing, `doubted` is True, and `begun` are the channels
     and tracks where an assembly has begun since: elsewhere a frame may belong to one whose begin wasn't seen.

@@ -1,7 +1,7 @@
 """ObservedModel: what both sides of an observed connection have said, and which rules that breaks (0-10 part 1).
 
-It judges by what the sender itself did, or by what it must have known: never by what is still under way to it. What
-wasn't seen is unknown, and nothing is held against it.
+It judges by what the sender itself did, or by what it must have known: never by what is still under way to it. An
+unseen command is unknown, and no later one is judged by it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REQUESTS: Final = {
     for answers in _RESPONSES.values()
     for answer in answers
 }
-"""What a control or command may answer."""
+"""The requests that each control or command may answer."""
 _SIDES: Final = (Side.SERVER, Side.CLIENT)
 _IN_USE: Final = "message.subscribe/unique-destination"
 _NO_MESSAGE: Final = (0, 0)
@@ -62,7 +62,7 @@ class Sent:
 
 
 class Half:
-    """What one side did on a channel. `attached` is None where that isn't known, as is `next_id`.
+    """The controls and commands of one side on a channel. `attached` is None where that isn't known, as is `next_id`.
 
     `pointed` says that its session.command-point came, `offset` what the next frame of a command must fit (None:
     nothing); `told` that the other side has ended the attachment. `sent` are its commands by their ids, `asked` those
@@ -262,7 +262,7 @@ class ObservedModel:
     def _tune_ok(self, tune_ok: Any) -> None:
         self.channel_max = tune_ok.channel_max
         self.frame_max = tune_ok.max_frame_size
-        # What wasn't seen may have been any offer that allows it.
+        # An unseen tune may have been any offer that allows it.
         offered = self.tune or ConnectionTune(None, None, tune_ok.heartbeat)
         self._report(*check_tune_ok(tune_ok, offered))
 
@@ -406,7 +406,7 @@ class ObservedModel:
         return answers
 
     def _judge(self, half: Half, command: Any, sizes: tuple[int, int]) -> None:
-        """What a command does on its session."""
+        """Step the model for a command on its session, and report the rule that it breaks."""
         whole, number = half.whole, half.next_id
         if whole is not None and (number is None or command.__class__ is bytes):
             half.forget()
@@ -418,7 +418,7 @@ class ObservedModel:
             try:
                 half.begun.step(command)
             except Violation as broken:
-                # What it has subscribed before isn't known.
+                # Its earlier subscriptions aren't known.
                 if broken.rule == _IN_USE and not half.told:
                     self._report(broken)
 

@@ -58,7 +58,7 @@ SENDERS: Final = {
         if kind.NAME in _OF_CLIENT or kind.NAME.startswith(_CLASSES_OF_CLIENT)
     },
 }
-"""Who may send a control or command; those that aren't here, either side may."""
+"""The only side that may send a control or command; either side may send the others."""
 
 _SPARE: Final = b"\0\0\0\0"
 _SPARE_AT: Final = 8
