@@ -411,7 +411,7 @@ MAP_KEYS: Final = {
 def check_field(
     owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any, at: int
 ) -> Any:
-    """What a decoded value that isn't null is as a field's value. Raises CodecError when the field can't have it."""
+    """Turn a decoded value that isn't null into the field's value. Raises CodecError when the field can't have it."""
     if not multiple:
         return _check(owner, name, kind, value, at)
     if value.__class__ is not Array:
@@ -488,7 +488,7 @@ def check_choice(owner: str, name: str, kind: str, value: Any, at: int | None) -
         if value not in allowed:
             raise fault(f"{owner}: {name} can't be {value!r:.60}", at, rule, INVALID)
     elif kind in SIZES and at is None:
-        # What was received is judged where it's known what it ends: its link, or its transaction.
+        # A received value is judged where it's known whether its link or its transaction ends.
         rule, most = SIZES[kind]
         if len(value) > most:
             raise fault(f"{owner}: {name} has {len(value)} octets, above {most}", at, rule, INVALID)

@@ -68,7 +68,7 @@ class ReceiverSettleMode:
 
 
 class TerminusDurability:
-    """What of a terminus survives: source.durable and target.durable (1.0 part 3 section 3.5.5)."""
+    """The part of a terminus that survives: source.durable and target.durable (1.0 part 3 section 3.5.5)."""
 
     NONE: Final = 0
     CONFIGURATION: Final = 1

@@ -11,7 +11,7 @@ DECODE: Final = "amqp:decode-error"
 INVALID: Final = "amqp:invalid-field"
 
 READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError, KeyError, ValueError, TypeError)
-"""What straight-line decoding raises for octets that aren't as expected; CodecError is a ValueError."""
+"""Exceptions that straight-line decoding raises for octets that aren't as expected; CodecError is a ValueError."""
 WRITE_FAULTS: Final = (
     AttributeError,
     LookupError,
@@ -20,7 +20,7 @@ WRITE_FAULTS: Final = (
     TypeError,
     ValueError,
 )
-"""What straight-line encoding raises for values that aren't as expected."""
+"""Exceptions that straight-line encoding raises for values that aren't as expected."""
 
 
 def fault(text: str, offset: int | None, rule: str, condition: str = DECODE) -> CodecError:

@@ -495,7 +495,7 @@ class Message:
 
     @property
     def delivery_annotations(self) -> Mapping[Any, Any]:
-        """What the sender says of this delivery, for one hop."""
+        """The sender's annotations of this delivery, for one hop."""
         found = self._delivery_annotations
         if found is _UNREAD:
             found = self._delivery_annotations = self._read_map(_sections.DELIVERY_ANNOTATIONS)
@@ -503,7 +503,7 @@ class Message:
 
     @property
     def message_annotations(self) -> Mapping[Any, Any]:
-        """What the infrastructure says of the message, for every hop."""
+        """The infrastructure's annotations of the message, for every hop."""
         found = self._message_annotations
         if found is _UNREAD:
             found = self._message_annotations = self._read_map(_sections.MESSAGE_ANNOTATIONS)
@@ -530,7 +530,7 @@ class Message:
 
     @property
     def footer(self) -> Mapping[Any, Any]:
-        """What is only known after the whole bare message."""
+        """Values that the sender only knows after the whole bare message, such as a checksum."""
         found = self._footer
         if found is _UNREAD:
             found = self._footer = self._read_map(_sections.FOOTER)
@@ -605,7 +605,7 @@ class Message:
 
     @property
     def body_kind(self) -> BodyKind:
-        """Which sections the body has."""
+        """The kind of sections that the body has."""
         found = self.typed_body
         return "none" if found is None else found.KIND
 

@@ -35,7 +35,7 @@ UBYTES: Final = tuple([bytes((0x50, value)) for value in range(256)])
 LONGS: Final = tuple([bytes((0x55, value)) for value in range(256)])
 """The longs from 0 to 127, then those from -128 to -1: a negative index finds these, too."""
 BINARY: Final = tuple([bytes((0xA0, size)) for size in range(256)])
-"""What is in front of a binary, by its size."""
+"""The octets in front of a binary, by its size."""
 STRING: Final = tuple([bytes((0xA1, size)) for size in range(256)])
 SYMBOL: Final = tuple([bytes((0xA3, size)) for size in range(256)])
 TAG: Final = BINARY[:33]

@@ -378,7 +378,7 @@ class Array(Sequence[Any]):
 
 
 def token(value: Any) -> Any:
-    """What stands for a decoded value wherever a hash is needed: equal for values that Python calls equal.
+    """Return a hashable token for a decoded value: equal for values that Python calls equal.
 
     It is made of text and octets only, whose hashes nobody can foresee. Those of numbers, and of what numbers
     make up, are the same in every process: a peer can send any amount of values that have one hash.

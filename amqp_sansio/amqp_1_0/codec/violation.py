@@ -40,5 +40,5 @@ class Violation(Exception):
 
 
 def misuse(violation: Violation) -> LocalProtocolError:
-    """What a caller gets whose command would break a rule."""
+    """Make the error for a caller whose command would break a rule."""
     return LocalProtocolError(str(violation), rule=f"1.0/{violation.rule}")

@@ -23,7 +23,7 @@ class TlsStarted(Event):
     """Both ends have sent the TLS header (part 5 section 5.2): the octets that follow are TLS, and the adapter's.
 
     Write `data_to_send`, give `connection.tls_octets()` to TLS and nothing more to the connection, do the handshake,
-    the client's end as the client, and call `tls_established()`. What the connection gets and gives from then on passes
+    the client's end as the client, and call `tls_established()`. From then on all octets of the connection pass
     through the tunnel.
     """
 

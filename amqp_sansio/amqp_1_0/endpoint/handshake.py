@@ -686,7 +686,7 @@ class Handshake(SaslExchange[Config]):
             return True
         body, _ = decode_frame_body(data, start, end)
         if isinstance(body, Close):
-            # Whatever its channel, and even if the open before it was refused: no better one comes.
+            # A close counts on any channel, and even if the open before it was refused: no better one comes.
             self._peer_closes(body)
         elif isinstance(body, Open):
             self._model.step(self.role.other, channel, body)

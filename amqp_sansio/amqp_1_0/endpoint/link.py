@@ -144,7 +144,7 @@ class Link(LinkModel):
         desired_capabilities: Iterable[str] = (),
         state: LinkState | None = None,
     ) -> None:
-        """Answer `LinkRequested`. What isn't given is as the peer asked for (part 2 section 2.6.3).
+        """Answer `LinkRequested`. Arguments left out are as the peer asked for (part 2 section 2.6.3).
 
         A dynamic node needs its own side's terminus, with the address that it was given. `state` resumes a
         link that is known here. A receiver gives credit with `flow` next.
@@ -152,7 +152,7 @@ class Link(LinkModel):
         asked = self._check_requested()
         own = self._own_source(asked, source), self._own_target(asked, target)
         if snd_settle_mode is None and state is not None and state.is_sender and state.unsettled:
-            # What is unsettled from before can't go on in a link that sends everything settled.
+            # Deliveries unsettled from before can't go on in a link that sends everything settled.
             snd_settle_mode = state.snd_settle_mode if asked.snd_settle_mode == SenderSettleMode.SETTLED else None
         modes = (
             asked.snd_settle_mode if snd_settle_mode is None else snd_settle_mode,
@@ -193,7 +193,7 @@ class Link(LinkModel):
         self._leave(False, None)
 
     def saved_state(self) -> LinkState:
-        """What is needed to resume the link, at any time, also after the connection is gone. Picklable."""
+        """The state that resumes the link, at any time, also after the connection is gone. Picklable."""
         source: Any = self.source
         target: Any = self.target
         local = self.local
@@ -214,14 +214,14 @@ class Link(LinkModel):
             0 if not unsettled or len(unsettled) < began else rounds,
         )
 
-    # What the two kinds do in their own way.
+    # Senders and receivers do these each in its own way.
 
     def next_tag(self) -> int:
         """The number of the next generated delivery-tag."""
         return 0
 
     def number_tags(self, tag: int) -> None:
-        """What `next_tag` gives next."""
+        """Set the number that `next_tag` gives next."""
 
     def saved_deliveries(self) -> Iterable[SavedDelivery]:
         """The unsettled deliveries."""
@@ -288,7 +288,7 @@ class Link(LinkModel):
         self.session.asked.pop(self.number, None)
 
     def _own_source(self, asked: Attach, source: Any) -> Any:
-        """What this end says of the source; a sender that was asked for a dynamic one has to name it."""
+        """Return this end's source for its attach; a sender that was asked for a dynamic one has to name it."""
         if isinstance(source, str):
             source = Source(address=source)
         found: Any = asked.source if source is None else source
@@ -355,7 +355,7 @@ class Link(LinkModel):
     def _fitting(self, frame: Attach, unsettled: dict[bytes, State | None]) -> Attach:
         """As much of the unsettled map as fits the peer's frames (part 2 section 2.7.3).
 
-        What the peer has named comes first: only what both maps name can be settled for sure.
+        Deliveries that the peer has named come first: only those in both maps can be settled for sure.
         """
         room = self.session.transport.max_frame - _FRAME_HEADER
         self.incomplete = len(frame.encode()) > room
@@ -529,8 +529,8 @@ class Link(LinkModel):
         )
 
     def assess(self) -> tuple[int, ...]:
-        """What the shortcuts have to know of the link: the sender's settle mode, and how many octets a message may
-        have; nothing when the link isn't plain. `quick` keeps it until an attach or detach."""
+        """Gather the facts that the shortcuts need of the link: the sender's settle mode, and how many octets a
+        message may have; nothing when the link isn't plain. `quick` keeps them until an attach or detach."""
         found: tuple[int, ...] = ()
         one, other = self.halves
         attached, answer = one.attach, other.attach

@@ -1,4 +1,4 @@
-"""What this end sends: the frames of a connection (`Transport`), and those of one of its sessions (`SessionEnd`)."""
+"""This end's sending: the frames of a connection (`Transport`), and those of one of its sessions (`SessionEnd`)."""
 
 from __future__ import annotations
 
@@ -214,12 +214,12 @@ class SessionEnd(SessionModel):
 
     @property
     def own(self) -> SessionHalf:
-        """What this end has sent."""
+        """The half that this end has sent."""
         return self.halves[self.side]
 
     @property
     def peer(self) -> SessionHalf:
-        """What the peer has sent."""
+        """The half that the peer has sent."""
         return self.halves[1 - self.side]
 
     @property
@@ -262,7 +262,7 @@ class SessionEnd(SessionModel):
     ) -> None:
         """End the session, with an error where `condition` names one; `Closed` comes with the peer's answer.
 
-        What the links have unsettled stays unsettled: `saved_state()` of each tells it. Nothing happens when
+        The links' unsettled deliveries stay unsettled: `saved_state()` of each tells them. Nothing happens when
         it has ended.
         """
         if self.own.state is _ENDED or self.report is not None:
@@ -383,7 +383,7 @@ class SessionEnd(SessionModel):
     def free_handle(self, *, answering: bool = False) -> int:
         """The lowest handle that this end hasn't in use (part 2 section 2.7.3). Raises LimitExceeded.
 
-        What the peer attaches is bounded by the handle-max that it was told, not by the links that this end opened.
+        The handle-max that the peer was told bounds its attaches; the links that this end opened don't count.
         """
         taken = self.own.handles
         number = 0

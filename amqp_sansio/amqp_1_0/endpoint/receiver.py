@@ -428,7 +428,7 @@ class Receiver(Link):
         return self.error(self.sender, error.condition or conditions.DECODE_ERROR, str(error), rule)
 
     def _deliver_request(self, event: Delivery) -> None:
-        """Who sends to a coordinator declares or discharges a transaction (part 4 sections 4.2 and 4.3)."""
+        """Report a message to a coordinator: it declares or discharges a transaction (part 4 sections 4.2 and 4.3)."""
         if event.settled:
             raise self.error(
                 self.sender,

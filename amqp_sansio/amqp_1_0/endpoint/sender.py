@@ -66,7 +66,7 @@ class OutgoingDelivery(DeliveryModel):
 
 
 class Resending:
-    """What a sender does about one delivery of a resumed link (part 3 section 3.4.6)."""
+    """Carries out a sender's action for one delivery of a resumed link (part 3 section 3.4.6)."""
 
     __slots__ = ("handle", "link", "saved")
 
@@ -227,7 +227,7 @@ class Sender(Link):
     ) -> Handle[DeliveryState | None]:
         """Send the first octets of a message; `continue_delivery` or `abort` next. Raises as `send`.
 
-        What was sent isn't kept: a delivery in parts can't be sent again by a resumed link.
+        The link keeps none of the parts: a resumed link can't send such a delivery again.
         """
         return self._start(
             octets, delivery_tag, settled, state, message_format, rcv_settle_mode, batchable, False
@@ -282,8 +282,8 @@ class Sender(Link):
     def settle(self, which: Handle[Any] | bytes, state: DeliveryState | None = None) -> None:
         """Forget a delivery and tell the receiver so; `state` is its final one here (None: as told before).
 
-        The handle ends with that state, or with the one the receiver told. What a resumed link was to send again isn't
-        sent any more; where the receiver knows of it, it's told when there is credit.
+        The handle ends with that state, or with the one the receiver told. A resumed link doesn't send the delivery
+        again any more; a receiver that knows of it is told when there is credit.
         """
         if self._settle_unsent(which, state):
             return
@@ -446,7 +446,7 @@ class Sender(Link):
         for tag, saved in restored.items():
             known = tag in theirs
             if not known and (remote.incomplete_unsettled or tag not in ours):
-                # What an incomplete map leaves out may be unsettled all the same (part 2 section 2.6.13).
+                # A delivery that an incomplete map leaves out may be unsettled all the same (part 2 section 2.6.13).
                 left[tag] = saved
                 continue
             their: Any = theirs.get(tag)
@@ -493,7 +493,7 @@ class Sender(Link):
             self.resending.append((saved, action.resend, action.state, handle))
 
     def send_anew(self, saved: SavedDelivery, handle: Handle[Any]) -> None:
-        """What was aborted is to be a new delivery: at once, or of the next resumption when the receiver takes no new
+        """Send an aborted message as a new delivery: at once, or in the next resumption when the receiver takes no new
         ones before (part 2 section 2.7.3, incomplete-unsettled)."""
         remote = self.remote
         if remote is None or not remote.incomplete_unsettled:
@@ -826,7 +826,7 @@ class Sender(Link):
         try:
             found: Any = session.transport.model.transfer(session.side, session.channel, frame, size)
         except Violation as violation:
-            # What a peer sends wrong still counts; what this end doesn't send after all does not.
+            # A peer's wrong transfer still counts; a transfer that this end doesn't send after all does not.
             own.next_outgoing_id, self.delivery_count, self.available = before
             if current is not None and kept is not None:
                 current.settled, current.size, current.states = kept

@@ -57,7 +57,7 @@ class Session(SessionEnd):
     __slots__ = ()
 
     def new_link(self, name: str, sender: int) -> Sender | Receiver:
-        """Which kind of link it is follows from who sends."""
+        """Make a Sender when this end sends on the link, else a Receiver."""
         return Sender(self, name) if sender == self.side else Receiver(self, name)
 
     # State.
@@ -208,7 +208,7 @@ class Session(SessionEnd):
         for delivery in deliveries:
             if delivery.handle.done and delivery.link.report is not None:
                 # The end of the link has ended it, but what is said of a delivery counts all the same while the link
-                # isn't closed (part 2 section 2.7.6). Who knows it by its tag hears of it.
+                # isn't closed (part 2 section 2.7.6). A caller that looks it up by its tag hears of it.
                 delivery.handle = Handle(delivery.handle.key)
         if frame.settled:
             self._settle(deliveries, state)
@@ -223,7 +223,7 @@ class Session(SessionEnd):
             if not can or not delivery.link.auto_settle or delivery.rest is not None:
                 told.append(delivery)
             elif is_outcome(said) and said != state:
-                # What this end has said of its outcome before stays (part 3 section 3.4).
+                # The outcome that this end has told before stays (part 3 section 3.4).
                 self.disposition(False, [delivery.delivery_id], said, True)
                 self._settle([delivery], said)
             else:
@@ -526,7 +526,7 @@ class EndpointModel(ConnectionModel):
         session = self.halves[peer].channels.get(channel)
         link: Any = None if session is None else session.halves[peer].handles.get(frame.handle)
         if link is not None:
-            # What came of a delivery under way isn't counted any more when its link is detached.
+            # Octets of a delivery under way stop counting when its link is detached.
             link.drop()
         found, answers = self.detach(peer, channel, frame)
         link = found
@@ -542,7 +542,7 @@ class EndpointModel(ConnectionModel):
             found, link = self.flow(1 - side, channel, frame)
         except SessionViolation as violation:
             if violation.link is not None and known is not None and known.own.state is _MAPPED:
-                # What it says of the session counts, and the other links go on.
+                # The frame's session fields count, and the other links go on.
                 known.window_came(before, violation.link)
             raise
         session: Any = found
@@ -636,7 +636,7 @@ def _modes(snd: int | None, rcv: int | None, state: LinkState | None) -> tuple[i
 
 
 def _check_dynamic(terminus: object, rule: str) -> None:
-    """Who asks for a dynamic node doesn't know its address (part 3 section 3.5.3)."""
+    """Refuse an address beside `dynamic`: the peer names a dynamic node (part 3 section 3.5.3)."""
     if getattr(terminus, "dynamic", False) and getattr(terminus, "address", None) is not None:
         raise LocalProtocolError(
             "a dynamic node gets its address from the peer; leave the address out", rule=rule

@@ -55,7 +55,7 @@ _CLOSE: Final = states.ConnectionInput.CLOSE
 
 
 class Half:
-    """What one side has sent on a connection. `channels` are the sessions by the channel it sends on.
+    """The half of a connection that one side has sent. `channels` are the sessions by the channel it sends on.
 
     `assumed`: its stream wasn't seen from the start, so unknown channels and handles are no fault of it.
     """
@@ -316,7 +316,7 @@ class ConnectionModel:
         of_link = (frame.delivery_count, frame.link_credit, frame.available) != _NOTHING or frame.drain
         wrong = ""
         if frame.next_incoming_id is None:
-            # Who answered a begin has received it.
+            # The side that answers a begin has received it.
             if session.initiator == 1 - side:
                 wrong = "next-incoming-id is missing"
         elif other.begin is None and session.initiator is not None:

@@ -37,7 +37,7 @@ def of_first_octets(first: bytes) -> str:
 
 
 def speaks(header: bytes) -> str:
-    """What a peer does that sends this protocol header."""
+    """Say what a peer does that sends this protocol header."""
     if header == SASL_HEADER:
         return "wants SASL"
     if header == TLS_HEADER:
@@ -51,7 +51,7 @@ def speaks(header: bytes) -> str:
 
 
 def for_server_header(header: bytes) -> str:
-    """What to do about a server that answers with another protocol header than was sent."""
+    """Advise about a server that answers with another protocol header than was sent."""
     if header == SASL_HEADER:
         return "give Config.sasl a mechanism, Anonymous() when no user is needed"
     if header == TLS_HEADER:

@@ -48,7 +48,7 @@ _LAST: Final = states.DeliveryInput.LAST
 _ABORT: Final = states.DeliveryInput.ABORT
 _TAG_SIZE: Final = 32
 _CROSSED: Final = {states.Link.CLOSED, states.Link.DETACHED}
-"""Who detached while the other side closed attaches once more, to close too (part 2 section 2.6.6)."""
+"""One half closed while the other detached: that one attaches once more, to close too (part 2 section 2.6.6)."""
 _FAILED_KEPT: Final = 1024
 """So many links that ended in an error are remembered in a session."""
 _CROSSED_KEPT: Final = 64
@@ -92,7 +92,7 @@ class SessionViolation(Violation):
 
 
 class SessionHalf:
-    """What one side has sent on a session, and what the other lets it send.
+    """The half of a session that one side has sent, and how much the other lets it send.
 
     `next_outgoing_id` is the id of the next transfer frame of this side. `window_limit` is the id of the first one that
     the other side doesn't take, by its last word; `window_known` the farthest such limit there was, which an
@@ -407,7 +407,7 @@ class SessionModel:
         """
         earned = (half.next_outgoing_id - half.counted) & MASK
         half.counted = half.next_outgoing_id
-        # What stays can't need more: it isn't saved for later.
+        # The deliveries that stay never need more, so no more is saved for later.
         half.allowance = min(half.allowance + EACH * earned, EACH * len(half.deliveries))
         if half.allowance < (0 if settled else steps):
             raise self.error(
@@ -440,7 +440,7 @@ class SessionModel:
 
 
 class LinkHalf:
-    """What one side has sent on a link. `attaches` counts its attaches under this name."""
+    """The half of a link that one side has sent. `attaches` counts its attaches under this name."""
 
     __slots__ = ("attach", "attaches", "handle", "state")
 
@@ -547,7 +547,7 @@ class LinkModel:
         half, other = self.halves[side], self.halves[1 - side]
         half.state = states.LINK[half.state][given]
         half.attaches += 1
-        # Whatever was detached meanwhile: who has attached less often than the other side answers it.
+        # Detaches in between don't matter: the side that has attached less often answers the other.
         answers = other.attaches >= half.attaches
         if answers:
             self.answered = side
@@ -568,7 +568,7 @@ class LinkModel:
         return answers
 
     def _forget_before(self) -> None:
-        """What was unsettled when a link was detached is resumed under new delivery-ids, or was settled meanwhile."""
+        """Drop deliveries from before a detach: they are resumed under new delivery-ids, or were settled meanwhile."""
         deliveries = self.session.halves[self.sender].deliveries
         old = [
             number
@@ -745,7 +745,7 @@ class LinkModel:
             )
 
     def __getstate__(self) -> object:
-        # What the shortcut knows is found again; commands that raise leave everything else as it was.
+        # The shortcut finds its facts again; commands that raise leave everything else as it was.
         state: Any = object.__getstate__(self)
         return None, {**state[1], "quick": None}
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Resend(Enum):
-    """What a sender does about a delivery that it has unsettled."""
+    """A sender's action for a delivery that it has unsettled."""
 
     NEW = "send it as a new delivery"
     """The receiver knows nothing of it (tags 1 and 5)."""
     CONTINUE = "resume it from a position"
     """The receiver has a part of it, or none (tags 2, 4 and 6)."""
     ABORT = "abort it, then send it anew where it can be"
-    """What the receiver lacks can't be sent any more (tags 7, 9, 11 and 14)."""
+    """The sender no longer has the part that the receiver lacks (tags 7, 9, 11 and 14)."""
     SETTLE = "settle it with the outcome"
     """Both have the same outcome, or the receiver's is taken over (tags 3, 8 and 12)."""
     RESTATE = "tell the sender's outcome and wait for the receiver to settle"
@@ -37,7 +37,7 @@ class Resend(Enum):
 
 @record
 class ResumeAction:
-    """What to do, and with which state: a position to go on from, or an outcome."""
+    """An action and its state: a position to go on from, or an outcome."""
 
     resend: Resend
     state: State | None = None
@@ -46,8 +46,8 @@ class ResumeAction:
 def resume_action(
     local: State | None, known: bool, remote: State | None
 ) -> ResumeAction:
-    """What the sender does about a delivery: `local` is its state in the sender's unsettled map, `remote` that in the
-    receiver's, where `known` says that it is in there.
+    """Choose the sender's action for a delivery: `local` is its state in the sender's unsettled map, `remote` that in
+    the receiver's, where `known` says that it is in there.
 
     >>> resume_action(None, False, None).resend
     <Resend.NEW: 'send it as a new delivery'>
@@ -103,7 +103,7 @@ _SHOWN: Final = 8
 
 @record
 class LinkState:
-    """What is needed to resume a link on another session or connection: `open_sender(None, state=...)` or
+    """The state that resumes a link on another session or connection: `open_sender(None, state=...)` or
     `open_receiver(None, state=...)`.
 
     `next_tag` is the number of the next generated delivery-tag. `unsettled` is in the order in which the next attach

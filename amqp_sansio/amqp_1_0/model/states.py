@@ -13,7 +13,7 @@ from ..._core.state_table import Table, TableEnum
 
 
 class Connection(TableEnum):
-    """What one peer has sent on a connection (part 2 section 2.4.6)."""
+    """The state of one peer's half of a connection, by what it has sent (part 2 section 2.4.6)."""
 
     START = "nothing sent"
     HEADER = "header sent"
@@ -22,7 +22,7 @@ class Connection(TableEnum):
 
 
 class ConnectionInput(TableEnum):
-    """What a peer can send on a connection."""
+    """Inputs of a peer's half of a connection."""
 
     HEADER = "header"
     OPEN = "open"
@@ -73,7 +73,7 @@ SASL: Final[Table[Sasl, SaslInput]] = {
 
 
 class Session(TableEnum):
-    """What one peer has sent on a session (part 2 section 2.5.5)."""
+    """The state of one peer's half of a session, by what it has sent (part 2 section 2.5.5)."""
 
     UNMAPPED = "unmapped"
     MAPPED = "mapped"
@@ -81,7 +81,7 @@ class Session(TableEnum):
 
 
 class SessionInput(TableEnum):
-    """What a peer can send on a session."""
+    """Inputs of a peer's half of a session."""
 
     BEGIN = "begin"
     FRAME = "attach, flow, transfer, disposition, detach"
@@ -96,7 +96,7 @@ SESSION: Final[Table[Session, SessionInput]] = {
 
 
 class Link(TableEnum):
-    """What one peer has sent on a link (part 2 sections 2.6.3 to 2.6.6)."""
+    """The state of one peer's half of a link, by what it has sent (part 2 sections 2.6.3 to 2.6.6)."""
 
     DETACHED = "detached"
     ATTACHED = "attached"
@@ -105,7 +105,7 @@ class Link(TableEnum):
 
 
 class LinkInput(TableEnum):
-    """What a peer can send on a link."""
+    """Inputs of a peer's half of a link."""
 
     ATTACH = "attach"
     RESUME = "attach with an unsettled map"

@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 
 _EARLY: Final = "transport/connection/pre-open-limits"
 _AFTER_CLOSE: Final = (Flow, Close)
-"""What RabbitMQ 3 sends behind its close, and every peer must put up with."""
+"""Performatives that RabbitMQ 3 sends behind its close, and every peer must put up with."""
 _CLOSES: Final = (Detach, End, Close, Begin, Attach)
-"""What ends deliveries that are under way on a handle, a channel or everywhere."""
+"""Performatives that end deliveries under way on a handle, a channel or everywhere."""
 
 
 class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
@@ -243,7 +243,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
     def _check_frame(
         self, direction: Direction, kind: int, number: int, size: int, offset: int
     ) -> None:
-        """What is wrong with a frame before its body is looked at."""
+        """Report the rules that a frame breaks before its body is looked at."""
         if kind == SASL:
             if size > MIN_MAX_FRAME_SIZE:
                 text = f"SASL frame of {size} octets, {MIN_MAX_FRAME_SIZE} are the most"
@@ -263,7 +263,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             self.blame(OVERSIZE, text, offset)
 
     def _check_early(self, direction: Direction, opened: Open, at_ns: int) -> None:
-        """What was sent before the other side's open, which is here now, had to fit it (part 2 section 2.4.4)."""
+        """Judge the frames sent before the other side's open, now that it is here (part 2 section 2.4.4)."""
         if self.model.assumed:
             return
         (size, size_at, size_seq), (channel, at, seq) = direction.early
@@ -509,7 +509,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
     def _read_message(
         self, payload: bytes, offset: int
     ) -> tuple[Message | None, bytes | None, int, str | None]:
-        """What a whole payload holds: as much as the observer is told to keep. Without octets there's no message."""
+        """Read a whole payload, as much as the observer is told to keep. Without octets there's no message."""
         if not payload:
             return (None, *self._treat(payload))
         at = begin = 0

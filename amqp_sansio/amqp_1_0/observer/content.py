@@ -63,7 +63,7 @@ class Content:
 
 
 def missing(content: Content) -> int | None:
-    """What a delivery that ended early lacks, as far as its sections say."""
+    """Count the octets that a delivery that ended early lacks, as far as its sections say."""
     sections = content.sections
     if sections is None:
         sections = follow(content, 1)
@@ -73,7 +73,7 @@ def missing(content: Content) -> int | None:
 
 
 def follow(content: Content, most: int) -> Sections:
-    """What the parts that are kept say about the message's sections."""
+    """Follow the message's sections through the parts that are kept."""
     sections = Sections(most)
     for part in content.parts or ():
         sections.feed(part)
@@ -81,7 +81,7 @@ def follow(content: Content, most: int) -> Sections:
 
 
 class Direction(SharedDirection):
-    """What one side sends, and the deliveries that are under way.
+    """The octets that one side sends, and its deliveries that are under way.
 
     `layer` is the type of the frames that belong here, None while that isn't known; `headers` the protocol headers so
     far. `early` are the largest frame and the highest channel from before the other side's open, each with its offset

@@ -104,7 +104,7 @@ class ObservedModel(ConnectionModel):
     __slots__ = ("assumed", "blind", "bounds", "reported_closed", "sasl_early", "tolerated")
 
     def __init__(self, limits: Limits) -> None:
-        # What an endpoint must refuse is no broken rule here; `_bound` limits what is kept.
+        # Limits that an endpoint enforces are no rules of the specification; `_bound` limits what is kept.
         unbounded = Limits(channels=_UNBOUNDED, consumers=_UNBOUNDED, unsettled=_UNBOUNDED)
         super().__init__(unbounded)
         self.bounds = limits
@@ -222,7 +222,7 @@ class ObservedModel(ConnectionModel):
         return broken
 
     def _make_way(self, side: int, channel: int, frame: Performative) -> None:
-        """What had the channel or handle must have ended unseen."""
+        """Forget the session or link that had the channel or handle: it must have ended unseen."""
         half = self.halves[side]
         if isinstance(frame, Begin):
             half.channels.pop(channel, None)
@@ -286,7 +286,7 @@ def _doubt(session: Any) -> None:
             link.credit_limit = link.credit_known = None
 
 
-# What follows the rules.
+# Steps for frames that follow the rules.
 
 
 def _step_open(
@@ -372,7 +372,7 @@ _STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
 }
 
 
-# What breaks one: the books take it as told.
+# Steps for frames that break one: the model takes them as told.
 
 
 def _force_open(

@@ -59,7 +59,7 @@ SASL_SENDERS: Final = {
     SaslResponse.CODE: Side.CLIENT,
     SaslOutcome.CODE: Side.SERVER,
 }
-"""Who may send the frames of the SASL layer (part 5 section 5.3.2); all others either side may."""
+"""The only side that may send each frame of the SASL layer (part 5 section 5.3.2); either side may send the others."""
 
 _SYMBOLS: Final = {
     each.SYMBOL.encode("ascii"): each.CODE
