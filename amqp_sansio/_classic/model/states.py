@@ -1,21 +1,40 @@
 """State tables of AMQP 0-8 and 0-9-1: connection, channel, content and channel mode.
 
-The tables speak of what the client sends (`C_...`) and what the server sends (`S_...`), never of "we" and "they": an
-endpoint that sends and an observer that watches step the same row. What is absent is illegal.
-Sources: 0-9-1 section 2.2.4 (connection life-cycle), 2.3.7, 4.2.6 (content), and the grammars in the XML of
-both versions.
+The tables speak of octets that the client sends (`C_...`) and that the server sends (`S_...`), never of "we" and
+"they". One state describes both ends together, so a client, a server and an observer step the same row for the same
+octets, and no rule can differ between them. A row lists its legal inputs; an input that is absent breaks a rule, and
+its sender is to blame. Sources: 0-9-1 sections 2.2.4 (connection), 2.2.5 (channel), 2.3.7 (closing), 4.2.6 (content),
+and the grammars in the XML of both versions.
 
-Guards that don't fit a table, all in `connection.py` and `channel_state.py`:
+How the tables work together. `ConnectionModel.step` leads each method through them from the outside in, and changes
+nothing before all of them have taken it:
 
-- a reply must answer a request of the other side that is still open on its channel;
-- a method must be one that its sender may send (`SENT_BY`);
-- content on channel 0 and connection methods elsewhere;
-- delivery tags, consumer tags and confirm numbers must be known and open.
+1. `CONNECTION` takes the methods of class connection as inputs of their own, and every method or content frame of a
+   channel as `C_OTHER` or `S_OTHER`. So nothing passes on a channel before the connection allows it.
+2. `CHANNEL` has one state for each channel number. A number whose channel is `CLOSED` may be opened again.
+3. `CONTENT` has one state for each sender on each channel, and keeps a method with content, its header and its body
+   together (4.2.6). A close or close-ok may cut it. Client and server may each have one content under way, and other
+   channels go on between the frames.
+4. `MODE` has one state for each channel: transactions, publisher confirms and distributed transactions exclude each
+   other.
 
-Lenient on purpose, because real peers do it: `S_CLOSE` before the connection is open (RabbitMQ answers a bad
-password or
-virtual host so, though 2.2.4 forbids it), and the client's channel frames after `C_OPEN` and before
-`S_OPEN_OK` (pipelining).
+Both sides may close at the same time: then each close is answered, and the two answers may come in either order
+(`BOTH_CLOSING` and the `..._CLOSE_LEFT` states). The side that has sent a close discards the frames of the other side
+up to its close-ok (2.3.7, and the XML at connection.close and channel.close), so rows of closing states accept
+`..._OTHER`; `ConnectionModel.discards` says so to the callers.
+
+Guards that don't fit a table stand beside it, because they need numbers, names or the fields of a method:
+
+- `connection.py`: the side that may send a method (the dialect's `senders`), channel 0 for the connection's own
+  methods only (4.2.3), channel-max, a reply for an open request of the other side on its channel, sizes of content;
+- `channel_state.py`: delivery tags, consumer tags and confirm numbers that must be known and open;
+- `values.py` and `opening_rules.py`: the contents of fields, and mechanisms, locales and limits that the other side
+  offered;
+- `access.py`: the tickets of 0-8.
+
+Lenient on purpose, because real peers do it: `S_CLOSE` before the connection is open (RabbitMQ answers a bad password
+or virtual host so, though 2.2.4 forbids it), and the client's channel frames after `C_OPEN` and before `S_OPEN_OK`
+(pipelining).
 """
 
 from __future__ import annotations

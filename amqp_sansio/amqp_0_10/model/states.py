@@ -1,12 +1,39 @@
 """State tables of AMQP 0-10: the connection, the attachment of a session, and a transferred message.
 
 The connection's table speaks of what the client (`C:`) and the server (`S:`) send, that of an attachment of its
-initiator (`I:`, who sends session.attach) and its acceptor (`A:`): an end that sends and one that receives step the
-same row of the same table. What is absent is illegal. Sources: the grammar of class 1 (connection), class 2 (session)
-with part 1 section 3.6, the transfer states of class 4 (message).
+initiator (`I:`, the end that sends session.attach) and its acceptor (`A:`), that of a transfer of the message's
+sender (`S:`) and its recipient (`R:`). An end that sends and one that receives step the same row of the same table. A
+row lists its legal inputs; an absent input is illegal. Sources: the grammar of class 1 (connection), class 2
+(session) with part 1 sections 3.5 and 3.6, the transfer states of class 4 (message).
 
-Guards that don't fit a table: numbers of channels, sizes of frames and heartbeats must be those agreed (`opening`); a
-session's first command needs a command-point, ids count from there (`command_ids`, `incoming`); credit (`credit`).
+How the tables work together. A frame passes three layers, and each has its own table:
+
+1. `CONNECTION` takes controls of the connection as inputs of their own; controls of sessions and frames of commands
+   pass when it is `OPEN`. An end that has sent its close discards everything else until the answer, so the closing
+   rows list only closes and their answers.
+2. `ATTACHMENT` has one state for each channel, while a session uses it (part 1 section 3.5.1). Commands and the other
+   controls are `I_OTHER` and `A_OTHER`. Attachments come and go while the session stays: its state is no row here but
+   two sets of command ids for each direction, those completed and those to send again (sections 3.2 and 3.5.2).
+3. `TRANSFER` has one state for each message that its recipient must still settle. The accept-mode and acquire-mode of
+   message.transfer choose the first row; message.acquire, accept, reject and release choose the next.
+
+Two tables more stand where their rules are: `MODE` in `session_model` (transactions of class 5 or 6, which exclude
+each other), and `BRANCH` and `ASSOCIATION` in `dtx_states` (the branches of class 6).
+
+Endpoints step `CONNECTION` and `ATTACHMENT`, for both ends and in the order in which frames pass them. An observer
+sees two streams without the order between them, so `observer/observed_model.py` keeps the controls of each side by
+itself; it steps `TRANSFER` and `MODE` through the same `SessionModel` as endpoints.
+
+Guards that don't fit a table stand beside it, because they need numbers or the fields of a control or command:
+
+- `opening_rules`: mechanisms, locales, channel-max, frame sizes and heartbeats (class 1);
+- `command_ids`: a command-point before a session's first command, ids that count from there, completions of ids that
+  were sent (part 1 sections 3.2 and 3.6);
+- `session_model`: subscriptions and their destinations, requests of controls that must be answered (classes 2 and 4);
+- `transfers`: the ids of accept, reject, release and acquire, and work that a transaction puts aside (classes 4 and
+  5);
+- `credit`: credit of messages and octets, by destination (class 4);
+- `file_rules`: the file and stream classes (classes 9 and 10).
 """
 
 from __future__ import annotations

@@ -1,8 +1,35 @@
-"""The state tables of AMQP 1.0: one for each sending half of a connection, session, link and delivery.
+"""State tables of AMQP 1.0: one for each sending half of a connection, session, link and delivery.
 
-Both peers obey the same rows, each for what it sends; what a half may do because of the other one (windows, credit,
-answers) is checked beside the tables, in `connection` and `link_state`. The named states of part 2 section 2.4.6
-follow from the two halves of a connection (`connection_state`).
+Each peer has its own half of everything, opens and closes it by itself, and may send ahead of the other one's answer.
+So a table speaks of one half only: a row lists the frames that a peer may send in a state of its own half, and the
+other half doesn't matter to it. Both peers obey the same rows, and an endpoint steps one half for the frames it
+sends, the other for those it receives; an observer steps both. Pipelined frames and crossing closes need no rows for
+that reason. An absent input breaks a rule, and the half's owner is to blame.
+
+How the tables work together. The halves of outer things admit those within:
+
+1. `CONNECTION` (part 2 sections 2.4.1 to 2.4.6): the protocol header, open, any frames, close. `FRAME` stands for
+   every performative from begin to end. The named states of section 2.4.6 follow from the two halves
+   (`connection_state`).
+2. `SASL` (part 5 section 5.3.2) is the exception: its exchange has strict turns, so one state describes both peers,
+   and an input names the only side that may send it. It comes before `CONNECTION` and knows nothing of it.
+3. `SESSION` (part 2 section 2.5.5), for each channel that a peer has begun: begin, frames of links, end.
+4. `LINK` (part 2 sections 2.6.3 to 2.6.6), for each name and role in a session: attach, frames, one of three
+   detaches. A link that was detached may be attached again; after an error only to resume it, after `CLOSE` not at
+   all.
+5. `DELIVERY` (part 2 section 2.6.14), for the sending peer only: transfers with more to come, the last one, or the
+   one that aborts.
+
+Guards that depend on the other half, on numbers or on fields stand beside the tables:
+
+- `connection.py`: channel-max, and limits that hold before the other side's open (2.4.4); the begin that answers a
+  begin (2.5.1); windows and the fields of flow (2.5.6);
+- `link_state.py`: handles and handle-max (2.6.2), stealing of links (2.6.1), credit (2.6.7), delivery-ids and tags
+  (2.6.12), settlement and the states that a peer may tell of a delivery (part 3 section 3.4);
+- `resume.py`: the fate of each delivery when a link is resumed (2.6.13, part 3 section 3.4.6).
+
+These judge a frame by what its sender may have known: what the other half has sent meanwhile may not have arrived, so
+a credit or window counts up to the farthest limit that was ever granted.
 """
 
 from __future__ import annotations

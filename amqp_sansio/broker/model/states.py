@@ -1,4 +1,25 @@
-"""The states of a message in a queue and of a transaction, with the inputs that change them."""
+"""State tables of the broker: a message in a queue, and a transaction.
+
+The tables speak of neither client nor version: front ends turn the methods, commands and dispositions of every
+version into the same inputs. The names of a message's states are those of 1.0 part 3 section 2.2; the early versions
+know them as ready, unacknowledged and gone.
+
+How the tables work together. A message has one `MESSAGE` state in each queue that it was routed to. A delivery
+acquires it, unless a browser only looks at it; the client's outcome archives it, or releases it to its old place.
+`TRANSACTION` stands above: settlements and publishes of an open transaction are only collected, so a message stays
+`ACQUIRED` and a publish reaches no queue until the commit applies the work in order; a rollback drops the work.
+
+Guards that don't fit a table stand elsewhere:
+
+- `settling.py`: only the owner that acquired a message settles it, and only while no open transaction has already
+  done so; the count of failed deliveries, dead letters;
+- `delivery.py`: the consumer that gets a message next, by its window, priority, filter and exclusiveness;
+- `queue.py`: expiry and lengths. An acquired message doesn't expire, and a purge skips it; both become possible again
+  when it is released;
+- `transactions.py`: the number of open transactions, and the octets that they may hold;
+- prepared branches of a distributed transaction (0-10 class 6) are states of the engine's `dtx_states`: the broker's
+  transaction stays `ACTIVE` until the branch ends.
+"""
 
 from __future__ import annotations
 
