@@ -369,10 +369,6 @@ class HubEnd:
         history = self.hub.model.history
         report = self.client.report
         lines = [] if history is None else [repr(each) for each in history.records]
-        if self.client.version is AMQP_0_10:
-            # In 0-10 one command accepts all messages of a read, so the ids of the following commands, which the
-            # client's next octets refer to, depend on the cuts.
-            return [repr(report)]
         return [*lines, f"sent {bytes(self.sent)!r}", repr(report)]
 
     def _join(self, end: End) -> None:

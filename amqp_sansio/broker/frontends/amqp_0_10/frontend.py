@@ -74,10 +74,7 @@ class ZeroTenFrontend(SessionFrontend):
         while True:
             event = next_event()
             if isinstance(event, Signal):
-                # Publishes waiting to be accepted may be all that blocks the engine.
-                if not self.accept_taken():
-                    return
-                continue
+                return
             handler = handlers.get(type(event))
             if handler is not None:
                 try:
@@ -247,7 +244,9 @@ class ZeroTenFrontend(SessionFrontend):
     # Events of sessions.
 
     def _settled(self, event: Settled) -> None:
-        """After a completion there may be room again, and a message.stop may be complete."""
+        """After a completion there may be room again, and a message.stop or an accept may be complete."""
+        for session in self.attached.values():
+            self.accept_next(session)
         full = list(self.full.values())
         for session in full:
             subscribing.reopen(self, session)
@@ -271,6 +270,8 @@ class ZeroTenFrontend(SessionFrontend):
         self._execute(session, event.transfer, event.command_id, publishing.transfer, event)
         if event.sync or len(session.taken) >= _MANY:
             self.accept_of(session)
+        else:
+            self.accept_next(session)
 
     def _command(self, event: CommandReceived) -> None:
         session = self.attached.get(event.channel)

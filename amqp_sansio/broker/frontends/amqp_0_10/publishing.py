@@ -160,10 +160,9 @@ def _reject_unroutable(
 
 
 def _taken(session: ServedSession, number: int, explicit: bool) -> Result:
-    if not explicit:
-        return None
-    session.taken.append(number)
-    return Answer.GIVEN
+    if explicit:
+        session.taken.append(number)
+    return None
 
 
 def _is_awaited(queue: Queue, message: Message) -> bool:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ....amqp_0_10.endpoint.connection import Connection
     from ....amqp_0_10.endpoint.session import Session
     from ....amqp_0_10.model.session_state import SessionState
+    from ....events import Handle
     from ...model.queue import Consumer, Entry, Owner, Transaction
     from ..frontend import HubContext
     from .content_classes import FileContent, TransferMeasure
@@ -60,7 +61,7 @@ class Answer(Enum):
     """The command must not be completed now."""
 
     GIVEN = "given"
-    """It was rejected, or will be accepted together with others."""
+    """It was rejected."""
     LATER = "later"
     """It waits for another command."""
 
@@ -225,13 +226,14 @@ class ServedSession:
     from its last detach. `gate` is open while it is attached and the engine takes deliveries.
 
     By command id, `delivered` are messages waiting to be accepted, rejected or released, `seen` those shown without
-    being acquired, which the client may acquire. `taken` are publishes to accept, `late` the results of commands that
-    were executed while it was detached.
+    being acquired, which the client may acquire. `taken` are publishes to accept, which are completed already;
+    `accepting` is the last message.accept that asked for its completion. `late` are the results of commands that were
+    executed while it was detached.
     """
 
     __slots__ = (
-        "core", "decisions", "delivered", "desk", "flushing", "front", "gate", "is_held", "is_over", "key", "late",
-        "most_seen", "owner", "refused", "seen", "state", "subscriptions", "taken", "users", "was_held", "work",
+        "accepting", "core", "decisions", "delivered", "desk", "flushing", "front", "gate", "is_held", "is_over", "key",
+        "late", "most_seen", "owner", "refused", "seen", "state", "subscriptions", "taken", "users", "was_held", "work",
     )  # fmt: skip
 
     def __init__(self, key: Key, owner: Owner) -> None:
@@ -251,6 +253,7 @@ class ServedSession:
         self.flushing: dict[int, str] = {}
         """Incomplete message.flush commands, whose clients have much to read first."""
         self.taken: list[int] = []
+        self.accepting: Handle[None] | None = None
         self.late: dict[int, Struct | None] = {}
         self.refused: dict[int, tuple[int, str]] = {}
         """Publishes that couldn't be rejected because it was detached: code and text."""
@@ -349,29 +352,30 @@ class SessionFrontend(Frontend):
                 # The connection is gone: nobody can receive the exception.
                 return
 
-    def accept_taken(self) -> bool:
-        """Accept the publishes of all sessions; return whether there were any."""
-        found = False
-        for session in list(self.attached.values()):
-            if session.taken and self.accept_of(session):
-                found = True
-        return found
+    def accept_next(self, session: ServedSession) -> None:
+        """Accept the publishes of one session, unless its client still has to complete the accept before.
 
-    def accept_of(self, session: ServedSession) -> bool:
-        """Accept the publishes of one session; return whether that could be sent."""
+        What is gathered so depends on the client's commands alone. If it depended on what a read brings, so would the
+        ids of all commands behind the accept, which neither end sends (part 1 section 3.2).
+        """
+        if session.accepting is None or session.accepting.done:
+            session.accepting = self.accept_of(session, sync=True)
+
+    def accept_of(self, session: ServedSession, *, sync: bool = False) -> Handle[None] | None:
+        """Accept the publishes of one session now; return the handle of that, None if nothing could be sent."""
         core = session.core
         if not session.taken or core is None:
-            return False
+            return None
+        handle: Handle[None] | None = None
         try:
-            core.accept(*session.taken)
+            handle = core.accept(*session.taken, sync=sync)
         except EndpointClosed:
-            return False
+            return None
         except LimitExceeded:
-            # Completion says as much, and needs no copy for replay.
-            for number in session.taken:
-                core.complete(number)
+            # The client doesn't complete what it is sent; their completion says as much.
+            handle = None
         session.taken.clear()
-        return True
+        return handle
 
     def check_user(self, user_id: bytes | None) -> None:
         """Check that a user-id is the user logged in, if only the broker knows that. Raises ExecutionError."""
