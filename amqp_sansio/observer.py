@@ -194,11 +194,12 @@ class Observer:
 
     @property
     def held(self) -> int:
-        """Octets held: those waiting to be recognised or parsed, and incomplete bodies.
+        """Octets held: those waiting to be recognised or parsed, and messages under way with their properties.
 
-        Octets waiting to be recognised count with an overhead for each further arrival. After all events were taken,
-        the total is at most what `limits` allows for unparsed octets of each side and for bodies. Channels, sessions,
-        links, consumers, requests and deliveries are bounded by `limits` too; they aren't counted here.
+        Octets that wait count with an overhead for each further arrival. After all events were taken, the total is at
+        most what `limits` allows for unparsed octets of each side, for bodies and for one header. Channels, sessions,
+        links, consumers, requests and deliveries aren't counted here. `limits` bounds their number, and of each of
+        them only some hundred octets are kept, however large the frames are: long names by their digests, and no maps.
         """
         arrivals = self._arrivals
         held = self._held_size + sum([len(each[1]) for each in arrivals])

@@ -243,7 +243,7 @@ class BaseObserver(Generic[_D, _M]):
     @property
     def held(self) -> int:
         """Octets held: unparsed ones, and messages under way."""
-        return sum([len(direction.buffer) for direction in self.directions]) + self.bodies
+        return sum([direction.held for direction in self.directions]) + self.bodies
 
     def next(self) -> ObserverEvent | None:
         """The next event of what has come so far."""

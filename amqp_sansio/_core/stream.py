@@ -16,6 +16,8 @@ IN_DAMAGE: Final = 2
 OPAQUE: Final = 3
 """The octets that follow can't be read: they are encrypted."""
 
+_MARK: Final = 32
+
 PROVEN: Final = 0
 REFUTED: Final = -1
 
@@ -66,8 +68,16 @@ class Direction:
     def receive(self, octets: bytes, at_ns: int) -> None:
         """Queue octets."""
         self.end += len(octets)
-        self.marks.append((self.end, at_ns))
+        marks = self.marks
+        if marks and marks[-1][1] == at_ns:
+            marks.pop()
+        marks.append((self.end, at_ns))
         self.buffer.append(octets)
+
+    @property
+    def held(self) -> int:
+        """Octets that aren't parsed, with an overhead for each further time at which some of them arrived."""
+        return len(self.buffer) + _MARK * max(0, len(self.marks) - 1)
 
     def when(self, end: int) -> int:
         """When the octet before the offset `end` arrived; the last answer for an offset that was passed already."""

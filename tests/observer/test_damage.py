@@ -383,7 +383,8 @@ def test_a_body_above_the_limit_is_counted_and_not_kept() -> None:
 
 
 def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:
-    talk = Talk(limits=Limits(bodies=10)).login().channel().channel(2)
+    # Two content headers of 14 octets, and 10 octets of bodies.
+    talk = Talk(limits=Limits(bodies=38)).login().channel().channel(2)
     begun = talk.octets(talk.named("basic.publish"), 2) + header(2, 8) + frame(3, 2, b"1234")
     talk.client(begun, talk.octets(talk.named("basic.publish"), 1) + header(1, 8))
     talk.client(frame(3, 1, b"12345678"), frame(3, 2, b"5678")).client(talk.publish(b"12345678"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import KEPT
 from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ...endpoint import Side
@@ -336,7 +337,10 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         """Follow the dialect and the agreed limits through connection methods, and judge the opening."""
         name = method.NAME
         if name == "connection.start":
-            self.start = method
+            # Of one whose lists are too long nothing is held against the client.
+            lists = method.mechanisms, method.locales
+            fits = sum([len(each) for each in lists]) <= KEPT
+            self.start = type(method)(method.version_major, method.version_minor, {}, *lists) if fits else None
             dialect = dialect_of(method, self.dialect)
             self.undecided = False
             if dialect is not self.dialect.own:
@@ -418,10 +422,23 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         content.faults = self.faults
         self.faults = []
         direction.contents[number] = content
+        if isinstance(content.method, bytes):
+            self._hold(direction, content, len(content.method))
         if len(direction.contents) > self.limits.channels:
-            # More messages are under way than channels are needed: the oldest one ends here.
-            oldest = next(iter(direction.contents))
-            self._end_content(direction, oldest, direction.contents[oldest])
+            # More messages are under way than channels are needed.
+            self._end_oldest(direction)
+
+    def _hold(self, direction: Direction, content: Content, octets: int) -> None:
+        """Count octets that are kept for a message; where they are too many, the oldest other messages end here."""
+        content.held += octets
+        self.bodies += octets
+        while self.bodies > self.limits.bodies and len(direction.contents) > 1:
+            self._end_oldest(direction, content)
+
+    def _end_oldest(self, direction: Direction, present: Content | None = None) -> None:
+        contents = direction.contents
+        number = next(number for number, content in contents.items() if content is not present)
+        self._end_content(direction, number, contents[number])
 
     def _content_header(
         self,
@@ -453,6 +470,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             content.faults.append((error.rule or "wire/content-incomplete", text, offset, "error"))
         if self.body == "size" or size > self.limits.message:
             content.parts = None
+        self._hold(direction, content, len(payload))
         self._count(content, len(payload), at_ns)
         if not size:
             self._end_content(direction, number, content)
@@ -482,10 +500,10 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                 self._distrust(direction, number, content, broken, offset)
         if content.parts is not None and length:
             if content.cut or self.bodies + length > self.limits.bodies:
-                self.bodies -= content.received
+                self._hold(direction, content, -content.received)
                 content.parts = None
             else:
-                self.bodies += length
+                self._hold(direction, content, length)
                 content.parts.append(payload)
         content.received += length
         self._count(content, length, at_ns)
@@ -495,27 +513,26 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
     def _end_content(self, direction: Direction, number: int, content: Content) -> None:
         """The message is whole, or nothing more of it comes: make the unit of it."""
         del direction.contents[number]
+        self.bodies -= content.held
         announced = content.announced
         whole = content.received == announced
         missing = None if announced is None else announced - content.received + content.cut
         if not whole and content.known:
             self.model.drop_content(direction.client, number)
         body = digest = None
-        if content.parts is not None:
-            self.bodies -= content.received
-            if missing == 0:
-                body = b"".join(content.parts)
-                if self.body != "keep":
-                    digest = sha256(body).hexdigest()
-                if self.body == "hash":
-                    body = None
+        if content.parts is not None and missing == 0:
+            body = b"".join(content.parts)
+            if self.body != "keep":
+                digest = sha256(body).hexdigest()
+            if self.body == "hash":
+                body = None
         method = content.method
         if not isinstance(method, bytes) and self.dialect.replies[method.ID]:
             # Only now is it known which unit a reply to this request will answer.
             channel = self.model.channels.get(number)
             calls = channel.calls(direction.client) if channel is not None else None
             for call in calls or ():
-                if call.request is method:
+                if call.token is None:
                     call.token = self.seq
         faults, self.faults = self.faults, content.faults
         self.observe(

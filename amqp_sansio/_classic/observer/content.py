@@ -24,12 +24,12 @@ class Content:
     `method` is its record, or its payload when it can't be read; `known` says that the model follows the content too,
     `booked` where it has its message, as a delivery tag or a number.
     `announced` is the body's size by its header, None before that; `cut` counts octets of the body that were not
-    captured although their frame was; `parts` is None when the body isn't kept.
+    captured although their frame was; `parts` is None when the body isn't kept. `held` counts the octets that are kept.
     """
 
     __slots__ = (
-        "announced", "answers", "at_ns", "booked", "class_id", "cut", "faults", "known", "method", "name", "offset",
-        "parts", "properties", "received", "size",
+        "announced", "answers", "at_ns", "booked", "class_id", "cut", "faults", "held", "known", "method", "name",
+        "offset", "parts", "properties", "received", "size",
     )  # fmt: skip
 
     def __init__(self, method: Any, name: str, class_id: int, known: bool) -> None:
@@ -45,6 +45,7 @@ class Content:
         self.announced: int | None = None
         self.received = 0
         self.cut = 0
+        self.held = 0
         self.properties: Any = None
         self.parts: list[bytes] | None = []
         self.faults: list[Fault] = []

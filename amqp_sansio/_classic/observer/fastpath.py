@@ -11,6 +11,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import KEPT
 from ..._core.observation import Observed
 from ..._core.outcomes import AT_ONCE, OPEN_FOR_GOOD, SETTLED
 from ...errors import CodecError
@@ -163,7 +164,8 @@ def fast_observed(observer: Any, direction: Direction) -> Observed | None:
         properties = observer.properties.from_wire(raw, observer.tables)
         if raw != direction.good:
             properties.check()
-            direction.good = raw
+            if len(raw) <= KEPT:
+                direction.good = raw
     except (StructError, IndexError, UnicodeDecodeError, CodecError):
         return None
     bounds = model.bounds

@@ -12,11 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import KEPT
 from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...endpoint import Side
 from ...events import Accepted, Rejected, Released
 from ...limits import Limits
 from ...versions import AMQP_0_8
+from ..codec.table import EMPTY
 from ..codec.violation import Violation
 from ..model.channel_state import ChannelState, Pending, reopen
 from ..model.connection import CHANNEL_MAX, ConnectionModel
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from ..model.channel_state import Outcome, Step
 
 _UNBOUNDED: Final = 1 << 62
+_LONG: Final[dict[str, Any]] = {"table": EMPTY, "optional-table": None, "longstr": b""}
+"""Nothing, by the wire types whose values may be as large as a frame."""
 _WORDS: Final = {Accepted: "accepted", Rejected: "rejected", Released: "released"}
 _TX_ENDED: Final = ("tx.commit-ok", "tx.rollback-ok")
 _GIVEN: Final = ("basic.deliver", "basic.get-ok", "file.deliver")
@@ -120,6 +124,11 @@ class ObservedChannel(ChannelState):
         self.staging: dict[bool, str] = {}
         self.staged: dict[tuple[bool, str], tuple[Any, int, str | None]] = {}
 
+    def add_call(self, client: bool, pending: Pending, *, first: bool = False) -> None:
+        """As the base's; of large arguments nothing is kept."""
+        pending.request = lean(pending.request)
+        super().add_call(client, pending, first=first)
+
     def forget_return(self, unit: int) -> None:
         """A publish is settled: nothing returns it any more."""
         key = self.keys.pop(unit, None)
@@ -192,6 +201,7 @@ class ObservedModel(ConnectionModel):
             unsettled=_UNBOUNDED, unconfirmed=_UNBOUNDED, consumers=_UNBOUNDED,
         )  # fmt: skip
         super().__init__(dialect, unbounded)
+        self.zero: ChannelState = ObservedChannel(0)
         self.bounds = limits
         self.doubtful: dict[int, int] = {}
         self.settled: list[Settlement] = []
@@ -472,7 +482,10 @@ class ObservedModel(ConnectionModel):
         client = side is Side.CLIENT
         channel = self._channel(number) or ObservedChannel(number)
         if name == "file.stage":
-            channel.staged[client, channel.staging.get(client, "")] = content
+            properties, size, digest = content
+            if properties is not None and len(properties.raw or b"") > KEPT:
+                properties = None
+            channel.staged[client, channel.staging.get(client, "")] = properties, size, digest
             if len(channel.staged) > self.bounds.calls:
                 del channel.staged[next(iter(channel.staged))]
             return None
@@ -619,6 +632,16 @@ class ObservedModel(ConnectionModel):
             self._end([unit for unit, _ in retired.values()])
             channel.tx_settled = None
             channel.assumed = True
+
+
+def lean(method: Method) -> Method:
+    """A request without its tables and long strings, where these are large: its reply isn't judged by them."""
+    long = {name: _LONG[kind] for name, kind in method.FIELDS if kind in _LONG}
+    values = [getattr(method, name) for name in long]
+    size = sum([len(getattr(value, "raw", value) or b"") for value in values])
+    if size + len(method.spare or b"") <= KEPT:
+        return method
+    return type(method)(*[long.get(name, getattr(method, name)) for name in method.__match_args__])
 
 
 def _settles_all(side: Side, method: Any) -> bool:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from ..._core.observation import Setting
 
 
+_FAULTS: Final = 32
+"""Broken rules of one message's frames that are told; a message may have any number of frames."""
 _FLAGS: Final = "wire/frame-flags"
 _RESERVED: Final = "wire/frame-reserved-zero"
 _HEARTBEAT: Final = "connection.heartbeat"
@@ -193,9 +195,11 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
                 return
         content.size += size
         if self.faults:
-            content.faults += self.faults
+            content.faults += self.faults[: max(0, _FAULTS - len(content.faults))]
             self.faults = []
         self._add_frame(content, kind, payload, lost)
+        while self.bodies > self.limits.bodies and len(direction.contents) > 1:
+            self._drop_content(direction, next(each for each in direction.contents if each != key))
         if content.assembly.whole:
             del direction.contents[key]
             self._whole(direction, channel, content, at_ns)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import KEPT, short
 from ..._core.serial import MASK, add
 from ...endpoint import Side
 from ..codec.records import COMMANDS, CONTROLS, ConnectionTune, MessageCancel, MessageSubscribe
@@ -246,8 +247,10 @@ class ObservedModel:
         waiting.append(seq)
 
     def _start(self, start: Any) -> None:
-        self.mechanisms = start.mechanisms
-        self.locales = start.locales
+        # Of lists that are too long, nothing is held against the client.
+        lists = (start.mechanisms, start.locales)
+        known = sum([len(str(each)) for each in lists]) <= KEPT
+        self.mechanisms, self.locales = lists if known else (None, None)
 
     def _start_ok(self, start_ok: Any) -> None:
         if self.mechanisms and start_ok.mechanism is not None:
@@ -276,22 +279,23 @@ class ObservedModel:
 
     def _session(self, side: int, channel: int, name: str, control: Any) -> None:
         half, other = self.half(side, channel), self.half(1 - side, channel)
+        session = None if getattr(control, "name", None) is None else short(control.name)
         if name == "session.attach":
             most = self.channel_max
             if most and channel >= most:
                 text = f"session.attach on channel {channel}, {most} channels were agreed"
                 self.blame("connection.tune-ok/available-channels", text, "warning")
-            if half.attached and not half.told and half.name != control.name:
+            if half.attached and not half.told and half.name != session:
                 text = f"session.attach on channel {channel}, where a session is attached"
                 self.blame("session.attach/one-session", text)
-            if not half.attached or half.name != control.name:
-                half.attach(control.name)
-                if self._is_new(control):
+            if not half.attached or half.name != session:
+                half.attach(session)
+                if self._is_new(session, control):
                     half.begin(self._new_half(side))
         elif name == "session.attached":
-            if not half.attached or half.name != control.name:
-                half.attach(control.name)
-                asked = other.whole if other.name == control.name else None
+            if not half.attached or half.name != session:
+                half.attach(session)
+                asked = other.whole if other.name == session else None
                 if asked is not None:
                     whole = self._new_half(side)
                     whole.join(asked)
@@ -310,9 +314,8 @@ class ObservedModel:
     def _new_half(self, side: int) -> WholeHalf:
         return WholeHalf(_SIDES[side], self.limits.consumers, self.limits.calls)
 
-    def _is_new(self, attach: Any) -> bool:
+    def _is_new(self, name: bytes | None, attach: Any) -> bool:
         """Whether nothing speaks against it that the session begins now."""
-        name: bytes | None = attach.name
         if name is None or name in self.names or len(self.names) >= self.limits.channels:
             return False
         self.names.add(name)

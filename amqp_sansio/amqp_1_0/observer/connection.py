@@ -10,6 +10,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import KEPT
 from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES, OPAQUE, PROVEN, REFUTED
 from ...endpoint import Side
@@ -340,7 +341,8 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
                     self._fault(broken, offset)
                 direction.layer = SASL
             if isinstance(frame, SaslMechanisms):
-                self.offered = frame.sasl_server_mechanisms
+                # Of a longer list than may be sent, nothing is held against the client.
+                self.offered = frame.sasl_server_mechanisms if size <= KEPT else ()
             else:
                 answers, self.sasl[1 - number] = self.sasl[1 - number], None
             if isinstance(frame, SaslInit) and self.offered and frame.mechanism not in self.offered:
@@ -367,7 +369,9 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
     ) -> None:
         """A transfer; `lost` octets of its payload were not captured, -1: it isn't known how many."""
         octets = len(payload) + max(lost, 0)
-        _, broken = self.model.take(direction.number, number, frame, octets, self.seq)
+        _, broken = self.model.take(
+            direction.number, number, frame, octets, self.seq, size - len(payload)
+        )
         if broken is not None:
             self._fault(broken, offset, frame)
         if self.model.tolerated:
@@ -392,7 +396,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             self.blame("transport/frame/performative", text, offset)
         if not isinstance(frame, SaslFrame):
             direction.layer = AMQP
-            answers, broken = self.model.take(side, number, frame, 0, self.seq)
+            answers, broken = self.model.take(side, number, frame, 0, self.seq, size)
             if broken is not None:
                 self._fault(broken, offset, frame)
             if self.model.tolerated:
@@ -463,8 +467,12 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         self._release(direction.contents.pop(key))
 
     def _release(self, content: Content) -> None:
-        if content.parts is not None:
-            self.bodies -= content.octets
+        self._hold(content, 0)
+
+    def _hold(self, content: Content, octets: int) -> None:
+        """So many octets of a delivery are kept now."""
+        self.bodies += octets - content.held
+        content.held = octets
 
     def _add(self, content: Content, payload: bytes, lost: int, more: bool) -> None:
         """More of the payload; it's kept as long as all of it is there and within the limits."""
@@ -474,11 +482,10 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             total = content.octets + octets
             counted = self.body == "size" and more
             if counted or lost or total > limits.message or self.bodies + octets > limits.bodies:
-                self.bodies -= content.octets
                 content.sections = follow(content, limits.header)
                 content.parts = None
-            else:
-                self.bodies += octets
+            elif octets:
+                self._hold(content, total)
                 content.parts.append(payload)
         content.octets += octets + max(lost, 0)
         sections = content.sections
@@ -487,6 +494,10 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             if lost > 0:
                 content.cut += lost
                 sections.skip(lost)
+            self._hold(content, len(sections.head or b""))
+            if self.bodies > limits.bodies:
+                sections.head = None
+                self._hold(content, 0)
 
     def _message(
         self, content: Content, offset: int

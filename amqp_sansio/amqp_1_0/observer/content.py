@@ -45,10 +45,10 @@ class Content:
     `begun` says that its first transfer was seen; `opaque` that its payload isn't a message from its beginning: it has
     another message-format, or it goes on where an earlier connection left off. `parts` is the payload, None when it
     isn't kept; then `sections` follows it. `octets` is how much of it came, `cut` how much was not captured although
-    its frame was.
+    its frame was; `held` counts the octets that are kept.
     """
 
-    __slots__ = ("begun", "cut", "delivery_id", "octets", "opaque", "parts", "sections")
+    __slots__ = ("begun", "cut", "delivery_id", "held", "octets", "opaque", "parts", "sections")
 
     def __init__(self, first: Transfer) -> None:
         self.begun = first.delivery_id is not None or first.delivery_tag is not None
@@ -57,6 +57,7 @@ class Content:
         resumed = isinstance(state, Received) and bool(state.section_number or state.section_offset)
         self.opaque = bool(first.message_format) or resumed or not self.begun
         self.octets = 0
+        self.held = 0
         self.cut = 0
         self.parts: list[bytes] | None = []
         self.sections: Sections | None = None

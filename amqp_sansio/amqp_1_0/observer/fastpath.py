@@ -10,6 +10,7 @@ from hashlib import sha256
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import KEPT
 from ..._core.observation import Observed
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import MIN_MAX_FRAME_SIZE
@@ -147,7 +148,8 @@ def _transfer(
     elif head != direction.good:
         # What is read now needn't be read again.
         message.check()
-        direction.good = head
+        if len(head) <= KEPT:
+            direction.good = head
     own.next_outgoing_id = (next_id + 1) & _MASK
     link.delivery_count = (link.delivery_count + 1) & _MASK
     if link.available:

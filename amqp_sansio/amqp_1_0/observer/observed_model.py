@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.brevity import KEPT, short
 from ..._core.serial import add
 from ...limits import Limits
+from ..codec.composite import Composite
+from ..codec.decode import Map
 from ..codec.performatives import (
     Attach,
     Begin,
@@ -174,12 +177,14 @@ class ObservedModel(ConnectionModel):
         return None
 
     def take(
-        self, side: int, channel: int, frame: Performative, size: int, seq: int
+        self, side: int, channel: int, frame: Performative, size: int, seq: int, octets: int
     ) -> tuple[int | None, Violation | None]:
-        """Step a frame that will be the unit `seq`, with a payload of `size` octets.
+        """Step a frame of `octets` octets and a payload of `size`, which will be the unit `seq`.
 
         Says which unit it answers, and the violation that is to be reported; the books go on all the same.
         """
+        if octets > KEPT:
+            frame = shorten(frame)
         half = self.halves[side]
         known: Any = half.channels.get(channel)
         doubt = self.assumed and (self.blind or known is None or known.assumed)
@@ -203,9 +208,24 @@ class ObservedModel(ConnectionModel):
                 del half.channels[next(iter(half.channels))]
                 self.missed()
             half.assumed = self.assumed
+            if octets > KEPT:
+                self._lighten(side, channel, frame)
             if doubt and self.tolerated:
                 self.tolerated = [each for each in self.tolerated if each.rule in _EVER_WRONG]
         return answers, broken
+
+    def _lighten(self, side: int, channel: int, frame: Performative) -> None:
+        """Of a large frame that opens something, keep only what later rules ask for."""
+        half = self.halves[side]
+        session = half.channels.get(channel)
+        if half.open is frame:
+            half.open = lean(frame)
+        elif session is not None and isinstance(frame, Begin):
+            session.halves[side].begin = lean(session.halves[side].begin)
+        elif session is not None and isinstance(frame, Attach):
+            link = session.halves[side].handles.get(frame.handle)
+            if link is not None:
+                link.halves[side].attach = lean_attach(frame)
 
     def _check_channel(self, side: int, channel: int, what: str) -> None:
         # Before the other side's open a sender may know what it takes (part 2 section 2.4.4); the observer looks later.
@@ -270,6 +290,36 @@ class ObservedModel(ConnectionModel):
         if session is None:
             session = self._assume_session(side, channel)
         return session
+
+
+def lean(value: Any) -> Any:
+    """A value whose texts are short, and which has no maps and lists."""
+    if isinstance(value, Composite):
+        return type(value)(*[lean(getattr(value, name)) for name in value.__match_args__])
+    if isinstance(value, str):
+        return short(value)
+    if isinstance(value, bytes):
+        return short(value)
+    return value if isinstance(value, int) else None
+
+
+def lean_attach(attach: Attach) -> Attach:
+    """A large attach, as far as rules ask for it: nothing is said of what its unsettled map has (2.6.13)."""
+    kept: Attach = lean(attach)
+    if attach.unsettled is None:
+        return kept
+    return kept.replace(
+        unsettled=Map(), incomplete_unsettled=attach.incomplete_unsettled or not attach.role
+    )
+
+
+def shorten(frame: Performative) -> Performative:
+    """A large frame with a short name and state, by which links, outcomes and transactions are compared."""
+    if isinstance(frame, Attach):
+        return frame.replace(name=short(frame.name))
+    if isinstance(frame, (Transfer, Disposition)):
+        return frame.replace(state=lean(frame.state))
+    return frame
 
 
 def _is_attached(link: LinkModel) -> bool:
@@ -485,7 +535,7 @@ def _force_transfer(
         return
     delivery = link.current
     if delivery is None or frame.delivery_id not in (None, delivery.delivery_id):
-        delivery = link.new_delivery(frame.delivery_id or 0, frame.delivery_tag or b"")
+        delivery = link.new_delivery(frame.delivery_id or 0, short(frame.delivery_tag or b""))
     delivery.size += size
     delivery.settled = bool(frame.settled) or delivery.settled or frame.aborted
     link.current = delivery if frame.more and not frame.aborted else None

@@ -1,0 +1,30 @@
+"""How much an observer keeps of what a peer has sent: of each value so little that the number of values says it all.
+
+Frames are as large as their limits allow, and a session, link, request or delivery is kept until its end comes, which
+may be never.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final, TypeVar
+
+_T = TypeVar("_T", str, bytes)
+
+KEPT: Final = 1024
+"""Octets of the largest frame that is kept as it is; of a larger one only what rules need stays."""
+_SHORT: Final = 256
+_BEGIN: Final = 64
+
+
+def short(name: _T) -> _T:
+    """A name up to 256 characters or octets as it is, a longer one as its begin and digest: equal ones stay equal.
+
+    >>> short("a name"), len(short("n" * 5000)), short(b"n" * 5000) == short(b"n" * 5000)
+    ('a name', 128, True)
+    """
+    if len(name) <= _SHORT:
+        return name
+    if isinstance(name, bytes):
+        return name[:_BEGIN] + sha256(name).hexdigest().encode()
+    return name[:_BEGIN] + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
