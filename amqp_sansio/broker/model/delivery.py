@@ -13,7 +13,7 @@ from .faults import Fault, FaultKind
 from .options import ARGUMENTS, queue_options
 from .queue import Consumer, Queue
 from .states import EntryInput, State
-from .topology import RESERVED, inequivalent, limit_reached
+from .topology import RESERVED, check_name, inequivalent, limit_reached
 
 if TYPE_CHECKING:
     from . import commands
@@ -64,6 +64,7 @@ class Delivery:
             _compare_queue(vhost, found, command, options)
             found.used_at = self._ledger.now
             return found
+        check_name("queue", name)
         if command.reserved and name.startswith(RESERVED):
             text = f"queue name {name!r} contains reserved prefix 'amq.*'"
             raise Fault(FaultKind.RESERVED_NAME, text, "queue")

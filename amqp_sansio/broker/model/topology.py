@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .queue import VirtualHost
 
 RESERVED: Final = "amq."
+LONGEST_NAME: Final = 255
+"""Octets of a name: 0-8, 0-9-1 and 0-10 count them in one octet."""
 _OWN: Final = frozenset([each.name for each in predeclared()])
 """The exchanges that every virtual host has."""
 _SINGLE: Final = ("failover",)
@@ -45,6 +47,7 @@ class Topology:
         if found is not None:
             _compare_exchange(vhost, found, command, alternate)
             return found
+        check_name("exchange", name)
         if command.reserved and name.startswith(RESERVED):
             text = f"exchange name {name!r} contains reserved prefix 'amq.*'"
             raise Fault(FaultKind.RESERVED_NAME, text, "exchange")
@@ -215,6 +218,14 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return f"'{str(value).lower()}'"
     return f"'{as_text(value) if isinstance(value, (bytes, bytearray)) else value}'"
+
+
+def check_name(what: str, name: str) -> None:
+    """Check that every version can say the name of a new queue or exchange. Raises Fault."""
+    size = len(name.encode("utf-8", "surrogateescape"))
+    if size > LONGEST_NAME:
+        text = f"{what} name {name[:40]!r}... has {size} octets, a name has at most {LONGEST_NAME}"
+        raise Fault(FaultKind.BAD_ARGUMENT, text, what)
 
 
 def limit_reached(vhost: VirtualHost, what: str, limit: int) -> Fault:

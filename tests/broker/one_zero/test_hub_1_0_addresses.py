@@ -103,6 +103,13 @@ def test_plain_names_are_made_where_the_settings_say_so() -> None:
     assert user.refused(user.session().open_sender("/queues/none")) == "amqp:not-found"
 
 
+def test_a_name_that_other_versions_could_not_say_makes_no_queue() -> None:
+    world = World(auto_create=True)
+    user = world.connect()
+    assert user.sender("n" * 255).is_open
+    assert user.refused(user.session().open_sender("ü" * 128)) == "amqp:invalid-field"
+
+
 def test_the_anonymous_terminus_asks_each_message() -> None:
     world = place()
     user = world.connect()

@@ -69,6 +69,18 @@ def test_a_dynamic_node_has_an_address_that_others_use(sends: bool) -> None:
         assert user.bodies(link) == [b"it"]
 
 
+def test_a_dynamic_node_has_a_name_that_every_version_can_say() -> None:
+    world = World()
+    user = world.connect(container_id="ü" * 100)
+    addresses: list[str] = []
+    for number in range(2):
+        link = user.receiver(Source(dynamic=True), name=f"{number}" * 300)
+        assert link.address is not None
+        addresses.append(link.address)
+    assert [len(each.encode()) <= 255 for each in addresses] == [True, True]
+    assert addresses[0] != addresses[1]
+
+
 @pytest.mark.rule("1.0/lifetime/delete-on-close", "1.0/transport/error/resource-deleted")
 @pytest.mark.parametrize("policy", [None, DeleteOnClose()], ids=["default", "said"])
 def test_delete_on_close_goes_with_the_creating_link(policy: Any) -> None:

@@ -17,6 +17,7 @@ from ....errors import LocalProtocolError
 from ...model.commands import Bind, CloseOwner, DeclareQueue, LinkQueue, Unbind
 from ...model.exchange import HeadersExchange, TopicExchange
 from ...model.faults import Fault
+from ...model.topology import LONGEST_NAME
 from . import addresses, filters
 from .addresses import BadAddress, Node, NodeKind
 from .coordination import CAPABILITIES
@@ -350,7 +351,9 @@ def _dynamic(
     termini = Termini.of(front.hub)
     while True:
         termini.names += 1
-        name = f"temporary.{front.container}.{link_name}.{termini.names}".replace("/", "_")
+        end = f".{termini.names}"
+        begin = f"temporary.{front.container}.{link_name}".replace("/", "_").encode()
+        name = begin[: LONGEST_NAME - len(end)].decode(errors="ignore") + end
         if name not in owner.vhost.queues:
             break
     front.hub.apply(
