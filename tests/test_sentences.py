@@ -1,0 +1,109 @@
+"""Docstrings and comments put the subject first: no statement begins with a free relative ("What a message takes.")."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+
+import pytest
+
+from tests.test_layout import ADAPTERS, CORE, ROOT, python_files
+
+OLD_STYLE = frozenset(
+    {
+        "amqp_sansio/_classic/observer/fastpath.py",
+        "amqp_sansio/amqp_0_10/model/command_ids.py",
+        "amqp_sansio/amqp_0_10/model/transfers.py",
+        "amqp_sansio/amqp_0_10/observer/history.py",
+        "amqp_sansio/amqp_0_10/observer/history_classes.py",
+        "amqp_sansio/amqp_0_10/observer/history_messages.py",
+        "amqp_sansio/amqp_0_10/observer/history_state.py",
+        "amqp_sansio/amqp_0_10/observer/history_transactions.py",
+        "amqp_sansio/amqp_1_0/codec/fastpath.py",
+        "amqp_sansio/amqp_1_0/endpoint/fastpath.py",
+        "amqp_sansio/amqp_1_0/observer/fastpath.py",
+        "amqp_sansio/amqp_1_0/observer/history.py",
+        "amqp_sansio/amqp_1_0/observer/history_messages.py",
+        "amqp_sansio/amqp_1_0/observer/history_state.py",
+    }
+)
+"""Files with such sentences. A file leaves the list with its last one; no file enters it."""
+
+FREE_RELATIVE = re.compile(r"(?:What|Who|Which)(?:ever)?\b|(?:Whom|Whose)\b")
+ENDS = re.compile(r"(?<=[.?!:])[\"')`]*\s+")
+BREAK = re.compile(r"\n\s*\n|\n\s*(?=(?:[-*]|\d+\.) )")
+"""Ends of paragraphs, and list items."""
+BETWEEN = frozenset(
+    {
+        tokenize.NEWLINE,
+        tokenize.NL,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.COMMENT,
+        tokenize.ENCODING,
+    }
+)
+
+
+def test_no_statement_begins_with_a_free_relative() -> None:
+    found = {
+        str(path.relative_to(ROOT)): list(_free_relatives(path.read_text(encoding="utf-8")))
+        for path in python_files(CORE, ADAPTERS)
+    }
+    wrong = [
+        f"{path}: {it}" for path, them in found.items() if path not in OLD_STYLE for it in them
+    ]
+    assert not wrong, "put the subject first:\n" + "\n".join(wrong)
+    mended = [path for path in OLD_STYLE if not found.get(path)]
+    assert not mended, "take from OLD_STYLE:\n" + "\n".join(mended)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('"""What it takes."""', ["What it takes."]),
+        ('"""A sum.\n\n    Who asks\n    gets it.\n"""', ["Who asks gets it."]),
+        ("x = 1  # One\ny = 2  # Whatever comes.", ["Whatever comes."]),
+        ("# It is so. Which one\n# is unknown.", ["Which one is unknown."]),
+        ('"""Rules:\n\n- What is sent.\n2. Who sends.\n"""', ["What is sent.", "Who sends."]),
+        ('class A:\n    x = 1\n    """Whose turn it is."""', ["Whose turn it is."]),
+        ('"""Bounds: What holds."""', ["What holds."]),
+        ('"""Which one is it? Whether it fits, see there. See x.What."""', []),
+        ('say("What a caller passes.")\nx = "What is data."', []),
+    ],
+)
+def test_sentences_are_found(source: str, expected: list[str]) -> None:
+    assert list(_free_relatives(source)) == expected
+
+
+def _free_relatives(source: str) -> Iterator[str]:
+    for text in _texts(source):
+        for part in BREAK.split(text):
+            plain = re.sub(r"^\s*(?:[-*]|\d+\.) ", "", " ".join(part.split()))
+            for sentence in ENDS.split(plain):
+                if FREE_RELATIVE.match(sentence) and not sentence.endswith("?"):
+                    yield sentence
+
+
+def _texts(source: str) -> Iterator[str]:
+    """Docstrings, and comments; those on lines that follow each other are one text."""
+    starts_statement, comment, last = True, "", 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            alone = token.line.lstrip().startswith("#")
+            if not alone or token.start[0] != last + 1:
+                yield comment
+                comment = ""
+            comment, last = (
+                f"{comment} {token.string.lstrip('#: ')}",
+                token.start[0] if alone else 0,
+            )
+        elif token.type == tokenize.STRING and starts_statement:
+            yield token.string.lstrip("rbuRBU").strip("\"'")
+        if token.type not in BETWEEN:
+            starts_statement = False
+        elif token.type == tokenize.NEWLINE:
+            starts_statement = True
+    yield comment
