@@ -20,9 +20,9 @@ NAMES = ("o091_pika_basic.pcap", "o091d_exchange_gap.pcap")
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_the_demo_shows_the_tables_and_answers(cli: Run, tmp_path: Path) -> None:
+def test_the_demo_shows_the_tables_and_answers(process: Run, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="needs the extra `spark`")
-    done = cli("demo", env={"COLUMNS": "100", "TMPDIR": str(tmp_path)}, cwd=tmp_path)
+    done = process("demo", env={"COLUMNS": "100", "TMPDIR": str(tmp_path)}, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = done.stdout.splitlines()
@@ -50,11 +50,11 @@ def test_the_demo_shows_the_tables_and_answers(cli: Run, tmp_path: Path) -> None
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_parquet_has_the_local_engines_rows(cli: Run, tmp_path: Path) -> None:
+def test_parquet_has_the_local_engines_rows(process: Run, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra `spark`")
     paths = [named(name) for name in NAMES]
     output = tmp_path / "out"
-    done = cli("replay", *paths, "--engine", "spark", "--output", output, cwd=tmp_path)
+    done = process("replay", *paths, "--engine", "spark", "--output", output, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     wanted = local_rows(segments_of(paths))
     said = done.stderr.splitlines()
@@ -65,7 +65,7 @@ def test_parquet_has_the_local_engines_rows(cli: Run, tmp_path: Path) -> None:
         found = parquet.read_table(output / table)
         assert found.column_names == [name for name, _ in columns]
         assert found.num_rows == len(wanted[table])
-    again = cli("replay", *paths, "--engine", "spark", "--output", output)
+    again = process("replay", *paths, "--engine", "spark", "--output", output)
     assert again.returncode == 2
     assert again.stderr == f"amqp-sansio: {output}: exists and isn't an empty folder\n"
 
@@ -100,11 +100,11 @@ def test_an_old_java_is_one_line(cli: Run, tmp_path: Path, script: str, wanted: 
 
 
 def test_a_missing_pyspark_is_one_line(
-    cli: Run, cli_environment: dict[str, str], tmp_path: Path
+    process: Run, cli_environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "pyspark.py").write_text("raise ImportError('not here')\n")
     path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
-    said = one_line(cli("demo", env={"PYTHONPATH": path}))
+    said = one_line(process("demo", env={"PYTHONPATH": path}))
     assert said == "amqp-sansio: pyspark isn't installed: pip install 'amqp-sansio[spark]'\n"
 
 
@@ -116,10 +116,12 @@ def test_a_file_that_is_no_capture_is_found_before_spark_starts(cli: Run, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-def test_replay_needs_no_spark(tmp_path: Path, cli: Run, cli_environment: dict[str, str]) -> None:
+def test_replay_needs_no_spark(
+    tmp_path: Path, process: Run, cli_environment: dict[str, str]
+) -> None:
     for name in ("pyspark", "pyarrow", "pandas"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not here')\n")
     path = os.pathsep.join([str(tmp_path), cli_environment["PYTHONPATH"]])
     for command in ("replay", "lint"):
-        done = cli(command, named(NAMES[0]), env={"PYTHONPATH": path})
+        done = process(command, named(NAMES[0]), env={"PYTHONPATH": path})
         assert done.returncode == 0, done.stderr
