@@ -75,6 +75,7 @@ class BaseConnection(Generic[_C]):
         "_lost",
         "_opened",
         "_out",
+        "_read_until",
         "_report",
         "_report_later",
         "_send_within",
@@ -110,7 +111,7 @@ class BaseConnection(Generic[_C]):
         self._last_received: float | None = None
         self._last_sent: float | None = None
         self._unparsed = config.limits.unparsed
-        self._unit_offset = 0
+        self._read_until = self._unit_offset = 0
         self._send_within = self._silence_after = 0.0
         self._opened = self._was_full = self._lost = False
 
@@ -134,6 +135,8 @@ class BaseConnection(Generic[_C]):
             return
         self._last_received = now
         if octets:
+            if self._report_later is not None:
+                octets = self._before_close(octets)
             buffer.append(octets)
             if after == self._unparsed:
                 self._was_full = True
@@ -339,6 +342,19 @@ class BaseConnection(Generic[_C]):
         self._waiting_for = None
         self._timers.clear("handshake")
         self._report_later = report
+        self._read_until = self._buffer.offset + self.config.limits.message
+
+    def _before_close(self, octets: bytes) -> bytes:
+        """The octets that are still read while the peer's close is awaited; a peer that sends more is given up.
+
+        The bound is a place in the stream, so it doesn't matter how the octets are cut.
+        """
+        room = self._read_until - self._buffer.offset - len(self._buffer)
+        if len(octets) > room:
+            most = self.config.limits.message
+            text = f"the peer sent more than {most} octets and didn't answer the close"
+            self._ending = ("close-flood", text)
+        return octets[:room]
 
     def _end_with(self, error: AmqpError, report: CloseReport, hint: CloseHint) -> None:
         """Tell of the error that ends the connection, and end it."""

@@ -85,6 +85,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self._closing_since: float | None = None
         self.lingering = False
         """Whether all octets are written, and the driver waits only for the peer's end of the transport."""
+        self._dropped = 0
 
     # Implemented by clients and servers.
 
@@ -108,6 +109,9 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
     def data_received(self, data: bytes) -> None:
         if self.lingering:
             # Nobody reads the octets, so they aren't recorded.
+            self._dropped += len(data)
+            if self._dropped > self.core.config.limits.message and self.transport is not None:
+                self.transport.abort()
             return
         if self.tap is not None:
             self._tapped(data, sent=False)
@@ -280,7 +284,7 @@ class Driver(asyncio.Protocol, Generic[CoreT]):
         self.loop.call_at(since + self.core.config.close_timeout, self._give_up)
 
     def _linger(self, transport: asyncio.Transport) -> None:
-        """Drop the peer's octets until it closes.
+        """Drop the peer's octets until it closes, as many as `Limits.message` at most.
 
         Closing a socket with unread octets resets it, and the peer may lose the last octets sent to it. If the peer
         asked for the end, it closes first: some clients mistake an end of the stream right after the answer for a lost

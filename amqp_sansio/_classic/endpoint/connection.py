@@ -121,7 +121,7 @@ class Connection(Handshake):
     snapshot at any step. Commands take no time; anything random comes from the configuration.
     """
 
-    SCHEMA: ClassVar[int] = 4
+    SCHEMA: ClassVar[int] = 5
 
     __slots__ = (
         "_channels",
