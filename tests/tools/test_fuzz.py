@@ -14,8 +14,9 @@ from tools.fuzz.bombs import Bomb, bombs
 from tools.fuzz.cases import Cases
 from tools.fuzz.ends import client, record, server
 from tools.fuzz.mutations import split
-from tools.fuzz.oracles import Failure, Steps, check, check_cost, collisions
+from tools.fuzz.oracles import Failure, check, check_cost
 from tools.fuzz.targets import TARGETS, Lines, Target, packed, pieces_of
+from tools.steps import collisions, count_steps
 
 KEPT = Path(__file__).resolve().parents[1] / "data" / "fuzz"
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
@@ -122,7 +123,7 @@ def test_a_cost_that_grows_too_fast_is_found(run: object) -> None:
 def test_a_linear_cost_is_right() -> None:
     target = Target("good", _linear, False)
     assert check_cost(target, "good", [bytes(size) for size in (100, 200, 400)]) is None
-    assert Steps(10_000).of(target, bytes(400)) < 2000
+    assert count_steps(lambda: target.run([bytes(400)]), 10_000) < 2000
 
 
 def test_a_cost_without_octets_is_found() -> None:

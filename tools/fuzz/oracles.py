@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import signal
-import sys
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import FrameType
-from typing import Any, Final, cast
+from typing import Final
+
+from tools.steps import count_steps
 
 from .targets import Lines, Target, packed, pieces_of
 
@@ -24,8 +26,6 @@ PER_OCTET: Final = 400
 AT_ONCE: Final = 50_000
 SLACK: Final = 300
 """Steps by which costs may differ for unrelated reasons, such as a full buffer."""
-_SCANS: Final = ("count", "index", "remove")
-"""Methods of lists that iterate without visible steps."""
 
 
 class TooLong(BaseException):
@@ -124,61 +124,6 @@ def _bounded() -> Generator[None]:
 # Cost.
 
 
-class Steps:
-    """Counts the steps of a call: the lines of this library executed, and the items of lists iterated in C.
-
-    Lookups in dictionaries with colliding keys execute no lines: `collisions` counts them in a result.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.count = 0
-        self._most = most
-
-    def of(self, target: Target, octets: bytes) -> int:
-        """Return the steps of one input; counting stops at `most`."""
-        before = sys.gettrace(), sys.getprofile()
-        sys.setprofile(self._profile)
-        sys.settrace(self._trace)
-        try:
-            target.run([octets])
-        except TooLong:
-            pass
-        finally:
-            sys.settrace(before[0])
-            sys.setprofile(before[1])
-        return self.count
-
-    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if event == "line":
-            self.count += 1
-            if self.count > self._most:
-                raise TooLong
-        elif event == "return" and isinstance(arg, (dict, set, frozenset)):
-            self.count += collisions(arg)
-        return self._trace
-
-    def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
-        if (
-            event == "c_call"
-            and arg.__name__ in _SCANS
-            and type(found := cast("object", arg.__self__)) is list
-        ):
-            self.count += len(cast("list[object]", found))
-
-
-def collisions(keys: Any) -> int:
-    """Return the number of comparisons caused by keys with the same hash."""
-    if len(keys) < 16:
-        return 0
-    seen: dict[int, int] = {}
-    total = 0
-    for key in keys:
-        number = hash(key)
-        total += seen.get(number, 0)
-        seen[number] = seen.get(number, 0) + 1
-    return total
-
-
 def check_cost(target: Target, name: str, sizes: Sequence[bytes]) -> Failure | None:
     """Check that a bomb costs no more than its octets allow; `sizes` are three, each twice the one before.
 
@@ -191,7 +136,7 @@ def check_cost(target: Target, name: str, sizes: Sequence[bytes]) -> Failure | N
         target.run([sizes[0]])  # First-use imports aren't steps of the input.
         for each in sizes:
             bound = AT_ONCE + PER_OCTET * len(each)
-            steps.append(Steps(bound).of(target, each))
+            steps.append(count_steps(partial(target.run, [each]), bound))
             if steps[-1] > bound:
                 text = f"more steps than {AT_ONCE} and {PER_OCTET} for each octet of {len(each)}"
                 return Failure(target.name, f"bomb {name}", text, each)
@@ -208,4 +153,4 @@ def check_cost(target: Target, name: str, sizes: Sequence[bytes]) -> Failure | N
     return None
 
 
-__all__ = ["Failure", "Steps", "check", "check_cost", "collisions"]
+__all__ = ["Failure", "check", "check_cost"]
