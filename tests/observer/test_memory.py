@@ -174,6 +174,9 @@ CLASSIC: dict[str, Callable[[Talk, int], Talk]] = {
     "consumers that nobody answers": lambda talk, at: talk.client(
         talk.named("basic.consume", queue="q", consumer_tag=f"tag {at}"), channel=1
     ),
+    "consumers of one tag": lambda talk, at: talk.client(
+        talk.named("basic.consume", queue="q", consumer_tag="tag"), channel=1
+    ),
     "consumers without an answer": lambda talk, at: talk.client(
         talk.named("basic.consume", queue="q", consumer_tag=f"tag {at}", no_wait=True), channel=1
     ),

@@ -14,7 +14,7 @@ from tools.fuzz.bombs import Bomb, bombs
 from tools.fuzz.cases import Cases
 from tools.fuzz.ends import client, record, server
 from tools.fuzz.mutations import split
-from tools.fuzz.oracles import Failure, check, check_cost
+from tools.fuzz.oracles import Failure, check, check_bounded, check_cost, check_memory
 from tools.fuzz.targets import TARGETS, Lines, Target, packed, pieces_of
 from tools.steps import collisions, count_steps
 
@@ -31,7 +31,7 @@ def test_what_was_found_stays_mended(path: Path) -> None:
 
 
 @pytest.mark.parametrize("bomb", bombs(), ids=lambda bomb: f"{bomb.target}: {bomb.name}")
-def test_twice_the_octets_take_twice_the_steps(bomb: Bomb) -> None:
+def test_more_octets_take_no_more_steps_and_memory_than_they_may(bomb: Bomb) -> None:
     failure = command.run_bomb(bomb)
     assert failure is None, failure.text
 
@@ -138,6 +138,34 @@ def test_keys_of_one_hash_are_counted() -> None:
     assert collisions({(-1,) * n: None for n in range(100)}) == 0
     alike = [tuple([-1 if n >> bit & 1 else -2 for bit in range(5)]) for n in range(32)]
     assert collisions(dict.fromkeys(alike)) == 31 * 32 // 2
+
+
+def _holding(pieces: Sequence[bytes]) -> Lines:
+    return ["x" * 1000 for _ in range(1000 * len(pieces[0]))]
+
+
+def _keeping(octets: bytes) -> tuple[object, int]:
+    return list(range(len(octets))), 0
+
+
+def _keeping_few(octets: bytes) -> tuple[object, int]:
+    return [*range(50), octets], len(octets)
+
+
+def test_memory_that_grows_too_fast_is_found() -> None:
+    failure = check_memory(Target("bad", _holding, False), "input", bytes(1000))
+    assert failure is not None and failure.kind == "peak input"
+    many = Target("bad", _linear, False, lambda octets: ("x" * 50_000 + octets.hex() * 10, 0))
+    failure = check_memory(many, "input", bytes(500))
+    assert failure is not None and failure.kind == "kept input"
+    assert check_memory(Target("good", _linear, False, _keeping_few), "input", bytes(1000)) is None
+
+
+def test_what_is_kept_without_a_bound_is_found() -> None:
+    sizes = [bytes(size) for size in (200, 400, 800)]
+    failure = check_bounded(Target("bad", _linear, False, _keeping), "numbers", sizes)
+    assert failure is not None and "what is kept grows" in failure.text
+    assert check_bounded(Target("good", _linear, False, _keeping_few), "numbers", sizes) is None
 
 
 # The command.

@@ -21,7 +21,7 @@ from typing import Final
 
 from .bombs import Bomb, bombs
 from .cases import Cases, shorter
-from .oracles import SECONDS, Failure, check, check_cost
+from .oracles import SECONDS, Failure, check, check_bounded, check_cost, check_memory
 from .seeds import Seeds
 from .targets import TARGETS
 
@@ -37,8 +37,10 @@ Message = tuple[str, int, Failure | None]
 
 def run_bomb(bomb: Bomb) -> Failure | None:
     """Try a bomb in three sizes."""
+    target = TARGETS[bomb.target]
     sizes = [bomb.make(bomb.size * each) for each in SIZES]
-    return check_cost(TARGETS[bomb.target], bomb.name, sizes)
+    check = check_bounded if bomb.bounded else check_cost
+    return check(target, bomb.name, sizes) or check_memory(target, f"bomb {bomb.name}", sizes[-1])
 
 
 def chosen_bombs(targets: list[str], seeds: Seeds | None) -> list[Bomb]:

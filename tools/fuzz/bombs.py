@@ -8,10 +8,20 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from struct import pack
+from typing import Any, Final
 
-from amqp_sansio import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, amqp_1_0
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version, amqp_0_10, amqp_1_0
 from amqp_sansio._classic.codec.dialect import default_dialect
+from amqp_sansio.amqp_0_10.codec.frames import (
+    COMMAND,
+    CONTROL,
+    ENDS,
+    FRAME_HEADER_SIZE,
+    HEADER,
+    encode_assembly,
+)
 from amqp_sansio.capture import PcapngWriter
 
 from .ends import VERSIONS
@@ -21,12 +31,16 @@ from .targets import packed
 
 @dataclass(frozen=True)
 class Bomb:
-    """`make(size)` returns the octets; it is tried with `size` and twice that."""
+    """`make(size)` returns the octets; it is tried with `size` and twice that.
+
+    `bounded`: already with `size`, all limits are reached, so that no more is kept of more.
+    """
 
     name: str
     target: str
     make: Callable[[int], bytes]
     size: int = 200
+    bounded: bool = False
 
 
 # 1.0.
@@ -375,6 +389,157 @@ def _frames(version: Version) -> Iterator[tuple[str, bytes]]:
     yield "selects", pack(">BHI", 1, 1, len(octets)) + octets + b"\xce"
 
 
+# Entries: a recording, followed by frames of which each makes something else that stays.
+
+
+def _text(number: int) -> str:
+    """Return another long text for each number."""
+    return f"{number} " * 600
+
+
+def _classic_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    dialect = default_dialect(version)
+
+    def method(name: str, channel: int, **fields: Any) -> bytes:
+        octets: bytes = dialect.named[name](**fields).encode(dialect.tables)
+        return pack(">BHI", 1, channel, len(octets)) + octets + b"\xce"
+
+    def header(channel: int, size: int) -> bytes:
+        value = b"\1xS" + pack(">I", 2000) + b"y" * 2000
+        octets = pack(">HHQ", 60, 0, size) + b"\x20\x00" + pack(">I", len(value)) + value
+        return pack(">BHI", 2, channel, len(octets)) + octets + b"\xce"
+
+    if side:
+        deliver = partial(method, "basic.deliver", 1, consumer_tag="t", routing_key="k")
+        yield "deliveries", lambda n: deliver(delivery_tag=n + 100) + header(1, 0)
+        return
+    yield "channels", lambda n: method("channel.open", n + 3)
+    yield (
+        "requests",
+        lambda n: method("queue.declare", 1, queue=f"q{n}", arguments={"x": _text(n)}),
+    )
+    yield "consumers", lambda n: method("basic.consume", 1, queue="q", consumer_tag=f"t{n}", no_wait=True)
+    yield (
+        "messages",
+        lambda n: method("basic.publish", 1, routing_key=f"k{n}", mandatory=True) + header(1, 0),
+    )
+    yield (
+        "messages without an end",
+        lambda n: (
+            method("channel.open", n + 3) + method("basic.publish", n + 3) + header(n + 3, 9)
+        ),
+    )
+
+
+def _ten_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    def command(channel: int, *segments: tuple[int, bytes]) -> bytes:
+        return encode_assembly(channel, segments)
+
+    def attach(channel: int, number: int = 0) -> bytes:
+        records = amqp_0_10.SessionAttach(_text(number).encode()), amqp_0_10.SessionCommandPoint(0, 0)
+        return b"".join([command(channel, (CONTROL, each.encode_assembly())) for each in records])
+
+    def transfer(channel: int, destination: str) -> tuple[int, bytes]:
+        return COMMAND, amqp_0_10.MessageTransfer(destination, accept_mode=0).encode_segment()
+
+    headers = amqp_0_10.encode_headers((amqp_0_10.MessageProperties(user_id=b"y" * 2000),))
+    first = {0: attach(9)}
+    yield (
+        "messages",
+        lambda n: first.get(n, b"") + command(9, transfer(9, f"d{n}"), (HEADER, headers)),
+    )
+    whole = command(9, transfer(9, "d"), (HEADER, headers))
+    # Without the bits that say that a segment and a frame are the last ones.
+    at = len(whole) - len(headers) - FRAME_HEADER_SIZE
+    cut = whole[:at] + bytes((whole[at] & ~ENDS,)) + whole[at + 1 :]
+    yield "messages without an end", lambda n: cut.replace(b"\0\1\0\x09", pack(">HH", 1, n))
+    if side:
+        return
+    yield "sessions", lambda n: attach(n, n)
+    query = amqp_0_10.QueueDeclare
+    yield (
+        "commands",
+        lambda n: (
+            first.get(n, b"")
+            + command(9, (COMMAND, query(f"q{n}", arguments={"x": _text(n)}).encode_segment()))
+        ),
+    )
+    subscribe = amqp_0_10.MessageSubscribe
+    yield (
+        "subscriptions",
+        lambda n: (
+            first.get(n, b"") + command(9, (COMMAND, subscribe("q", f"d{n}", 0, 0).encode_segment()))
+        ),
+    )
+
+
+def _one_entries(version: Version, side: int) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    def frame(record: amqp_1_0.Performative, channel: int = 9, payload: bytes = b"") -> bytes:
+        octets = record.encode() + payload
+        return pack(">IBBH", len(octets) + 8, 2, 0, channel) + octets
+
+    def begin(channel: int = 9) -> bytes:
+        properties = {amqp_1_0.Symbol("x"): _text(channel)}
+        window = 1 << 20
+        return frame(amqp_1_0.Begin(None, 0, window, window, properties=properties), channel)
+
+    def attach(number: int) -> bytes:
+        source = amqp_1_0.Source(_text(number))
+        return frame(
+            amqp_1_0.Attach(
+                _text(number), number, False, source=source, target=amqp_1_0.Target(), initial_delivery_count=0
+            )
+        )
+
+    def transfer(number: int, handle: int = 0, **fields: Any) -> bytes:
+        tag = pack(">I", number)
+        return frame(
+            amqp_1_0.Transfer(handle, delivery_id=number, delivery_tag=tag, message_format=0, **fields),
+            payload=b"\0\x53\x75\xa0\1x",
+        )
+
+    error = amqp_1_0.Error(amqp_1_0.Symbol("amqp:not-found"), _text(1))
+    first = {0: begin()}
+    linked = {0: begin() + attach(0)}
+    yield "sessions", lambda n: begin(n + 9)
+    yield "links", lambda n: first.get(n, b"") + attach(n)
+    yield (
+        "links that end",
+        lambda n: first.get(n, b"") + attach(n) + frame(amqp_1_0.Detach(n, closed=True)),
+    )
+    yield "deliveries", lambda n: linked.get(n, b"") + transfer(n)
+    yield "deliveries without an end", lambda n: linked.get(n, b"") + transfer(0, more=True)
+    yield (
+        "deliveries without an end, of many links",
+        lambda n: first.get(n, b"") + attach(n) + transfer(n, n, more=True),
+    )
+    yield (
+        "states of deliveries",
+        lambda n: linked.get(n, b"") + transfer(n, state=amqp_1_0.Rejected(error)),
+    )
+
+
+_ENTRIES: Final = {AMQP_0_8: _classic_entries, AMQP_0_9_1: _classic_entries, AMQP_0_10: _ten_entries}
+
+
+def _entries() -> Iterator[Bomb]:
+    for version in VERSIONS:
+        for side in (0, 1):
+            for name, frame in _ENTRIES.get(version, _one_entries)(version, side):
+                kinds = ("client",) if side else ("hub", "server")
+                for kind in (*kinds, "observer"):
+                    make = partial(_numbered, version, side, frame, kind == "observer")
+                    # A hub keeps the messages that its clients publish.
+                    yield Bomb(name, f"{kind}-{version.label}", make, 21, kind != "hub")
+
+
+def _numbered(
+    version: Version, side: int, frame: Callable[[int], bytes], observed: bool, count: int
+) -> bytes:
+    octets = b"".join([frame(number) for number in range(count)])
+    return (_observed if observed else _stream)(version, side, octets, 1)
+
+
 def _stream(version: Version, side: int, frame: bytes, count: int) -> bytes:
     sent, received, _ = recorded(version)
     return (received if side else sent) + frame * count
@@ -443,7 +608,7 @@ def bombs(seeds: Seeds | None = None) -> list[Bomb]:
         for target, makers in named.items()
         for name, make in makers
     ]
-    return [*found, *_streams(seeds)]
+    return [*found, *_entries(), *_streams(seeds)]
 
 
 __all__ = ["Bomb", "bombs"]

@@ -6,10 +6,12 @@ from functools import partial
 from random import Random
 
 from .mutations import mutate, mutate_pieces, mutate_stream, mutate_text
-from .oracles import Failure, check
+from .oracles import Failure, check, check_memory
 from .seeds import Seeds
 from .targets import TARGETS, Target, version_of
 
+_MEASURED = 10
+"""Memory is measured of one input in so many."""
 _TRIES = 300
 """Most shorter inputs tried for a finding."""
 
@@ -27,7 +29,11 @@ class Cases:
         random = Random(f"{self._seed} {number}")
         # Decoders take far less time than connections: they run in every round.
         target = TARGETS[self._targets[number % len(self._targets)]]
-        return check(target, self.octets(target, random), random)
+        octets = self.octets(target, random)
+        failure = check(target, octets, random)
+        if failure is None and random.randrange(_MEASURED) == 0:
+            failure = check_memory(target, "input", octets)
+        return failure
 
     def octets(self, target: Target, random: Random) -> bytes:
         """Return an input for a target: a seed with changes."""
@@ -57,7 +63,7 @@ def _change(random: Random, frames: list[bytes], version: object, octets: bytes)
 def shorter(failure: Failure) -> Failure:
     """Return the finding with a shorter input that reproduces it, by leaving out parts repeatedly."""
     target = TARGETS[failure.target]
-    if failure.kind.startswith(("bomb", "too long")):
+    if failure.kind.startswith(("bomb", "too long", "peak", "kept")):
         return failure
     best = failure
     tries = 0

@@ -34,8 +34,19 @@ from amqp_sansio.observer import Observed
 from amqp_sansio.sasl import Plain
 
 LIMITS: Final = Limits(
-    unparsed=200_000, message=100_000, bodies=200_000, header=50_000, channels=20
+    unparsed=200_000,
+    message=100_000,
+    bodies=200_000,
+    header=50_000,
+    channels=20,
+    requests=20,
+    calls=20,
+    unsettled=20,
+    unconfirmed=20,
+    consumers=20,
+    replay=20,
 )
+"""So small that bombs reach every one of them."""
 BROKER_LIMITS: Final = BrokerLimits(exchanges=50, queues=50, bindings=100, consumers=50)
 VERSIONS: Final[tuple[Version, ...]] = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 SERVERS: Final[dict[Version, Any]] = {
@@ -325,7 +336,7 @@ def server(version: Version) -> End:
 class HubEnd:
     """A hub with one client; another one, of 0-9-1, has declared a queue before."""
 
-    def __init__(self) -> None:
+    def __init__(self, history: int = 1000) -> None:
         self.hub = Hub(
             Settings(
                 users={"guest": "guest"},
@@ -334,7 +345,7 @@ class HubEnd:
                 heartbeat=0.0,
                 seed=b"the same names in every run",
                 anonymous=True,
-                history=1000,
+                history=history,
             )
         )
         self.other = client(AMQP_0_9_1)
@@ -397,27 +408,33 @@ class HubEnd:
         raise Endless("the hub sends without end")
 
 
-def observe(pieces: Iterable[tuple[int, bytes]]) -> Lines:
-    """Return an observer's events for octets of the client (0) and the server (1), and gaps (2, 3)."""
-    lines: Lines = []
-    observer = Observer(client="client", from_start=True, body="all", limits=LIMITS)
+class ObserverEnd:
+    """An observer. `lines` are its events."""
 
-    def take() -> None:
-        for event in events_of(observer):
-            lines.append(_observed(event) if isinstance(event, Observed) else repr(event))
+    def __init__(self) -> None:
+        self.observer = Observer(client="client", from_start=True, body="all", limits=LIMITS)
+        self.lines: Lines = []
 
-    for kind, octets in pieces:
-        sender = "server" if kind & 1 else "client"
-        if kind & 2:
-            observer.receive_gap(sender, len(octets) * 10, 1)
-        else:
-            observer.receive_data(octets, sender, 1)
-        take()
-    observer.finish(2)
-    take()
-    if observer.held:
-        lines.append(f"{observer.held} octets are held after the end")
-    return lines
+    def feed(self, pieces: Iterable[tuple[int, bytes]]) -> None:
+        """Take octets of the client (0) and the server (1), and gaps (2, 3)."""
+        for kind, octets in pieces:
+            sender = "server" if kind & 1 else "client"
+            if kind & 2:
+                self.observer.receive_gap(sender, len(octets) * 10, 1)
+            else:
+                self.observer.receive_data(octets, sender, 1)
+            self._take()
+
+    def finish(self) -> None:
+        """End both streams."""
+        self.observer.finish(2)
+        self._take()
+        if self.observer.held:
+            self.lines.append(f"{self.observer.held} octets are held after the end")
+
+    def _take(self) -> None:
+        for event in events_of(self.observer):
+            self.lines.append(_observed(event) if isinstance(event, Observed) else repr(event))
 
 
 def _observed(event: Observed) -> str:
@@ -453,4 +470,4 @@ def record(version: Version) -> tuple[bytes, bytes, list[tuple[int, bytes]]]:
     return bytes(end.sent), bytes(hub.sent), order
 
 
-__all__ = ["VERSIONS", "End", "HubEnd", "Lines", "Side", "client", "observe", "record", "server"]
+__all__ = ["VERSIONS", "End", "HubEnd", "Lines", "ObserverEnd", "Side", "client", "record", "server"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import traceback
-from collections.abc import Generator, Sequence
+import tracemalloc
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +26,16 @@ GROWTH: Final = 1.1
 PER_OCTET: Final = 400
 """Most steps for one octet, in addition to `AT_ONCE`."""
 AT_ONCE: Final = 50_000
+PEAK_AT_ONCE: Final = 2_000_000
+"""Octets of memory that an input may take while it is dealt with, in addition to `PEAK_PER_OCTET` for each of its own.
+
+The bounds of `ends.LIMITS` are within it: an input that names more than it brings costs no more than they allow. So are
+modules that are imported on the way.
+"""
+PEAK_PER_OCTET: Final = 500
+KEPT_AT_ONCE: Final = 40_000
+"""Octets of what is kept of an input, as a snapshot, in addition to `KEPT_PER_OCTET` for each of its own."""
+KEPT_PER_OCTET: Final = 20
 SLACK: Final = 300
 """Steps by which costs may differ for unrelated reasons, such as a full buffer."""
 
@@ -153,4 +165,46 @@ def check_cost(target: Target, name: str, sizes: Sequence[bytes]) -> Failure | N
     return None
 
 
-__all__ = ["Failure", "check", "check_cost"]
+# Memory.
+
+
+def check_memory(target: Target, name: str, octets: bytes) -> Failure | None:
+    """Check that an input takes no more memory than its size allows: at once, and of what is kept of it."""
+    bound = PEAK_AT_ONCE + PEAK_PER_OCTET * len(octets)
+    peak = _peak(partial(target.run, [octets]))
+    if peak > bound:
+        text = f"{len(octets)} octets take {peak} octets of memory at once, above {bound}"
+        return Failure(target.name, f"peak {name}", text, octets)
+    bound = KEPT_AT_ONCE + KEPT_PER_OCTET * len(octets)
+    kept = _kept(target, octets)
+    if kept > bound:
+        text = f"of {len(octets)} octets {kept} are kept, above {bound}"
+        return Failure(target.name, f"kept {name}", text, octets)
+    return None
+
+
+def check_bounded(target: Target, name: str, sizes: Sequence[bytes]) -> Failure | None:
+    """Check that of more and more of the same no more is kept, but for octets that count as held."""
+    keep = target.keep
+    assert keep is not None
+    kept = [len(pickle.dumps(found)) - held for found, held in map(keep, sizes)]
+    if kept[-1] > GROWTH * kept[-2] + SLACK:
+        counts = ", ".join([f"{len(each)} octets: {size}" for each, size in zip(sizes, kept, strict=True)])
+        return Failure(target.name, f"bomb {name}", f"what is kept grows ({counts})", sizes[-1])
+    return None
+
+
+def _peak(work: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def _kept(target: Target, octets: bytes) -> int:
+    return 0 if target.keep is None else len(pickle.dumps(target.keep(octets)[0]))
+
+
+__all__ = ["Failure", "check", "check_bounded", "check_cost", "check_memory"]

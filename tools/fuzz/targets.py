@@ -29,19 +29,24 @@ from amqp_sansio.broker.model.content import Message
 from amqp_sansio.capture import NotACapture, read_segments
 from amqp_sansio.tables import replay_segments
 
-from .ends import LIMITS, VERSIONS, HubEnd, Lines, client, observe, server
+from .ends import LIMITS, VERSIONS, End, HubEnd, Lines, ObserverEnd, client, server
 
 Run = Callable[[Sequence[bytes]], Lines]
+Kept = tuple[object, int]
 Pieces = list[tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
 class Target:
-    """One part to attack. `run` takes an input in pieces; `cuts` says where it may be cut, None: nowhere."""
+    """One part to attack. `run` takes an input in pieces; `cuts` says where it may be cut, None: nowhere.
+
+    `keep` takes an input and returns what is kept of it while more may come, and how many octets it holds unread.
+    """
 
     name: str
     run: Run
     cuts: bool
+    keep: Callable[[bytes], Kept] | None = None
 
 
 def pieces_of(octets: bytes) -> Pieces:
@@ -122,7 +127,30 @@ def _end(make: Callable[[], Any], pieces: Sequence[bytes]) -> Lines:
 
 def _observer(pieces: Sequence[bytes]) -> Lines:
     """Observe the pieces, each of which is one record of an input, or a part of one."""
-    return observe([each for piece in pieces for each in pieces_of(piece)])
+    end = ObserverEnd()
+    for piece in pieces:
+        end.feed(pieces_of(piece))
+    end.finish()
+    return end.lines
+
+
+def _kept_observer(octets: bytes) -> Kept:
+    end = ObserverEnd()
+    end.feed(pieces_of(octets))
+    return end.observer, end.observer.held
+
+
+def _kept_end(make: Callable[[], End], octets: bytes) -> Kept:
+    end = make()
+    end.feed(octets)
+    core = end.endpoint
+    return core, 0 if core.is_ending else LIMITS.unparsed - core.receive_budget
+
+
+def _kept_hub(octets: bytes) -> Kept:
+    end = HubEnd(history=0)
+    end.feed(octets)
+    return end.hub, 0
 
 
 def _decoders() -> dict[str, Callable[[bytes], Any]]:
@@ -149,14 +177,14 @@ def _all() -> list[Target]:
     found.append(Target("selector", _selector, False))
     found.append(Target("capture", _capture, True))
     for version in VERSIONS:
-        found.append(
-            Target(f"client-{version.label}", partial(_end, partial(client, version)), True)
-        )
-        found.append(
-            Target(f"server-{version.label}", partial(_end, partial(server, version)), True)
-        )
-    found += [Target(f"hub-{each.label}", partial(_end, HubEnd), True) for each in VERSIONS]
-    found += [Target(f"observer-{each.label}", _observer, True) for each in VERSIONS]
+        label = version.label
+        for name, make in (("client", partial(client, version)), ("server", partial(server, version))):
+            keep = partial(_kept_end, make)
+            found.append(Target(f"{name}-{label}", partial(_end, make), True, keep))
+    for version in VERSIONS:
+        found.append(Target(f"hub-{version.label}", partial(_end, HubEnd), True, _kept_hub))
+    for version in VERSIONS:
+        found.append(Target(f"observer-{version.label}", _observer, True, _kept_observer))
     return found
 
 

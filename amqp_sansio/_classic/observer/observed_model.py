@@ -297,6 +297,7 @@ class ObservedModel(ConnectionModel):
         except Violation:
             if channel is not None and self.dialect.replies[method.ID]:
                 channel.add_call(side is Side.CLIENT, Pending(method, token))
+                self._bound(channel)
             return None
         finally:
             self.assumed = assumed
