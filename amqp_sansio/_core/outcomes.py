@@ -28,6 +28,8 @@ TOLD: Final = "told"
 """This outcome holds if nothing settles the message."""
 ENDED: Final = "ended"
 """Nothing settles the message any more: without an outcome, the one that was told before holds."""
+STAGED: Final = "staged"
+"""The unit at hand brings the message's content."""
 AT_ONCE: Final[Settlements] = ((None, "settled", ENDED),)
 """The message of the unit at hand needs no settlement."""
 OPEN_FOR_GOOD: Final[Settlements] = ((None, None, ENDED),)
@@ -176,6 +178,11 @@ class MessageRecord:
         self.read()
         self.code = code
         self.text = text
+
+    def bring(self, content: tuple[Any, int, str | None]) -> None:
+        """Set properties, size and digest of a content that other units brought; for this package's own use."""
+        self.read()
+        self.properties, self.body_size, self.body_sha256 = content
 
     @property
     def latency_ns(self) -> int | None:
@@ -422,7 +429,9 @@ class OutcomeLedger:
                     done.append(message)
             else:
                 message = open_.get(unit)
-                if message is not None:
+                if message is not None and how == STAGED:
+                    message.bring((event.properties, event.body_size, event.body_sha256))
+                elif message is not None:
                     message.outcome = outcome
         return done
 
