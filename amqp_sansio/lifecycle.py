@@ -52,10 +52,10 @@ def _classic(version: Version) -> Records:
     return ClassicRecords(version)
 
 
-def _zero_ten(version: Version, limits: Limits) -> History:
-    from .amqp_0_10.observer.history import ZeroTenHistory
+def _zero_ten(version: Version) -> Records:
+    from .amqp_0_10.observer.records import ZeroTenRecords
 
-    return ZeroTenHistory(version, limits)
+    return ZeroTenRecords(version)
 
 
 def _one_zero(version: Version, limits: Limits) -> History:
@@ -67,9 +67,9 @@ def _one_zero(version: Version, limits: Limits) -> History:
 _RECORDS: Final[Mapping[Version, Callable[[Version], Records]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
+    AMQP_0_10: _zero_ten,
 }
 _HISTORIES: Final[Mapping[Version, Callable[[Version, Limits], History]]] = {
-    AMQP_0_10: _zero_ten,
     AMQP_1_0: _one_zero,
 }
 _NONE: Final[Sequence[MessageRecord]] = ()
@@ -103,7 +103,7 @@ class Lifecycle:
     def observe(self, event: ObserverEvent) -> Sequence[MessageRecord]:
         """Take the next event; return the messages whose outcome is known now."""
         records = self._records
-        if records is not None and type(event) is Observed:
+        if records is not None and isinstance(event, Observed):
             return self._ledger.take(event, records)
         history = self._history
         if isinstance(event, Observed):

@@ -8,8 +8,22 @@ import pytest
 
 from amqp_sansio import Limits
 from amqp_sansio._core.outcomes import OutcomeLedger
+from amqp_sansio.amqp_0_10 import (
+    FileAck,
+    FileDeliver,
+    FileOpen,
+    FileOpenOk,
+    MessageAccept,
+    MessageRelease,
+    SequenceSet,
+    TxCommit,
+    TxRollback,
+    TxSelect,
+)
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
+from amqp_sansio.observer import Skipped
 from tests.support.observing import CLIENT, Talk
+from tests.support.talk_0_10 import Talk010, completed, stage, transfer
 
 
 def test_a_unit_says_which_messages_it_settles() -> None:
@@ -92,3 +106,67 @@ def test_the_ledger_holds_no_more_than_its_limits() -> None:
     assert [(message.tag, message.outcome) for message in done] == [(1, None), (2, None)]
     assert [message.tag for message in lifecycle.finish()] == [3, 4, 5, 6]
     assert OutcomeLedger(few).held == 0
+
+
+def _talk_0_10(limits: Limits | None = None) -> Talk010:
+    return Talk010(limits=limits).open().session()
+
+
+def test_commands_of_0_10_say_which_messages_they_settle() -> None:
+    talk = _talk_0_10().subscribe().server(transfer("d"), transfer("d")).client(transfer("ex"))
+    first, second, published = talk.observed[-3:]
+    assert [unit.settles for unit in (first, second, published)] == [(), (), ()]
+    talk.client(MessageAccept(SequenceSet.of(0)), MessageRelease(SequenceSet.of(1)))
+    assert [unit.settles for unit in talk.observed[-2:]] == [
+        ((first.seq, "accepted", "settled"),),
+        ((second.seq, "released", "settled"),),
+    ]
+    talk.server(completed(0, 1))
+    assert talk.observed[-1].settles == ((published.seq, "accepted", "settled"),)
+    assert [unit.context for unit in (first, published)] == [("s", "q", None), ("s", None, None)]
+
+
+def test_a_delivery_of_0_10_that_wants_no_accept_is_told_to_be_settled() -> None:
+    """Beyond the limits it's settled too, as on a stream."""
+    talk = _talk_0_10(Limits(unsettled=1)).server(*[transfer("d", accept_mode=1)] * 2)
+    first, second = talk.observed[-2:]
+    assert first.settles == ((None, "settled", "told"),)
+    assert second.settles == ((None, "settled", "told"), (first.seq, None, "ended"))
+    assert talk.outcomes() == [("deliver", 0, "settled")]
+
+
+@pytest.mark.parametrize("sender", ["client", "server"])
+def test_a_gap_of_the_client_loses_the_transactions_of_0_10(sender: str) -> None:
+    talk = _talk_0_10().client(TxSelect(), transfer("ex"))
+    published = talk.observed[-1]
+    talk.gap(sender, 10)
+    (skipped,) = [event for event in talk.events if isinstance(event, Skipped)]
+    lost = ((published.seq, None, "ended"),)
+    assert skipped.settles == (lost if sender == "client" else ())
+
+
+def test_a_file_takes_its_content_while_a_transaction_holds_it() -> None:
+    talk = _talk_0_10().client(TxSelect()).server(FileOpen("a", 3), FileDeliver("t", 5, identifier="a"))
+    delivered = talk.observed[-1]
+    talk.client(FileOpenOk(0), FileAck(5)).server(stage(b"abc", message_id="m"))
+    assert talk.observed[-1].settles == ((delivered.seq, None, "staged"),)
+    talk.client(TxCommit()).server(completed(0, 1, 2, 3))
+    (message,) = talk.messages
+    assert (message.body_size, message.message_id, message.outcome) == (3, "m", "accepted")
+
+
+def test_a_rollback_of_0_10_opens_no_more_than_the_limits_allow() -> None:
+    talk = _talk_0_10(Limits(unsettled=2)).client(TxSelect()).server(*[transfer("d")] * 2)
+    talk.client(MessageAccept(SequenceSet.of(0, 1)), TxRollback()).server(transfer("d"))
+    assert not talk.messages
+    talk.server(completed(0, 1, 2))
+    assert talk.outcomes() == [("deliver", 0, None)]
+    assert len(talk.finish().messages) == 3
+
+
+def test_a_tag_that_another_file_has_meanwhile_is_that_one() -> None:
+    talk = _talk_0_10().client(TxSelect()).server(FileDeliver("t", 5)).client(FileAck(5))
+    talk.server(FileDeliver("t", 5)).client(TxRollback()).server(completed(0, 1, 2))
+    assert talk.outcomes() == [("deliver", 5, None)]
+    talk.client(FileAck(5), TxCommit()).server(completed(0, 1, 2, 3, 4))
+    assert talk.outcomes() == [("deliver", 5, None), ("deliver", 5, "accepted")]

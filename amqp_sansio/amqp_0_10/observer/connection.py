@@ -39,6 +39,7 @@ from .resync import Reader
 
 if TYPE_CHECKING:
     from ..._core.observation import Setting
+    from .open_messages import Context
 
 
 _FAULTS: Final = 32
@@ -263,7 +264,7 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         properties, body, body_size, digest = self._end_content(content)
         side = direction.number
         command = content.command
-        answers = number = None
+        answers = number = context = None
         unit = "content" if content.begun else "method"
         self.faults += content.faults
         if content.track == CONTROL_TRACK:
@@ -274,14 +275,14 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
                 if command.NAME == _HEARTBEAT:
                     unit = "heartbeat"
         else:
-            header = 0 if properties is None else len(properties.raw)
-            sizes = (header, content.octets)
-            number, answers = self.model.take_command(side, channel, command, self.seq, sizes)
+            number, answers, context = self.model.take_command(
+                side, channel, command, self.seq, (properties, body_size, digest)
+            )
             if not content.name:
                 unit = "unknown"
         self.observe_assembly(
             direction, channel, unit, content, properties, body, body_size, digest, content.cut, at_ns,
-            answers, number,
+            answers, number, context,
         )  # fmt: skip
 
     # Assemblies: the frames of a control, or of a command with its message.
@@ -434,12 +435,13 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         at_ns: int,
         answers: int | None = None,
         number: int | None = None,
+        context: Context | None = None,
     ) -> None:
         """The unit of an assembly."""
         event = "heartbeat" if unit == "heartbeat" else content.name or "unknown"
         values = (
             self.seq, direction.side, channel, unit, event, content.command, properties, body, body_size, digest,
-            content.offset, content.size, at_ns, answers, missing, (), None,
+            content.offset, content.size, at_ns, answers, missing, self.model.messages.take_settled(), context,
         )  # fmt: skip
         if content.track == CONTROL_TRACK:
             self._tell(direction, Observed(*values), content.offset)

@@ -24,11 +24,13 @@ from ..model.opening_rules import (
     check_tune_ok,
 )
 from ..model.session_model import Asked, SessionHalf, WholeHalf
+from .open_messages import OpenMessages, Step
 
 if TYPE_CHECKING:
     from ..._core.outcomes import Settlements
     from ...limits import Limits
     from ..codec.sequence_set import SequenceSet
+    from .open_messages import Content, Context
 
 SERVER: Final = 0
 CLIENT: Final = 1
@@ -49,7 +51,6 @@ _REQUESTS: Final = {
 """The requests that each control or command may answer."""
 _SIDES: Final = (Side.SERVER, Side.CLIENT)
 _IN_USE: Final = "message.subscribe/unique-destination"
-_NO_MESSAGE: Final = (0, 0)
 
 
 class Sent:
@@ -123,11 +124,12 @@ class ObservedModel:
     """Steps controls and commands. `faults` are the broken rules of the last one, as (rule, text, severity).
 
     `names` are those of the sessions that were attached: under one of them a session may go on that isn't new.
+    `messages` says which unit settles which message.
     """
 
     __slots__ = (
         "asked", "channel_max", "channels", "faults", "frame_max", "insist", "known", "limits", "locales",
-        "mechanisms", "names", "tune",
+        "mechanisms", "messages", "names", "tune",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, known: bool) -> None:
@@ -146,6 +148,7 @@ class ObservedModel:
         self.frame_max: int | None = None
         self.faults: list[tuple[str, str, str]] = []
         self.names: set[bytes] = set()
+        self.messages = OpenMessages(limits)
 
     def half(self, side: int, channel: int) -> Half:
         """The half of a side on a channel."""
@@ -170,7 +173,7 @@ class ObservedModel:
 
     def lost(self, client: bool) -> Settlements:
         """Octets of a side became no unit."""
-        return ()
+        return self.messages.lost(client)
 
     def missed(self, side: int) -> None:
         """Something that a side sent wasn't seen."""
@@ -280,6 +283,12 @@ class ObservedModel:
     def _session(self, side: int, channel: int, name: str, control: Any) -> None:
         half, other = self.half(side, channel), self.half(1 - side, channel)
         session = None if getattr(control, "name", None) is None else short(control.name)
+        if name in ("session.attach", "session.attached"):
+            self.messages.attach(channel, session)
+        elif name == "session.detached":
+            self.messages.detached(channel)
+        elif name == "session.completed" and control.commands:
+            self.messages.completed(channel, side == CLIENT, control.commands)
         if name == "session.attach":
             most = self.channel_max
             if most and channel >= most:
@@ -370,9 +379,12 @@ class ObservedModel:
     # Commands.
 
     def take_command(
-        self, side: int, channel: int, command: Any, seq: int, sizes: tuple[int, int] = _NO_MESSAGE
-    ) -> tuple[int | None, int | None]:
-        """A command with its message, or its octets when it can't be read: its id, and the unit that it answers."""
+        self, side: int, channel: int, command: Any, seq: int, content: Content
+    ) -> tuple[int | None, int | None, Context | None]:
+        """A command with its message, or its octets when it can't be read.
+
+        Returns its id, the unit that it answers, and the context of its message.
+        """
         half, other = self.half(side, channel), self.half(1 - side, channel)
         name = getattr(command, "NAME", "a command")
         self._attached(half, channel, name)
@@ -387,13 +399,17 @@ class ObservedModel:
                 answers, asked.due = asked.seq, False
         elif name in _REQUESTS or _RESPONSES.get(name):
             answers = self._correlate(half, other, name, command, seq)
-        self._judge(half, command, sizes)
+        properties, octets, _ = content
+        self._judge(half, command, (0 if properties is None else len(properties.raw), octets))
         if number is not None:
             half.next_id = add(number, 1)
             half.sent[number & MASK] = Sent(seq, bool(getattr(command, "RESULT", "")))
             if len(half.sent) > self.limits.calls:
                 del half.sent[next(iter(half.sent))]
-        return number, answers
+        if command.__class__ is bytes:
+            return number, answers, None
+        step = Step(seq, side == CLIENT, command, number, answers, content)
+        return number, answers, self.messages.take(channel, step)
 
     def _correlate(self, half: Half, other: Half, name: str, command: Any, seq: int) -> int | None:
         """A command of the file or stream class that asks for another one, or is such an answer."""

@@ -1,0 +1,681 @@
+"""OpenMessages: which unit settles which message on an observed connection of 0-10. Messages are named by their units.
+
+The client's messages are settled when they are completed, by an exception, or with their transaction; the server's
+by message.accept, release and reject, or file.ack and reject, or when they are completed where nothing else was agreed
+(part 1 sections 3.2 and 10; classes 4 to 6, 9 and 10).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
+
+from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
+from ..model.open_ids import covered
+from ..model.session_model import NONE
+
+if TYPE_CHECKING:
+    from ..._core.outcomes import Settlement, Settlements
+    from ...limits import Limits
+    from ..codec.records import Xid
+    from ..codec.sequence_set import SequenceSet
+
+Content: TypeAlias = tuple[Any, int, str | None]
+"""Properties of a message, octets of its body and their digest."""
+Context: TypeAlias = tuple[str | None, str | None, Content | None]
+"""Name of a message's session, queue of a delivery, and the content of a file that was staged before."""
+
+_OK: Final = 0
+_ENDS: Final[dict[int, str]] = {
+    1: "released", 2: "released", 5: "released", 4: "accepted", 7: "accepted",
+}  # fmt: skip
+"""How a branch ends by its xa-status: rbrollback, rbtimeout and heurrb; heurcom and rdonly (class 6)."""
+
+
+class Step(NamedTuple):
+    """A command that one side has sent. `answers` is the unit that it answers, `content` its message's content."""
+
+    unit: int
+    client: bool
+    command: Any
+    number: int | None
+    answers: int | None
+    content: Content
+
+
+class Work:
+    """What one transaction, or one session's part of a branch, holds back.
+
+    `published` are the client's messages and `accepted` the deliveries of message.transfer that it accepts, by their
+    command ids; `acked` are those of file.deliver that it acknowledges, by their delivery tags.
+    """
+
+    __slots__ = ("accepted", "acked", "published")
+
+    def __init__(self) -> None:
+        self.published: dict[int, int] = {}
+        self.accepted: dict[int, int] = {}
+        self.acked: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.published) + len(self.accepted) + len(self.acked)
+
+    @property
+    def consumed(self) -> list[int]:
+        """The deliveries."""
+        return [*self.accepted.values(), *self.acked.values()]
+
+    @property
+    def units(self) -> list[int]:
+        """All messages."""
+        return [*self.published.values(), *self.consumed]
+
+
+class SessionMessages:
+    """The open messages of one session, all but `files` by their command ids.
+
+    `publishes` are the client's that aren't completed and in no transaction, `deliveries` the server's that wait for a
+    message.accept, `given` those that wait for nothing but their completion; `files` wait for a file.ack, by their
+    delivery tags, which grow as long as `ordered`. `subscriptions` are context and accept-mode by destination,
+    `consumers` queue and no-ack by class and consumer tag. `returnable` are the publishes that may be returned, oldest
+    first, by what a return says of them.
+
+    `opened` are side (True: the client) and identifier of each file.open and file.open-ok that waits for its
+    file.stage, by their units; `staged` the content that was staged, `wanted` the message whose content is still to
+    come, both by side and identifier.
+
+    `transacted` says that tx.select came; `ending` are the transactions whose tx.commit (True) or tx.rollback isn't
+    completed. `distributed` says that dtx.select came, `parts` are the session's parts of branches, `branch` the one
+    that it's associated with; `unsure` says that it may be associated with another one.
+    """
+
+    __slots__ = (
+        "branch", "consumers", "context", "deliveries", "distributed", "ending", "files", "given", "last_tag", "name",
+        "opened", "ordered", "parts", "publishes", "returnable", "staged", "subscriptions", "transacted", "transaction",
+        "unsure", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, name: bytes | None) -> None:
+        self.name = name
+        link = None if name is None else name.decode("utf-8", "surrogateescape")
+        self.context: Context = (link, None, None)
+        self.publishes: dict[int, int] = {}
+        self.deliveries: dict[int, int] = {}
+        self.given: dict[int, int] = {}
+        self.files: dict[int, int] = {}
+        self.ordered = True
+        self.last_tag = 0
+        self.subscriptions: dict[str, tuple[Context, int]] = {}
+        self.consumers: dict[tuple[str, str], tuple[str | None, bool]] = {}
+        self.returnable: dict[tuple[object, ...], deque[int]] = {}
+        self.opened: dict[int, tuple[bool, str]] = {}
+        self.staged: dict[tuple[bool, str], Content] = {}
+        self.wanted: dict[tuple[bool, str], int] = {}
+        self.transacted = False
+        self.transaction = Work()
+        self.ending: dict[int, tuple[bool, Work]] = {}
+        self.distributed = False
+        self.parts: dict[Xid, Work] = {}
+        self.branch: Xid | None = None
+        self.unsure = False
+
+    @property
+    def current(self) -> Work | None:
+        """The transaction, or the part of a branch, that the client's messages and acceptances belong to now."""
+        if self.transacted:
+            return self.transaction
+        return None if self.branch is None else self.parts.get(self.branch)
+
+    def published(self) -> list[dict[int, int]]:
+        """The client's open messages, wherever they wait."""
+        ending = [work.published for _, work in self.ending.values()]
+        parts = [part.published for part in self.parts.values()]
+        return [self.publishes, *ending, self.transaction.published, *parts]
+
+    def named_files(self, tag: int | None, multiple: bool | None) -> list[int]:
+        """The tags of open files that a tag names, with `multiple` all up to it; 0 is all (class 9, file.ack)."""
+        if not multiple:
+            return [tag] if tag is not None and tag in self.files else []
+        found: list[int] = []
+        for each in self.files:
+            if not tag or each <= tag:
+                found.append(each)
+            elif self.ordered:
+                break
+        return found
+
+    def returned(self, key: tuple[object, ...]) -> int | None:
+        """The oldest open publish that fits a return; it isn't open any more."""
+        numbers = self.returnable.get(key, deque())
+        places = self.published()
+        while numbers:
+            number = numbers.popleft()
+            for waiting in places:
+                if number in waiting:
+                    return waiting.pop(number)
+        self.returnable.pop(key, None)
+        return None
+
+    def undecided(self) -> list[int]:
+        """Forget the transactions, as nobody will say how they end; their messages."""
+        works = [self.transaction, *[work for _, work in self.ending.values()]]
+        self.transaction = Work()
+        self.ending = {}
+        return [unit for work in works for unit in work.units]
+
+    def flush(self) -> list[int]:
+        """Nothing settles the session's messages any more, but those of branches that may still be committed."""
+        units = self.undecided()
+        for waiting in (self.publishes, self.deliveries, self.given, self.files):
+            units += waiting.values()
+            waiting.clear()
+        self.subscriptions, self.consumers, self.returnable = {}, {}, {}
+        self.opened, self.staged, self.wanted = {}, {}, {}
+        self.branch = None
+        return sorted(units)
+
+
+class OpenMessages:
+    """The open messages of one connection, by channel. `settled` is what becomes of messages, for the next unit to say.
+
+    `branches` are the sessions that have parts of a branch, which may be gone; `branched` is at least the number of
+    messages in them. `resolving` are name and branch of the dtx.prepare, dtx.commit and dtx.rollback without a result,
+    by their units.
+    """
+
+    __slots__ = ("branched", "branches", "limits", "resolving", "sessions", "settled")
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.settled: list[Settlement] = []
+        self.sessions: dict[int, SessionMessages] = {}
+        self.branches: dict[Xid, list[SessionMessages]] = {}
+        self.branched = 0
+        self.resolving: dict[int, tuple[str, Xid]] = {}
+
+    def take_settled(self) -> Settlements:
+        """What becomes of messages since the last unit."""
+        settled = self.settled
+        if not settled:
+            return ()
+        self.settled = []
+        return tuple(settled)
+
+    def lost(self, client: bool) -> Settlements:
+        """Octets of a side became no unit: what belongs to a transaction isn't sure any more."""
+        if client:
+            for session in self.sessions.values():
+                self._end(session.undecided())
+                session.unsure = session.distributed
+                session.branch = None
+            for xid in list(self.branches):
+                self._drop_branch(xid)
+            self.branched = 0
+        return self.take_settled()
+
+    # Sessions.
+
+    def attach(self, channel: int, name: bytes | None) -> None:
+        """session.attach or session.attached."""
+        before = self.sessions.get(channel)
+        if before is None or before.name != name:
+            self.detached(channel)
+            self._keep(channel, SessionMessages(name))
+
+    def detached(self, channel: int) -> None:
+        """The session is gone from its channel."""
+        session = self.sessions.pop(channel, None)
+        if session is not None:
+            self._end(session.flush())
+
+    def _keep(self, channel: int, session: SessionMessages) -> SessionMessages:
+        self.sessions[channel] = session
+        if len(self.sessions) > self.limits.channels:
+            self.detached(next(iter(self.sessions)))
+        return session
+
+    def completed(self, channel: int, client: bool, commands: SequenceSet) -> None:
+        """The commands of the other side that are done (part 1 section 3.2.3)."""
+        session = self.sessions.get(channel)
+        if session is None:
+            return
+        if client:
+            self._settle(_taken(session.given, commands), "settled")
+            return
+        self._settle(_taken(session.publishes, commands), "accepted")
+        for number in covered(session.ending, commands):
+            self._end_transaction(session, *session.ending.pop(number))
+
+    # Commands.
+
+    def take(self, channel: int, step: Step) -> Context | None:
+        """Take a command; what is known of its message by what came before it."""
+        follow = self._FOLLOW.get(step.command.NAME)
+        if follow is None:
+            return None
+        session = self.sessions.get(channel)
+        if session is None:
+            # It's assumed to be attached when that wasn't seen.
+            session = self._keep(channel, SessionMessages(None))
+        return follow(self, session, step)
+
+    def _put(self, waiting: dict[int, int], number: int, unit: int, most: int) -> None:
+        """A message is open; at most `most` are."""
+        before = waiting.pop(number, None)
+        if before is not None:
+            self._end((before,))
+        waiting[number] = unit
+        if len(waiting) > most:
+            self._end((waiting.pop(next(iter(waiting))),))
+
+    def _end(self, units: Iterable[int]) -> None:
+        """Nothing settles messages any more."""
+        self.settled += [(unit, None, ENDED) for unit in units]
+
+    def _settle(self, units: Iterable[int], word: str) -> None:
+        """The unit at hand settles messages."""
+        self.settled += [(unit, word, SETTLED) for unit in units]
+
+    # Messages of the client.
+
+    def _transfer(self, session: SessionMessages, step: Step) -> Context:
+        if step.client:
+            self._publish(session, step)
+            return session.context
+        command, number = step.command, step.number
+        unsubscribed = session.context, 0
+        context, mode = session.subscriptions.get(command.destination or "", unsubscribed)
+        if command.accept_mode is not None:
+            mode = command.accept_mode
+        if mode == NONE:
+            self._give(session, step)
+        elif number is None:
+            self.settled += OPEN_FOR_GOOD
+        else:
+            self._put(session.deliveries, number, step.unit, self.limits.unsettled)
+        return context
+
+    def _publish(self, session: SessionMessages, step: Step, *, streamed: bool = False) -> None:
+        """A message of the client waits for its completion, or, unless `streamed`, for the end of its transaction."""
+        if step.number is None or (session.unsure and not streamed):
+            self.settled += OPEN_FOR_GOOD
+            return
+        work = None if streamed else session.current
+        waiting = session.publishes if work is None else work.published
+        self._put(waiting, step.number, step.unit, self.limits.unconfirmed)
+        if work is not None and not session.transacted:
+            self._bound_branches(1)
+
+    def _file_publish(self, session: SessionMessages, step: Step) -> Context:
+        content = self._staged_content(session, step, wants=step.number is not None)
+        self._publish(session, step)
+        self._may_return(session, step, content)
+        return (session.context[0], None, content)
+
+    def _stream_publish(self, session: SessionMessages, step: Step) -> Context:
+        self._publish(session, step, streamed=True)
+        self._may_return(session, step, step.content)
+        return session.context
+
+    def _may_return(self, session: SessionMessages, step: Step, content: Content | None) -> None:
+        """Remember a publish that asks to be returned, for as long as it's open."""
+        command = step.command
+        if step.number is None or not (command.mandatory or command.immediate):
+            return
+        numbers = session.returnable.setdefault(_return_key(command, content), deque())
+        places = session.published()
+        while numbers and not any([numbers[0] in waiting for waiting in places]):
+            numbers.popleft()
+        numbers.append(step.number)
+        _bound(session.returnable, self.limits.calls)
+
+    def _return(self, session: SessionMessages, step: Step) -> Context:
+        """A message comes back: it's the oldest open publish like it, whose content may not have been staged here."""
+        publish = session.returned(_return_key(step.command, step.content))
+        if publish is None:
+            publish = session.returned(_return_key(step.command, None))
+        if publish is not None:
+            self._settle((publish,), "returned")
+        self.settled += AT_ONCE
+        return session.context
+
+    # Messages of the server.
+
+    def _subscribe(self, session: SessionMessages, step: Step) -> None:
+        command = step.command
+        context = (session.context[0], command.queue, None)
+        session.subscriptions[command.destination or ""] = context, command.accept_mode or 0
+        _bound(session.subscriptions, self.limits.consumers)
+
+    def _cancel(self, session: SessionMessages, step: Step) -> None:
+        session.subscriptions.pop(step.command.destination or "", None)
+
+    def _consume(self, session: SessionMessages, step: Step) -> None:
+        """Cancelled, a consumer stays known: messages may be on their way."""
+        command = step.command
+        key = (command.NAME.partition(".")[0], command.consumer_tag or "")
+        session.consumers.pop(key, None)
+        session.consumers[key] = (command.queue, bool(getattr(command, "no_ack", True)))
+        _bound(session.consumers, self.limits.consumers)
+
+    def _file_deliver(self, session: SessionMessages, step: Step) -> Context:
+        command = step.command
+        tag: int | None = command.delivery_tag
+        queue, no_ack = session.consumers.get(("file", command.consumer_tag or ""), (None, False))
+        content = self._staged_content(
+            session, step, wants=(step.number if no_ack else tag) is not None
+        )
+        if no_ack:
+            self._give(session, step)
+        elif tag is None:
+            self.settled += OPEN_FOR_GOOD
+        else:
+            session.ordered = session.ordered and tag > session.last_tag
+            session.last_tag = tag
+            self._put(session.files, tag, step.unit, self.limits.unsettled)
+        return (session.context[0], queue, content)
+
+    def _stream_deliver(self, session: SessionMessages, step: Step) -> Context:
+        command = step.command
+        queue, _ = session.consumers.get(("stream", command.consumer_tag or ""), (None, True))
+        self._give(session, step)
+        return (session.context[0], queue or command.queue, None)
+
+    def _give(self, session: SessionMessages, step: Step) -> None:
+        """A delivery that waits for nothing but its completion."""
+        if step.number is None:
+            self.settled += AT_ONCE
+        else:
+            self.settled.append((None, "settled", TOLD))
+            self._put(session.given, step.number, step.unit, self.limits.unsettled)
+
+    # Staging: a file and the command that publishes or delivers it have the same identifier, whichever comes first.
+
+    def _open(self, session: SessionMessages, step: Step) -> None:
+        key = (step.client, step.command.identifier or "")
+        session.opened[step.unit] = key
+        _bound(session.opened, self.limits.calls)
+        # What waits for such a content now was named before, and isn't what comes.
+        session.wanted.pop(key, None)
+
+    def _open_ok(self, session: SessionMessages, step: Step) -> None:
+        key = None if step.answers is None else session.opened.pop(step.answers, None)
+        if key is not None:
+            session.opened[step.unit] = key
+
+    def _stage(self, session: SessionMessages, step: Step) -> None:
+        key = None if step.answers is None else session.opened.pop(step.answers, None)
+        if key is None:
+            return
+        unit = session.wanted.pop(key, None)
+        if unit is not None:
+            self.settled.append((unit, None, STAGED))
+            return
+        session.staged.pop(key, None)
+        session.staged[key] = step.content
+        _bound(session.staged, self.limits.calls)
+
+    def _staged_content(
+        self, session: SessionMessages, step: Step, *, wants: bool
+    ) -> Content | None:
+        """The content that was staged for a command; without it the message may wait for it, if it `wants`."""
+        key = (step.client, step.command.identifier or "")
+        content = session.staged.pop(key, None)
+        if content is None and wants:
+            session.wanted[key] = step.unit
+            _bound(session.wanted, self.limits.calls)
+        return content
+
+    # Settlement.
+
+    def _accept(self, session: SessionMessages, step: Step) -> None:
+        transfers = step.command.transfers
+        if not transfers:
+            return
+        if not step.client:
+            # What becomes of messages in a transaction is known when it ends.
+            self._settle(_taken(session.publishes, transfers), "accepted")
+            return
+        numbers = covered(session.deliveries, transfers)
+        work = session.current
+        held = None if work is None else work.accepted
+        self._consumed(session, session.deliveries, numbers, held)
+
+    def _ack(self, session: SessionMessages, step: Step) -> None:
+        if step.client:
+            tags = session.named_files(step.command.delivery_tag, step.command.multiple)
+            work = session.current
+            held = None if work is None else work.acked
+            self._consumed(session, session.files, tags, held)
+
+    def _consumed(
+        self,
+        session: SessionMessages,
+        waiting: dict[int, int],
+        numbers: list[int],
+        held: dict[int, int] | None,
+    ) -> None:
+        """The client accepts deliveries; a transaction or branch has them `held` until it ends."""
+        if session.unsure:
+            self._end([waiting.pop(number) for number in numbers])
+        elif held is None:
+            self._settle([waiting.pop(number) for number in numbers], "accepted")
+        else:
+            for number in numbers:
+                self._put(held, number, waiting.pop(number), self.limits.unsettled)
+            if not session.transacted:
+                self._bound_branches(len(numbers))
+
+    def _release(self, session: SessionMessages, step: Step) -> None:
+        self._take_back(session, step, "released")
+
+    def _reject(self, session: SessionMessages, step: Step) -> None:
+        self._take_back(session, step, "rejected")
+
+    def _take_back(self, session: SessionMessages, step: Step, word: str) -> None:
+        """message.release and message.reject: at once, in a transaction too."""
+        transfers = step.command.transfers
+        if transfers:
+            for waiting in [session.deliveries] if step.client else session.published():
+                self._settle(_taken(waiting, transfers), word)
+
+    def _file_reject(self, session: SessionMessages, step: Step) -> None:
+        if step.client:
+            tags = session.named_files(step.command.delivery_tag, multiple=False)
+            word = "released" if step.command.requeue else "rejected"
+            self._settle([session.files.pop(tag) for tag in tags], word)
+
+    def _exception(self, session: SessionMessages, step: Step) -> None:
+        """A command has failed: when it's a message's, that's its end (part 1 section 3.4.1.3)."""
+        number: int | None = step.command.command_id
+        if step.client or number is None:
+            return
+        for waiting in session.published():
+            if number in waiting:
+                self._settle((waiting.pop(number),), "rejected")
+                return
+
+    # Standard transactions (class 5).
+
+    def _select(self, session: SessionMessages, step: Step) -> None:
+        session.transacted = True
+
+    def _end_asked(self, session: SessionMessages, step: Step) -> None:
+        """tx.commit or tx.rollback: what follows belongs to the next transaction."""
+        session.transacted = True
+        if step.number is None:
+            self._end(session.undecided())
+            return
+        session.ending[step.number] = (step.command.NAME == "tx.commit", session.transaction)
+        session.transaction = Work()
+        if len(session.ending) > self.limits.calls:
+            _, oldest = session.ending.pop(next(iter(session.ending)))
+            self._end(oldest.units)
+
+    def _end_transaction(self, session: SessionMessages, committed: bool, work: Work) -> None:
+        """It's over; after a rollback its deliveries are open again (class 5, tx.rollback)."""
+        self._settle(work.published.values(), "accepted" if committed else "released")
+        if committed:
+            self._settle(work.consumed, "accepted")
+            return
+        self._reopen(session.deliveries, work.accepted)
+        self._reopen(session.files, work.acked)
+
+    def _reopen(self, waiting: dict[int, int], held: dict[int, int]) -> None:
+        """Deliveries wait again, in the order in which they came, but for those whose number another one has now."""
+        if not held:
+            return
+        self._end([unit for number, unit in held.items() if number in waiting])
+        ordered = sorted({**held, **waiting}.items(), key=lambda item: item[1])
+        too_many = max(0, len(ordered) - self.limits.unsettled)
+        self._end([unit for _, unit in ordered[:too_many]])
+        waiting.clear()
+        waiting.update(ordered[too_many:])
+
+    # Branches of distributed transactions (class 6). One may have parts in several sessions of the connection; it ends
+    # where its dtx.commit or dtx.rollback has a result, on whichever of them that is.
+
+    def _select_dtx(self, session: SessionMessages, step: Step) -> None:
+        session.distributed = True
+
+    def _start(self, session: SessionMessages, step: Step) -> None:
+        """From now on the session works for a branch."""
+        xid: Xid | None = step.command.xid
+        if not step.client or xid is None:
+            return
+        session.unsure = False
+        session.distributed = True
+        session.branch = xid
+        if xid in session.parts:
+            return
+        session.parts[xid] = Work()
+        self.branches.setdefault(xid, []).append(session)
+        if len(self.branches) > self.limits.calls:
+            self._drop_branch(next(iter(self.branches)))
+
+    def _stop(self, session: SessionMessages, step: Step) -> None:
+        """dtx.end: what follows belongs to no branch."""
+        if step.client:
+            session.unsure = False
+            session.branch = None
+
+    def _resolve(self, session: SessionMessages, step: Step) -> None:
+        """The end of a branch is asked for; the result says whether it's so."""
+        xid: Xid | None = step.command.xid
+        if step.client and xid is not None and xid in self.branches:
+            self.resolving[step.unit] = (step.command.NAME, xid)
+            _bound(self.resolving, self.limits.calls)
+
+    def _result(self, session: SessionMessages, step: Step) -> None:
+        asked = None if step.answers is None else self.resolving.pop(step.answers, None)
+        status = getattr(step.command.value, "status", None)
+        if asked is None or status is None:
+            return
+        name, xid = asked
+        if status != _OK:
+            self._end_branch(xid, _ENDS.get(status))
+        elif name != "dtx.prepare":
+            self._end_branch(xid, "released" if name == "dtx.rollback" else "accepted")
+
+    def _forget(self, session: SessionMessages, step: Step) -> None:
+        xid: Xid | None = step.command.xid
+        if step.client and xid is not None:
+            self._end_branch(xid, None)
+
+    def _end_branch(self, xid: Xid, word: str | None) -> None:
+        """A branch is over: rolled back, what it consumed goes to its queues again (class 6, dtx.rollback)."""
+        units: list[int] = []
+        for session in self.branches.pop(xid, ()):
+            part = session.parts.pop(xid, None)
+            if part is not None:
+                units += part.units
+        units.sort()
+        if word is None:
+            self._end(units)
+        else:
+            self._settle(units, word)
+
+    def _drop_branch(self, xid: Xid) -> int:
+        """Nobody will say how a branch ends; the number of its messages."""
+        dropped = 0
+        for session in self.branches.pop(xid, ()):
+            part = session.parts.pop(xid, None)
+            if part is None:
+                continue
+            self._end(part.units)
+            dropped += len(part)
+            if session.branch == xid:
+                # Its work goes on, and the oldest of it is forgotten.
+                session.parts[xid] = Work()
+                self.branches.setdefault(xid, []).append(session)
+        return dropped
+
+    def _bound_branches(self, more: int) -> None:
+        """`more` messages have come into branches, which hold no more together than one session may."""
+        self.branched += more
+        most = self.limits.unconfirmed
+        if self.branched <= most:
+            return
+        # What has left its branch since isn't counted down.
+        self.branched = sum(
+            [
+                len(session.parts[xid])
+                for xid, sessions in self.branches.items()
+                for session in sessions
+                if xid in session.parts
+            ]
+        )
+        while self.branched > most:
+            self.branched -= self._drop_branch(next(iter(self.branches)))
+
+    _FOLLOW: ClassVar[Mapping[str, Callable[..., Context | None]]] = {
+        "message.transfer": _transfer,
+        "message.subscribe": _subscribe,
+        "message.cancel": _cancel,
+        "message.accept": _accept,
+        "message.release": _release,
+        "message.reject": _reject,
+        "execution.exception": _exception,
+        "execution.result": _result,
+        "tx.select": _select,
+        "tx.commit": _end_asked,
+        "tx.rollback": _end_asked,
+        "dtx.select": _select_dtx,
+        "dtx.start": _start,
+        "dtx.end": _stop,
+        "dtx.prepare": _resolve,
+        "dtx.commit": _resolve,
+        "dtx.rollback": _resolve,
+        "dtx.forget": _forget,
+        "file.open": _open,
+        "file.open-ok": _open_ok,
+        "file.stage": _stage,
+        "file.publish": _file_publish,
+        "file.consume": _consume,
+        "file.deliver": _file_deliver,
+        "file.return": _return,
+        "file.ack": _ack,
+        "file.reject": _file_reject,
+        "stream.publish": _stream_publish,
+        "stream.consume": _consume,
+        "stream.deliver": _stream_deliver,
+        "stream.return": _return,
+    }
+    """What a command means to messages, by its name."""
+
+
+def _taken(waiting: dict[int, int], commands: SequenceSet) -> list[int]:
+    """The open messages that ids name; they aren't open any more."""
+    return [waiting.pop(number) for number in covered(waiting, commands)]
+
+
+def _bound(entries: dict[Any, Any], most: int) -> None:
+    if len(entries) > most:
+        del entries[next(iter(entries))]
+
+
+def _return_key(command: Any, content: Content | None) -> tuple[object, ...]:
+    """What a return says of its message: the content too, where that was known."""
+    key = (command.exchange or "", command.routing_key or "")
+    return key if content is None else (*key, *content[1:])
