@@ -23,7 +23,16 @@ from amqp_sansio.amqp_0_9_1 import (
     Connection,
     Request,
 )
+from amqp_sansio.amqp_0_10 import (
+    BYTE,
+    EXPLICIT,
+    MESSAGE,
+    NONE,
+    MessageFlow,
+    MessageSubscribe,
+)
 from amqp_sansio.sasl import Plain
+from benchmarks import zero_ten_bench
 from benchmarks.codec_bench import CONSUMER, chunks, consumer, decode_ours, deliveries
 from benchmarks.measure import Case, compare
 
@@ -145,14 +154,39 @@ def settled_traffic(count: int) -> list[tuple[str, bytes]]:
     return pair.sent
 
 
-def recording_case(count: int, rounds: int = 15) -> list[Case]:
+def transferred(count: int) -> list[tuple[str, bytes]]:
+    """The same in 0-10: transfers that are accepted one by one, and publishes that are completed."""
+    sent: list[tuple[str, bytes]] = []
+    client, server, settle = zero_ten_bench.open_pair(sent)
+    session = client.open_session("bench")
+    session.call(MessageSubscribe("q", CONSUMER, EXPLICIT, 0))
+    session.call(MessageFlow(CONSUMER, MESSAGE, None))
+    session.call(MessageFlow(CONSUMER, BYTE, None))
+    settle()
+    delivering = server.session(0)
+    message = zero_ten_bench.make_message(128)
+    for _ in range(0, count // 2, 20):
+        numbers = [delivering.transfer(CONSUMER, message).command_id for _ in range(20)]
+        settle()
+        for number in numbers:
+            session.accept(number)
+        settle()
+        for _ in range(20):
+            session.transfer("ex", message, accept_mode=NONE)
+        settle()
+    return sent
+
+
+def recording_case(
+    label: str, traffic: list[tuple[str, bytes]], count: int, rounds: int = 15
+) -> list[Case]:
     """Observing with message records, in pairs of processes; nothing where the commit isn't there."""
     archive = subprocess.run(
         ["git", "archive", BEFORE, "amqp_sansio"], cwd=ROOT, capture_output=True, check=False
     )
     if archive.returncode:
         return []
-    octets = pickle.dumps(settled_traffic(count))
+    octets = pickle.dumps(traffic)
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
             tar.extractall(folder, filter="data")
@@ -173,7 +207,7 @@ def recording_case(count: int, rounds: int = 15) -> list[Case]:
             worker.communicate()
     return [
         {
-            "case": "observe and record messages vs before",
+            "case": label,
             "ours": round(statistics.median(ours for ours, _ in seconds) / count * 1e6, 3),
             "peer": round(statistics.median(peer for _, peer in seconds) / count * 1e6, 3),
             "unit": "us CPU",
@@ -203,5 +237,6 @@ def cases(count: int = 20_000) -> list[Case]:
             count=count,
             goal=0.5,
         ),
-        *recording_case(count),
+        *recording_case("observe and record messages vs before", settled_traffic(count), count),
+        *recording_case("0-10 observe and record messages vs before", transferred(count), count),
     ]

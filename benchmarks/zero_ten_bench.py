@@ -41,8 +41,13 @@ DESTINATION = "ctag1.0123456789abcdef"
 MESSAGE_ID = UUID("b6f2a2f0-7d4b-4c2e-9d4e-0123456789ab")
 
 
-def open_pair() -> tuple[Connection, Connection, Callable[[], None]]:
-    """Return a client and a server in memory, and a function that moves octets between them until both are at rest."""
+def open_pair(
+    sent: list[tuple[str, bytes]] | None = None,
+) -> tuple[Connection, Connection, Callable[[], None]]:
+    """Return a client and a server in memory, and a function that moves octets between them until both are at rest.
+
+    What they send is appended to `sent`.
+    """
     client = Connection.client(Config(sasl=Plain("guest", "guest"), heartbeat=0))
     server = Connection.server(Config())
 
@@ -50,12 +55,14 @@ def open_pair() -> tuple[Connection, Connection, Callable[[], None]]:
         moved = True
         while moved:
             moved = False
-            for here, there in ((client, server), (server, client)):
+            for name, here, there in (("client", client, server), ("server", server, client)):
                 while not isinstance(event := here.next_event(), Signal):
                     moved = True
                     answer(here, event)
                 octets = here.data_to_send(0.0)
                 if octets:
+                    if sent is not None:
+                        sent.append((name, octets))
                     there.receive_data(octets, 0.0)
                     moved = True
 
