@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import AMQP_0_10, NEED_DATA, Side
+from amqp_sansio import AMQP_0_10, NEED_DATA, Limits, Side
 from amqp_sansio.amqp_0_10 import Command, Control, Headers, ObservedCommand
+from amqp_sansio.amqp_0_10.observer.connection import ZeroTenObserver
+from amqp_sansio.amqp_0_10.observer.content import Direction
 from amqp_sansio.observer import (
     Identified,
     Observed,
@@ -241,6 +243,41 @@ def test_gaps_invent_no_unit_lose_no_octet_and_break_no_rule(path: Path) -> None
                 assert accounted(events, side) == _sent(arrivals, sender)
             cut = _cut(arrivals, seed, (3, 50, 3000))
             assert watch(connection.observer(), cut) == events
+
+
+@pytest.mark.parametrize("path", _CAPTURES)
+def test_a_whole_assembly_is_read_as_frame_by_frame(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shortcut takes most assemblies, and changes neither events nor what the observer keeps."""
+    few = Limits(header=60, message=100, bodies=400, channels=1)
+    taken: list[bool] = []
+    whole_assembly = ZeroTenObserver.whole_assembly
+
+    def counted(self: ZeroTenObserver, direction: Direction) -> bool:
+        taken.append(whole_assembly(self, direction))
+        return taken[-1]
+
+    def never(self: ZeroTenObserver, direction: Direction) -> bool:
+        return False
+
+    def ways() -> list[tuple[list[ObserverEvent], bytes]]:
+        found: list[tuple[list[ObserverEvent], bytes]] = []
+        for connection in recorded(path):
+            for seed, body in enumerate(("keep", "all", "hash", "size", "all")):
+                holed = _holed(connection.arrivals, random.Random(seed))
+                for arrivals in (connection.arrivals, _cut(holed, seed, (60, 3000)), holed):
+                    observer = connection.observer(body=body, limits=few if seed == 4 else None)
+                    found.append((watch(observer, arrivals), pickle.dumps(observer)))
+        return found
+
+    monkeypatch.setattr(ZeroTenObserver, "whole_assembly", counted)
+    short = ways()
+    assert sum(taken) > 20
+    monkeypatch.setattr(ZeroTenObserver, "whole_assembly", never)
+    for (events, kept), (general, kept_then) in zip(short, ways(), strict=True):
+        assert events == general
+        assert len(kept) == len(kept_then)
 
 
 @pytest.mark.parametrize("path", _CAPTURES)

@@ -146,7 +146,8 @@ def test_a_gap_of_the_client_loses_the_transactions_of_0_10(sender: str) -> None
 
 
 def test_a_file_takes_its_content_while_a_transaction_holds_it() -> None:
-    talk = _talk_0_10().client(TxSelect()).server(FileOpen("a", 3), FileDeliver("t", 5, identifier="a"))
+    talk = _talk_0_10().client(TxSelect())
+    talk.server(FileOpen("a", 3), FileDeliver("t", 5, identifier="a"))
     delivered = talk.observed[-1]
     talk.client(FileOpenOk(0), FileAck(5)).server(stage(b"abc", message_id="m"))
     assert talk.observed[-1].settles == ((delivered.seq, None, "staged"),)

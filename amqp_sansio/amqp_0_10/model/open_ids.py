@@ -21,8 +21,11 @@ def covered(pending: Mapping[int, Any], commands: SequenceSet) -> list[int]:
     >>> covered({4294967295: "a", 0: "b", 1: "c"}, SequenceSet([(4294967295, 0)]))
     [4294967295, 0]
     """
-    if not pending:
+    if not pending or not commands:
         return []
+    lower, upper = commands.ranges[0]
+    if lower == upper and len(commands.ranges) == 1:
+        return [lower] if lower in pending else []
     first = next(iter(pending))
     if len(commands) <= _FEW:
         found = [number for number in dict.fromkeys(commands) if number in pending]

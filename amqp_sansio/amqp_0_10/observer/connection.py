@@ -22,10 +22,14 @@ from ..codec.frames import (
     COMMAND_TRACK,
     CONTROL_TRACK,
     ENDS,
+    FIRST_FRAME,
+    FIRST_SEGMENT,
     FRAME,
     FRAME_HEADER_SIZE,
     HEADER,
     HEADER_BEGIN,
+    LAST_FRAME,
+    LAST_SEGMENT,
     MIN_MAX_FRAME_SIZE,
     PROTOCOL_HEADER_SIZE,
     SEGMENTS,
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
 
 _FAULTS: Final = 32
 """Broken rules of one message's frames that are told; a message may have any number of frames."""
+_FIRST: Final = FIRST_SEGMENT | FIRST_FRAME | LAST_FRAME
+_FOLLOWS: Final = FIRST_FRAME | LAST_FRAME
 _FLAGS: Final = "wire/frame-flags"
 _RESERVED: Final = "wire/frame-reserved-zero"
 _HEARTBEAT: Final = "connection.heartbeat"
@@ -118,8 +124,74 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
             direction, 0, "header", "protocol-header", header, offset, PROTOCOL_HEADER_SIZE, at_ns
         )
 
+    def whole_assembly(self, direction: Direction) -> bool:
+        """Read a control or a command with its message, each of whose segments is one frame that is here; else False.
+
+        This is the shortcut for what most assemblies are; frame by frame the same comes of them. Whatever isn't exactly
+        the common case is left to the general step, with nothing changed.
+        """
+        buffer = direction.buffer
+        data, begin = buffer.data, buffer.pos
+        limits = self.limits
+        most = self.model.frame_max or MIN_MAX_FRAME_SIZE
+        length = len(data)
+        first = header = body = None
+        track = channel = 0
+        kind, at, flags = -1, begin, 0
+        while not flags & LAST_SEGMENT:
+            before, on, of = kind, track, channel
+            if at + FRAME_HEADER_SIZE > length:
+                return False
+            flags, kind, size, spare, track, channel, tail = FRAME.unpack_from(data, at)
+            stop = at + size
+            if spare or tail or not FRAME_HEADER_SIZE <= size <= most or stop > length:
+                return False
+            payload = data[at + FRAME_HEADER_SIZE : stop]
+            if first is None:
+                if flags & ~LAST_SEGMENT != _FIRST or kind != track or kind > COMMAND:
+                    return False
+                first = payload
+            elif flags & ~LAST_SEGMENT != _FOLLOWS or kind <= before or (track, channel) != (on, of):
+                return False
+            elif kind == HEADER:
+                header = payload
+            elif kind == BODY:
+                body = payload
+            else:
+                return False
+            at = stop
+        octets = 0 if body is None else len(body)
+        if (
+            first is None
+            or self.faults
+            or (channel, track) in direction.contents
+            or len(direction.contents) >= 2 * limits.channels
+            or (track == COMMAND_TRACK and self.model.is_pointed(direction.number, channel))
+            or len(first) > limits.header
+            or (header is not None and len(header) > limits.header)
+            or octets > limits.message
+            or self.bodies + at - begin > limits.bodies
+        ):
+            return False
+        if direction.doubted:
+            direction.begun.add((channel, track))
+        content = Content(track, buffer.offset)
+        content.size = at - begin
+        content.first = bytearray(first)
+        decode_first(content)
+        content.begun = header is not None or body is not None
+        content.headers = None if header is None else bytearray(header)
+        content.octets = octets
+        if body is not None:
+            content.parts = None if self.body == "size" else [body] if body else []
+        buffer.pos = at
+        self._whole(direction, channel, content, direction.when(buffer.offset))
+        return True
+
     def _frame(self, direction: Direction) -> bool:
         buffer = direction.buffer
+        if buffer.want(FRAME_HEADER_SIZE) and self.whole_assembly(direction):
+            return True
         if not buffer.want(PROTOCOL_HEADER_SIZE):
             return False
         if buffer.data.startswith(HEADER_BEGIN, buffer.pos):

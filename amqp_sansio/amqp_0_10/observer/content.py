@@ -62,18 +62,19 @@ def decode_first(content: Content) -> None:
         content.command = b""
         return
     first = bytes(content.first)
-    content.name = name_of(content.track, first)
     try:
         if content.track == CONTROL_TRACK:
             content.command = decode_control(first, 0, len(first))
         else:
             content.command, content.sync = decode_command(first, 0, len(first))
+        content.name = content.command.NAME
         check_maps(content.command)
         name = content.command.missing()
         if name:
             text = f"{content.name} without {name.replace('_', '-')}"
             content.faults.append((_REQUIRED, text, content.offset, "warning"))
     except CodecError as error:
+        content.name = name_of(content.track, first)
         blame(content, error, f"{content.name or 'a segment'} can't be read", known=bool(content.name))
         if content.command is None:
             content.command = first
