@@ -29,15 +29,15 @@ from tests.support.pair import (
 SIZES = st.lists(st.integers(1, 40) | st.integers(1, 5000), min_size=1, max_size=8)
 
 
-def _general_step_only(fast_path: FastPath) -> None:
-    """What `FastPath.event` says of everything that isn't the common case: nothing."""
+def _general_step_only(fast_path: FastPath, buffer: object, source: None) -> None:
+    """What `FastPath.read` says of everything that isn't the common case: nothing."""
 
 
 @contextmanager
 def without_shortcut() -> Generator[None]:
     """Switch the shortcut off."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FastPath, "event", _general_step_only)
+        patch.setattr(FastPath, "read", _general_step_only)
         yield
 
 
@@ -190,4 +190,4 @@ def test_the_shortcut_is_taken() -> None:
     pair.peer(channel).deliver(b"x", consumer_tag="c")
     pair.write(Side.SERVER)
     pair.client.receive_data(bytes(pair.flying[Side.SERVER]), 0.0)
-    assert pair.client._fast_path.event() is not None
+    assert pair.client._fast_path.read(pair.client._buffer, None) is not None

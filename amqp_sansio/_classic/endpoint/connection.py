@@ -59,7 +59,7 @@ from .events import (
     Returned,
     Unblocked,
 )
-from .fastpath import FastPath
+from .fastpath import ClientFastPath, FastPath, ServerFastPath
 from .handshake import CLOSABLE, Handshake, report_of
 from .outgoing import merged_report
 
@@ -146,15 +146,12 @@ class Connection(Handshake):
         self._unit_channel = self._unit_method = 0
         validate = config.validate_content
         self._validate = role is Side.SERVER if validate is None else validate
-        self._fast_path = FastPath(
-            config,
-            model,
-            self._buffer,
-            self._events,
-            self._outgoing.tables,
-            is_client=role is Side.CLIENT,
-            validate=self._validate,
-        )
+        known = config, model, self._buffer, self._events, self._outgoing.tables
+        self._fast_path: FastPath
+        if role is Side.CLIENT:
+            self._fast_path = ClientFastPath(*known, usual=not self._validate)
+        else:
+            self._fast_path = ServerFastPath(*known, validate=self._validate)
         self._limits_changed()
 
     @classmethod
@@ -177,11 +174,11 @@ class Connection(Handshake):
         buffer = self._buffer
         if buffer.need and len(buffer) < buffer.need and self._waits_for_octets():
             return NEED_DATA
-        signal: Signal = NEED_DATA
         if self._full_channel is None:
-            event = self._fast_path.event()
+            event = self._fast_path.read(buffer, None)
             if event is not None and (event is not NEED_DATA or self._ending is None):
                 return event
+        signal: Signal = NEED_DATA
         while self._waiting_for is None and not self._requests_full():
             if not self._receive_unit():
                 break
@@ -635,7 +632,8 @@ class Connection(Handshake):
         return f"{name.replace('-', '_').upper()} - {violation.text}"
 
     def _limits_changed(self) -> None:
-        self._fast_path.agree(self._body_max, self._other_max, self._outgoing.tables)
+        self._fast_path.agree(self._body_max, self._other_max)
+        self._fast_path.use(self._outgoing.tables)
 
     def _kept(self) -> dict[str, object]:
         # The unit at hand matters only until its step ends.

@@ -39,7 +39,7 @@ from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, dia
 from ..model.states import Connection as State
 from .content import AT_START, Content, Direction
 from .dialect import ObservedDialect, observed_dialect
-from .fastpath import fast_observed
+from .fastpath import ObserverFastPath
 from .observed_model import MESSAGES, ObservedModel
 from .resync import LIKELY_MAX, Reader
 
@@ -74,11 +74,10 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
     """Observes 0-8 and 0-9-1. `undecided` says that frames alone must tell which of the two it is."""
 
     __slots__ = (
-        "asked", "body_max", "dialect", "frame_max", "other_max", "properties", "start", "tables", "tune", "undecided",
+        "asked", "dialect", "frame_max", "properties", "reader", "start", "tables", "tune", "undecided",
     )  # fmt: skip
 
     smallest = 7
-    fastpath = fast_observed
 
     def __init__(self, setting: Setting) -> None:
         assert setting.version is not None
@@ -98,10 +97,14 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         )
         self.asked: dict[tuple[int, str, bool], int] = {}
         self.frame_max = -1
-        self.body_max = self.other_max = 1 << 32
+        self.reader = ObserverFastPath(1 << 32, 1 << 32)
         self.start: Any = None
         self.tune: Any = None
         self._identify(setting.at_ns)
+
+    def fastpath(self, direction: Direction, /) -> Observed | None:
+        """The unit that comes next, where it's a common one that is all there."""
+        return self.reader.read(direction.buffer, self)
 
     def rule(self, name: str) -> str:
         """The full id of a rule, in the version that is spoken."""
@@ -165,7 +168,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         if kind not in _FRAMES and not rare:
             self.damage(direction, "wire/frame-type-unknown", f"frame of unknown type {kind}")
             return True
-        most = self.body_max if kind == BODY else self.other_max
+        most = self.reader.body_max if kind == BODY else self.reader.other_max
         if size > self._largest(kind):
             text = f"frame of {size + OVERHEAD} octets, {self._agreed()}"
             self.damage(direction, "wire/frame-oversize-send", text)
@@ -357,8 +360,10 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self.frame_max = method.frame_max
             if self.frame_max:
                 lenient = self.dialect.lenient_frames
-                self.body_max = self.frame_max if lenient else self.frame_max - OVERHEAD
-                self.other_max = self.limits.header if lenient else self.frame_max - OVERHEAD
+                agreed = self.frame_max - OVERHEAD
+                self.reader.agree(
+                    self.frame_max if lenient else agreed, self.limits.header if lenient else agreed
+                )
 
     def _check(
         self, direction: Direction, broken: list[Violation], offset: int, at_ns: int
