@@ -62,6 +62,7 @@ def cli(cli_environment: Mapping[str, str]) -> Run:
                 patch.setattr(sys, name, io.TextIOWrapper(file, write_through=True))
             if cwd is not None:
                 patch.chdir(cwd)
+            status: int | str | None
             try:
                 status = main([str(each) for each in arguments])
             except SystemExit as ended:
