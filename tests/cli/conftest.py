@@ -16,14 +16,7 @@ import pytest
 from amqp_sansio_cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
-PATHS = (
-    ".",
-    "adapters/asyncio",
-    "adapters/sync",
-    "adapters/spark",
-    "adapters/cli",
-    "adapters/report",
-)
+PATHS = (".", "adapters/asyncio", "adapters/sync", "adapters/spark", "adapters/cli", "adapters/report")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -62,7 +55,7 @@ def cli(cli_environment: Mapping[str, str]) -> Run:
                 patch.setattr(sys, name, io.TextIOWrapper(file, write_through=True))
             if cwd is not None:
                 patch.chdir(cwd)
-            status: int | str | None
+            status: object
             try:
                 status = main([str(each) for each in arguments])
             except SystemExit as ended:
