@@ -51,12 +51,13 @@ def test_the_shortcut_makes_no_difference(
     fast_one = driver()
     with without_shortcut():
         slow_one = driver()
-    for operation in operations:
+    for left, operation in zip(range(len(operations) - 1, -1, -1), operations, strict=True):
         fast_one.apply(operation)
         with without_shortcut():
             slow_one.apply(operation)
         assert slow_one.trace() == fast_one.trace()
-        for side in SIDES:
+        # To compare states costs more than to reach them.
+        for side in SIDES if left % 8 == 0 else ():
             assert structure(slow_one.pair.ends[side]) == structure(fast_one.pair.ends[side])
 
 

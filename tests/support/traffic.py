@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,8 @@ _V6 = (
 )
 
 
-def frames(link: int) -> list[bytes]:
+@cache
+def frames(link: int) -> Sequence[bytes]:
     """Packets of a link type: plain ones, rare ones, and ones that contradict themselves."""
     made: list[bytes] = [b"", b"\x45", bytes(11)]
     for packets, ethertype, families in ((_V4, 0x0800, (2,)), (_V6, 0x86DD, (10, 24, 28, 30))):
