@@ -21,7 +21,7 @@ from amqp_sansio.amqp_0_10 import (
     TxCommit,
     TxSelect,
 )
-from amqp_sansio.amqp_0_10.model.open_ids import covered
+from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from amqp_sansio.amqp_0_10.observer.resync import PROVEN, REFUTED, Reader
 from amqp_sansio.amqp_1_0 import Begin, Open
 from amqp_sansio.lifecycle import Lifecycle
@@ -201,13 +201,15 @@ def test_covered_ids_are_those_in_the_set(
         return (first + place) % (1 << 32)
 
     commands = SequenceSet([(number(min(pair)), number(max(pair))) for pair in ranges])
-    waiting = {number(place): place for place in sorted(pending)}
+    waiting: OpenIds[int] = OpenIds()
+    waiting.update({number(place): place for place in sorted(pending)})
     inside = [each for each in waiting if each in commands]
-    assert covered(waiting, commands) == inside
+    assert waiting.named(commands) == inside
 
 
 def test_a_long_history_of_completions_costs_little() -> None:
     """qpid's clients tell all that was ever completed: only what is open may be looked at."""
-    waiting = dict.fromkeys(range(1_000_000, 1_000_100))
-    found = [covered(waiting, SequenceSet([(0, upper)])) for upper in range(1_000_000, 1_000_100)]
+    waiting: OpenIds[None] = OpenIds()
+    waiting.update(dict.fromkeys(range(1_000_000, 1_000_100)))
+    found = [waiting.named(SequenceSet([(0, upper)])) for upper in range(1_000_000, 1_000_100)]
     assert [len(each) for each in found] == list(range(1, 101))

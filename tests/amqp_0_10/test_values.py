@@ -40,6 +40,7 @@ from amqp_sansio.amqp_0_10 import (
     encode_value,
 )
 from amqp_sansio.amqp_0_10.codec.values import CODES
+from amqp_sansio.amqp_0_10.model.open_ids import OpenIds
 from tests.support.steps import count_steps
 
 SIMPLE: list[tuple[str, Any]] = [
@@ -262,12 +263,13 @@ def test_too_few_and_too_many_octets(kind: type[Struct]) -> None:
 
 def test_what_a_set_has_of_some_ids_costs_a_step_for_each_of_them() -> None:
     """Neither for each id that its ranges name, nor for each range that overlaps."""
-    ids = dict.fromkeys(range(1000))
+    ids: OpenIds[None] = OpenIds()
+    ids.update(dict.fromkeys(range(1000)))
     wide = SequenceSet([(0, 0x7FFF_FFFF), (0x8000_0000, 0xFFFF_FFFF)])
-    assert count_steps(lambda: wide.among(ids)) < 8 * len(ids)
+    assert count_steps(lambda: ids.named(wide)) < 12 * len(ids)
     overlapping = SequenceSet([(number, number + 2000) for number in range(500)])
-    assert count_steps(lambda: overlapping.among(ids)) < 8 * len(ids) + 10 * 500
-    assert wide.among(ids) == overlapping.among(ids) == list(ids)
+    assert count_steps(lambda: ids.named(overlapping)) < 12 * len(ids) + 20 * 500
+    assert ids.named(wide) == ids.named(overlapping) == list(ids)
 
 
 @given(
@@ -278,6 +280,6 @@ def test_what_a_set_has_of_some_ids(ranges: list[tuple[int, int]], ids: set[int]
     """Also where ranges overlap and wrap around."""
     mask = 0xFFFF_FFFF
     wanted = SequenceSet([(lower & mask, (lower + width) & mask) for lower, width in ranges])
-    numbers = {number & mask for number in ids}
-    found = wanted.among(numbers)
-    assert sorted(found) == sorted(number for number in numbers if number in wanted)
+    waiting: OpenIds[None] = OpenIds()
+    waiting.update({number & mask: None for number in sorted(ids)})
+    assert waiting.named(wanted) == [number for number in waiting if number in wanted]

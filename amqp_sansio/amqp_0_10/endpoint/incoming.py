@@ -604,8 +604,12 @@ class Incoming:
                 )
         move, rule = SETTLING.get(kind, (TransferInput.R_ACQUIRE, ""))
         numbers = books.check(command.NAME, ids, move, rule)
-        if kind is MessageReject:
+        if kind is MessageAcquire or (kind is MessageAccept and state.peer.work is not None):
+            books.check_paid(command.NAME, numbers)
+        elif kind is MessageReject:
             # That of a message that isn't acquired is ignored (rule message.reject.acquisition).
+            ignored = [number for number in numbers if not books.ends_with(number, move)]
+            books.check_paid(command.NAME, ignored)
             numbers = [number for number in numbers if books.ends_with(number, move)]
         entries = [books.unsettled[number] for number in numbers]
         return tuple([entry.handle for entry in entries if entry.handle is not None])

@@ -50,7 +50,6 @@ from ..model.credit import Balance, check_flow_mode, check_unit
 from ..model.dtx_states import XA_HEURRB, XA_RBROLLBACK, XA_RBTIMEOUT
 from ..model.events import Completed, CreditChanged
 from ..model.execution import ILLEGAL_STATE, NOT_ALLOWED
-from ..model.open_ids import covered
 from ..model.session_state import Call
 from ..model.states import Attachment, TransferInput
 from ..model.transfers import SETTLING
@@ -367,7 +366,7 @@ class Outgoing:
         done: list[Handle[Any]] = []
         accepted: list[Handle[Any]] = []
         changed: dict[str, Balance] = {}
-        for number in covered(state.calls, ids):
+        for number in state.calls.named(ids):
             found = state.calls[number]
             found.completed = True
             state.octets -= found.octets

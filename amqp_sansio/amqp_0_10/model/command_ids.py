@@ -17,6 +17,7 @@ from ...errors import LimitExceeded, Scope
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, Violation, exception
 from .execution import ILLEGAL_STATE
+from .open_ids import OpenIds
 
 _C = TypeVar("_C")
 
@@ -50,7 +51,7 @@ class SendState(Generic[_C]):
     def __init__(self, *, next_id: int = 0, limit: int = 65_536) -> None:
         self.next_id = next_id
         self.limit = limit
-        self.replay: dict[int, _C] = {}
+        self.replay: OpenIds[_C] = OpenIds()
         self.completed = _NOTHING
 
     def send(self, command: _C) -> int:
@@ -67,7 +68,7 @@ class SendState(Generic[_C]):
 
     def confirmed(self, ids: SequenceSet) -> None:
         """The peer won't lose these commands (session.confirmed): they needn't be sent again."""
-        for number in ids.among(self.replay):
+        for number in self.replay.named(ids):
             del self.replay[number]
 
     def told_completed(self, ids: SequenceSet) -> SequenceSet:
@@ -75,10 +76,10 @@ class SendState(Generic[_C]):
 
         `known()` is what is told back next.
         """
-        # Completed implies confirmed (rule session.completed/implies-confirmed).
-        self.confirmed(ids)
         sent = SequenceSet([each for each in ids.ranges if distance(each[1], self.next_id) > 0])
         news = sent - self.completed
+        # Completed implies confirmed (rule session.completed/implies-confirmed).
+        self.confirmed(news)
         self.completed = sent
         return news
 

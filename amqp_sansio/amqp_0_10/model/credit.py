@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..codec.violation import Violation, exception
 from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE, NOT_FOUND, RESOURCE_LIMIT_EXCEEDED
-from .open_ids import covered
+from .open_ids import OpenIds
 
 if TYPE_CHECKING:
     from ..codec.sequence_set import SequenceSet
@@ -244,12 +244,12 @@ class AgedCredit:
     def __init__(self, most: int) -> None:
         self.most = most
         self.destinations: dict[str, _Destination] | None = {}
-        self.zeroing: dict[int, str] = {}
+        self.zeroing: OpenIds[str] = OpenIds()
 
     def forget(self) -> None:
         """Not all destinations are known any more."""
         self.destinations = None
-        self.zeroing = {}
+        self.zeroing.clear()
 
     def subscribe(self, name: str, number: int, limit: int) -> None:
         """The client subscribes with the command `number`."""
@@ -335,7 +335,7 @@ class AgedCredit:
 
     def completed(self, commands: SequenceSet) -> None:
         """The server has executed commands of the client."""
-        for number in covered(self.zeroing, commands):
+        for number in self.zeroing.named(commands):
             name = self.zeroing.pop(number)
             destination = None if self.destinations is None else self.destinations.get(name)
             if destination is None or self.destinations is None:

@@ -1,8 +1,14 @@
-"""Find the open commands that a set of ids covers, at a fitting price (0-10 part 1 section 3.2)."""
+"""OpenIds: what is open by command id, and which of it a set of ids names (0-10 part 1 section 3.2).
+
+A peer may name any range of ids, again and again, for the octets of one frame. To find what such a set names costs a
+search for each of its ranges and a step for each id that is found, neither a step for each id that the ranges hold nor
+one for each that is open.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..._core.serial import MASK, distance
 
@@ -11,35 +17,106 @@ if TYPE_CHECKING:
 
     from ..codec.sequence_set import SequenceSet
 
+_V = TypeVar("_V")
+
 _FEW: Final = 64
+_TURN: Final = MASK + 1
 
 
-def covered(pending: Mapping[int, Any], commands: SequenceSet) -> list[int]:
-    """The keys of `pending`, which came in the order of their ids, that are in `commands`, in their order.
+class OpenIds(dict[int, _V]):
+    """Values by id. Ids are set in their order, as they are on the wire; `add` and `put_back` take others, too.
 
     >>> from amqp_sansio.amqp_0_10 import SequenceSet
-    >>> covered({4294967295: "a", 0: "b", 1: "c"}, SequenceSet([(4294967295, 0)]))
+    >>> waiting = OpenIds()
+    >>> waiting.update({4294967295: "a", 0: "b", 1: "c"})
+    >>> waiting.named(SequenceSet([(4294967295, 0)]))
     [4294967295, 0]
     """
-    if not pending or not commands:
-        return []
-    lower, upper = commands.ranges[0]
-    if lower == upper and len(commands.ranges) == 1:
-        return [lower] if lower in pending else []
-    first = next(iter(pending))
-    if len(commands) <= _FEW:
-        found = [number for number in dict.fromkeys(commands) if number in pending]
-        return sorted(found, key=lambda number: (number - first) & MASK)
-    places = [(distance(first, lower), distance(first, upper)) for lower, upper in commands.ranges]
-    places = sorted([(lower, upper) for lower, upper in places if upper >= 0])
-    covering: list[int] = []
-    at = 0
-    for number in pending:
-        place = distance(first, number)
-        while at < len(places) and places[at][1] < place:
+
+    __slots__ = ("_order",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._order: list[int] = []
+        """Ids in their order, as numbers that don't wrap around: all that are open up to the last one, and some that
+        were. It is brought up to date by `named`, so that to set and delete ids costs what it costs in a dict."""
+
+    def named(self, ids: SequenceSet) -> list[int]:
+        """The open ones of some ids, each once, in their order."""
+        if len(ids) <= _FEW:
+            few = [number for number in dict.fromkeys(ids) if number in self]
+            return few if len(few) < 2 else sorted(few, key=lambda number: distance(few[0], number))
+        order = self._up_to_date()
+        last = order[-1] if order else 0
+        spans: list[tuple[int, int]] = []
+        for lower, upper in ids.ranges:
+            begin = last - ((last - lower) & MASK)
+            end = begin + ((upper - lower) & MASK)
+            # A range that begins before all that is open may go on from behind it.
+            spans += [(begin, end), (begin - _TURN, end - _TURN)]
+        spans.sort()
+        found: list[int] = []
+        at = 0
+        for begin, end in spans:
+            at = bisect_left(order, begin, at)
+            stop = bisect_right(order, end, at)
+            if at < stop:
+                live = [number for number in order[at:stop] if number & MASK in self]
+                if len(live) < stop - at:
+                    # Each id that isn't open any more is looked at once.
+                    order[at:stop] = live
+                found += [number & MASK for number in live]
+                at += len(live)
+        return found
+
+    def add(self, number: int, value: _V) -> None:
+        """Set an id that may come before others, or again."""
+        newest = self._order[-1] & MASK if self._order else number - 1
+        if distance(newest, number) <= 0 or (self and distance(next(reversed(self)), number) <= 0):
+            self.put_back({number: value})
+        else:
+            self[number] = value
+
+    def clear(self) -> None:
+        """Delete all ids."""
+        super().clear()
+        self._order.clear()
+
+    def put_back(self, entries: Mapping[int, _V]) -> None:
+        """Set ids that were deleted before."""
+        order = self._up_to_date()
+        self.update(entries)
+        for number in entries:
+            place = order[-1] + distance(order[-1] & MASK, number) if order else number
+            at = bisect_left(order, place)
+            if at == len(order) or order[at] != place:
+                order.insert(at, place)
+
+    def pop_first(self) -> _V:
+        """Delete the first id in their order, and return its value. Raises IndexError if there is none."""
+        order = self._up_to_date()
+        at = 0
+        while order[at] & MASK not in self:
             at += 1
-        if at == len(places):
-            break
-        if places[at][0] <= place:
-            covering.append(number)
-    return covering
+        first = order[at] & MASK
+        del order[: at + 1]
+        return self.pop(first)
+
+    def _up_to_date(self) -> list[int]:
+        """The order with all ids that are open."""
+        order = self._order
+        if len(order) > 2 * len(self) + _FEW:
+            order[:] = [number for number in order if number & MASK in self]
+        if not self:
+            return order
+        last = order[-1] if order else next(iter(self)) - 1
+        news: list[int] = []
+        for number in reversed(self):
+            step = distance(last & MASK, number)
+            if step <= 0:
+                break
+            news.append(last + step)
+        news.reverse()
+        order += news
+        return order
+

@@ -53,8 +53,7 @@ from .execution import (
     RESOURCE_LIMIT_EXCEEDED,
 )
 from .file_rules import FileRules, SeenFiles
-from .open_ids import covered
-from .states import TransferInput
+from .open_ids import OpenIds
 from .transfers import SETTLING, SeenTransfers
 
 if TYPE_CHECKING:
@@ -375,7 +374,7 @@ class WholeHalf(SessionHalf):
         self.credit = AgedCredit(most)
         self.next_id = 0
         self.sent = SeenTransfers(most)
-        self.transit: dict[int, tuple[str, int]] = {}
+        self.transit: OpenIds[tuple[str, int]] = OpenIds()
         self.mixed = False
         self.left: dict[Xid, None] | None = {}
         self.starting: dict[int, DtxStart] = {}
@@ -476,10 +475,8 @@ class WholeHalf(SessionHalf):
             self.broken.append(broken)
 
     def _acquire(self, number: int, command: MessageAcquire, sizes: tuple[int, int]) -> None:
-        """The result says what was acquired; until then it may be all."""
         if self.peer is not None:
-            sent = self.peer.sent
-            sent.move(sent.named(command.transfers), TransferInput.R_ACQUIRE)
+            self.peer.sent.acquire(command.NAME, command.transfers, self.peer.next_id)
 
     # Subscriptions and their credit.
 
@@ -608,7 +605,7 @@ class WholeHalf(SessionHalf):
         if peer is None:
             return None
         broken = never_sent(commands, peer.next_id)
-        for number in covered(peer.transit, commands):
+        for number in peer.transit.named(commands):
             self.credit.restore(*peer.transit.pop(number))
         peer.credit.completed(commands)
         return broken

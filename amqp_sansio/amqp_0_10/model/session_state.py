@@ -13,6 +13,7 @@ from ...errors import EndpointClosed
 from .command_ids import ReceiveState, SendState
 from .credit import Balance
 from .events import CommandReceived, MessageBegun, MessageReceived
+from .open_ids import OpenIds
 from .session_model import Mode, SessionHalf, SessionModel
 from .transfers import Transfers
 
@@ -60,7 +61,7 @@ class SessionState(SessionModel):
     application hasn't completed yet.
     """
 
-    SCHEMA = 2
+    SCHEMA = 3
 
     __slots__ = (
         "asked", "balances", "calls", "executing", "granted", "incoming", "lasts", "name", "octets",
@@ -77,7 +78,7 @@ class SessionState(SessionModel):
         self.opened = self.lasts = False
         self.sending: SendState[Segments] = SendState(limit=limits.replay)
         self.receiving = ReceiveState()
-        self.calls: dict[int, Call] = {}
+        self.calls: OpenIds[Call] = OpenIds()
         self.octets = 0
         self.executing: dict[int, Event] = {}
         self.weight = 0

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..._core.serial import MASK, add, distance, later
+from ..._core.serial import add, distance, later
 from ..codec.records import MessageAccept, MessageReject, MessageRelease
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception
 from .execution import INVALID_ARGUMENT, RESOURCE_LIMIT_EXCEEDED
+from .open_ids import OpenIds
 from .states import TRANSFER, Transfer, TransferInput
 
 if TYPE_CHECKING:
@@ -27,15 +28,24 @@ SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
 """What the recipient says of messages, and the rule that this breaks where it isn't legal."""
 _WORK: Final = "tx"
 
+FREE: Final = 256
+"""Transfers that one command may name without settling them, whatever commands before have named."""
+EACH: Final = 8
+"""Commands that each transfer pays for which name it without settling it."""
+
 
 class Entry:
-    """One message that was transferred: its state, and on the sender's side the handle of its outcome."""
+    """One message that was transferred: its state, and on the sender's side the handle of its outcome.
 
-    __slots__ = ("handle", "state")
+    `named` counts the commands of many ids that named it without settling it.
+    """
+
+    __slots__ = ("handle", "named", "state")
 
     def __init__(self, state: Transfer, handle: Handle[Any] | None) -> None:
         self.state = state
         self.handle = handle
+        self.named = 0
 
 
 class Transfers:
@@ -47,7 +57,7 @@ class Transfers:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.unsettled: dict[int, Entry] = {}
+        self.unsettled: OpenIds[Entry] = OpenIds()
         self.aside: dict[object, dict[int, Entry]] = {}
         self.put = 0
 
@@ -72,7 +82,7 @@ class Transfers:
 
     def named(self, ids: SequenceSet | None) -> list[int]:
         """The ids of a set that are unsettled."""
-        return ids.among(self.unsettled) if ids else []
+        return self.unsettled.named(ids) if ids else []
 
     def check(self, name: str, ids: SequenceSet | None, move: TransferInput, rule: str) -> list[int]:
         """The unsettled ones of a set, when `move` is legal for each. Raises Violation."""
@@ -81,6 +91,26 @@ class Transfers:
             if move not in TRANSFER[self.unsettled[number].state]:
                 raise self._illegal(name, number, rule)
         return numbers
+
+    def check_paid(self, name: str, numbers: Collection[int]) -> None:
+        """A command of the recipient leaves these unsettled. Raises Violation when too many of them were named before.
+
+        Whoever acquires, rejects in vain, or accepts and rolls back, may do so for the octets of one frame with all
+        that is unsettled, again and again. What a command settles its transfer has paid for.
+        """
+        if len(numbers) <= FREE:
+            return
+        unpaid = 0
+        for number in numbers:
+            entry = self.unsettled[number]
+            entry.named += 1
+            unpaid += entry.named > EACH
+        if unpaid > FREE:
+            raise exception(
+                RESOURCE_LIMIT_EXCEEDED,
+                f"{name} of {len(numbers)} transfers, which it doesn't settle, and {unpaid} of them were named {EACH} "
+                f"times before; settle them, or name at most {FREE} at a time",
+            )
 
     def _illegal(self, name: str, number: int, rule: str) -> Violation:
         text = f"{name} of transfer {number}, which is {self.unsettled[number].state.value}"
@@ -137,7 +167,7 @@ class Transfers:
         """What the transaction accepted is acquired, as before."""
         found = self.aside.pop(work, {})
         self.put -= len(found)
-        self.unsettled.update(found)
+        self.unsettled.put_back(found)
 
     def handles(self) -> list[Handle[Any]]:
         """The handles of all that isn't settled."""
@@ -183,7 +213,9 @@ class SeenTransfers(Transfers):
             rule = "message.reject/acquisition"
         broken: Violation | None = None
         ended: list[int] = []
-        for number in self.named(ids):
+        numbers = self.named(ids)
+        wrong = self._not_open(ids, numbers)
+        for number in numbers:
             after = TRANSFER[self.unsettled[number].state].get(move)
             if after is None or after is Transfer.END:
                 # Whoever settles what it can't takes it for settled.
@@ -193,30 +225,48 @@ class SeenTransfers(Transfers):
             elif after is not Transfer.END and broken is None:
                 text = f"{name} of the message {number}, which isn't acquired"
                 broken = exception(INVALID_ARGUMENT, text, rule, harmless=True)
-        wrong = self._not_open(ids)
         if wrong is not None:
             sent = distance(wrong, next_id) > 0
             why = "is settled, or no message" if sent else "hasn't come"
             broken = exception(INVALID_ARGUMENT, f"{name} of the command {wrong}, which {why}", rule)
-        if not aside:
-            for number in ended:
-                del self.unsettled[number]
+        if aside:
+            self._count(name, ended, next_id)
+            self.put_aside(ended, _WORK)
+            if self.put > self.limit:
+                self.commit(_WORK)
+                self.lost = True
             return broken
-        self.put_aside(ended, _WORK)
-        if self.put > self.limit:
-            self.commit(_WORK)
-            self.lost = True
+        for number in ended:
+            del self.unsettled[number]
+        if len(ended) < len(numbers):
+            self._count(name, [number for number in numbers if number in self.unsettled], next_id)
         return broken
 
-    def _not_open(self, ids: SequenceSet) -> int | None:
-        """The first of some ids that is known to be no open message; None when there's none."""
-        for lower, upper in ids.ranges:
-            number = later(lower, self.floor)
-            while distance(number, upper) >= 0:
-                if number not in self.unsettled:
-                    return number
-                number = (number + 1) & MASK
-        return None
+    def acquire(self, name: str, ids: SequenceSet | None, next_id: int) -> None:
+        """The recipient acquires messages. The result says which; until then it may be all."""
+        numbers = self.named(ids)
+        self.move(numbers, TransferInput.R_ACQUIRE)
+        self._count(name, numbers, next_id)
+
+    def _count(self, name: str, numbers: Collection[int], next_id: int) -> None:
+        """A command leaves these unsettled; beyond measure, nothing is known any more."""
+        try:
+            self.check_paid(name, numbers)
+        except Violation:
+            self._forget(next_id)
+
+    def _forget(self, next_id: int) -> None:
+        self.unsettled.clear()
+        self.floor = next_id
+
+    def _not_open(self, ids: SequenceSet, numbers: list[int]) -> int | None:
+        """The first of some ids that is known to be no open message; None when there's none. `numbers` are open."""
+        if len(ids) == len(numbers):
+            return None
+        floor = self.floor
+        above = [(later(lower, floor), upper) for lower, upper in ids.ranges if distance(floor, upper) >= 0]
+        wrong = SequenceSet(above) - SequenceSet.of(*numbers)
+        return wrong.ranges[0][0] if wrong else None
 
     def end_work(self, next_id: int, *, committed: bool) -> None:
         """The standard transaction ends; of more than is kept nothing is known after a rollback."""
@@ -224,8 +274,7 @@ class SeenTransfers(Transfers):
             self.commit(_WORK)
         elif self.lost or len(self.unsettled) + self.put > self.limit:
             self.commit(_WORK)
-            self.unsettled = {}
-            self.floor = next_id
+            self._forget(next_id)
         else:
             self.roll_back(_WORK)
         self.lost = False

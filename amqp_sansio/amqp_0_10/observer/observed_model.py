@@ -14,7 +14,7 @@ from ..._core.serial import MASK, add
 from ...endpoint import Side
 from ..codec.records import COMMANDS, CONTROLS, ConnectionTune, MessageCancel, MessageSubscribe
 from ..codec.violation import Violation
-from ..model.open_ids import covered
+from ..model.open_ids import OpenIds
 from ..model.opening_rules import (
     check_heartbeats,
     check_locale,
@@ -80,7 +80,7 @@ class Half:
     def __init__(self, side: Side, limit: int, known: bool) -> None:
         self.side = side
         self.limit = limit
-        self.sent: dict[int, Sent] = {}
+        self.sent: OpenIds[Sent] = OpenIds()
         self.asked: dict[str, deque[int]] = {}
         self.told = False
         self.begun = SessionHalf(side, limit)
@@ -95,7 +95,7 @@ class Half:
         self.pointed = not known
         self.offset: int | None = None
         self.wants = Asked(known)
-        self.sent = {}
+        self.sent.clear()
         self.asked = {}
         self.forget()
         self.begun.subscriptions = {}
@@ -371,7 +371,7 @@ class ObservedModel:
         self._confirmed(half, other, control)
         if half.whole is not None:
             self._report(half.whole.completes(commands))
-        for number in covered(other.sent, commands):
+        for number in other.sent.named(commands):
             if other.sent.pop(number).due:
                 text = f"session.completed says that command {number} is done, whose result wasn't sent"
                 self.blame("execution.result/always", text)
@@ -403,7 +403,7 @@ class ObservedModel:
         self._judge(half, command, (0 if properties is None else len(properties.raw), octets))
         if number is not None:
             half.next_id = add(number, 1)
-            half.sent[number & MASK] = Sent(seq, bool(getattr(command, "RESULT", "")))
+            half.sent.add(number & MASK, Sent(seq, bool(getattr(command, "RESULT", ""))))
             if len(half.sent) > self.limits.calls:
                 del half.sent[next(iter(half.sent))]
         if command.__class__ is bytes:

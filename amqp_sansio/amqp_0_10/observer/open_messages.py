@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
-from ..model.open_ids import covered
+from ..model.open_ids import OpenIds
 from ..model.session_model import NONE
+from ..model.transfers import EACH, FREE
 
 if TYPE_CHECKING:
     from ..._core.outcomes import Settlement, Settlements
@@ -54,8 +55,8 @@ class Work:
     __slots__ = ("accepted", "acked", "published")
 
     def __init__(self) -> None:
-        self.published: dict[int, int] = {}
-        self.accepted: dict[int, int] = {}
+        self.published: OpenIds[int] = OpenIds()
+        self.accepted: OpenIds[int] = OpenIds()
         self.acked: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -87,22 +88,23 @@ class SessionMessages:
 
     `transacted` says that tx.select came; `ending` are the transactions whose tx.commit (True) or tx.rollback isn't
     completed. `distributed` says that dtx.select came, `parts` are the session's parts of branches, `branch` the one
-    that it's associated with; `unsure` says that it may be associated with another one.
+    that it's associated with; `unsure` says that it may be associated with another one. `allowance` are the accepts in
+    transactions that the deliveries pay for.
     """
 
     __slots__ = (
-        "branch", "consumers", "context", "deliveries", "distributed", "ending", "files", "given", "last_tag", "name",
-        "opened", "ordered", "parts", "publishes", "returnable", "staged", "subscriptions", "transacted", "transaction",
-        "unsure", "wanted",
+        "allowance", "branch", "consumers", "context", "deliveries", "distributed", "ending", "files", "given",
+        "last_tag", "name", "opened", "ordered", "parts", "publishes", "returnable", "staged", "subscriptions",
+        "transacted", "transaction", "unsure", "wanted",
     )  # fmt: skip
 
     def __init__(self, name: bytes | None) -> None:
         self.name = name
         link = None if name is None else name.decode("utf-8", "surrogateescape")
         self.context: Context = (link, None, None)
-        self.publishes: dict[int, int] = {}
-        self.deliveries: dict[int, int] = {}
-        self.given: dict[int, int] = {}
+        self.publishes: OpenIds[int] = OpenIds()
+        self.deliveries: OpenIds[int] = OpenIds()
+        self.given: OpenIds[int] = OpenIds()
         self.files: dict[int, int] = {}
         self.ordered = True
         self.last_tag = 0
@@ -114,11 +116,12 @@ class SessionMessages:
         self.wanted: dict[tuple[bool, str], int] = {}
         self.transacted = False
         self.transaction = Work()
-        self.ending: dict[int, tuple[bool, Work]] = {}
+        self.ending: OpenIds[tuple[bool, Work]] = OpenIds()
         self.distributed = False
         self.parts: dict[Xid, Work] = {}
         self.branch: Xid | None = None
         self.unsure = False
+        self.allowance = 0
 
     @property
     def current(self) -> Work | None:
@@ -127,7 +130,7 @@ class SessionMessages:
             return self.transaction
         return None if self.branch is None else self.parts.get(self.branch)
 
-    def published(self) -> list[dict[int, int]]:
+    def published(self) -> list[OpenIds[int]]:
         """The client's open messages, wherever they wait."""
         ending = [work.published for _, work in self.ending.values()]
         parts = [part.published for part in self.parts.values()]
@@ -161,7 +164,7 @@ class SessionMessages:
         """Forget the transactions, as nobody will say how they end; their messages."""
         works = [self.transaction, *[work for _, work in self.ending.values()]]
         self.transaction = Work()
-        self.ending = {}
+        self.ending.clear()
         return [unit for work in works for unit in work.units]
 
     def flush(self) -> list[int]:
@@ -244,7 +247,7 @@ class OpenMessages:
             self._settle(_taken(session.given, commands), "settled")
             return
         self._settle(_taken(session.publishes, commands), "accepted")
-        for number in covered(session.ending, commands):
+        for number in session.ending.named(commands):
             self._end_transaction(session, *session.ending.pop(number))
 
     # Commands.
@@ -265,9 +268,11 @@ class OpenMessages:
         before = waiting.pop(number, None)
         if before is not None:
             self._end((before,))
-        waiting[number] = unit
-        if len(waiting) > most:
-            self._end((waiting.pop(next(iter(waiting))),))
+        if isinstance(waiting, OpenIds):
+            waiting.add(number, unit)
+        else:
+            waiting[number] = unit
+        self._bound_to(waiting, most)
 
     def _end(self, units: Iterable[int]) -> None:
         """Nothing settles messages any more."""
@@ -293,6 +298,7 @@ class OpenMessages:
         elif number is None:
             self.settled += OPEN_FOR_GOOD
         else:
+            session.allowance += EACH
             self._put(session.deliveries, number, step.unit, self.limits.unsettled)
         return context
 
@@ -437,7 +443,7 @@ class OpenMessages:
             # What becomes of messages in a transaction is known when it ends.
             self._settle(_taken(session.publishes, transfers), "accepted")
             return
-        numbers = covered(session.deliveries, transfers)
+        numbers = session.deliveries.named(transfers)
         work = session.current
         held = None if work is None else work.accepted
         self._consumed(session, session.deliveries, numbers, held)
@@ -457,7 +463,12 @@ class OpenMessages:
         held: dict[int, int] | None,
     ) -> None:
         """The client accepts deliveries; a transaction or branch has them `held` until it ends."""
-        if session.unsure:
+        lost = session.unsure
+        if held is not None and len(numbers) > FREE:
+            # Rolled back time and again, deliveries cost more than they are worth (`Transfers.check_paid`).
+            session.allowance -= len(numbers)
+            lost = lost or session.allowance < 0
+        if lost:
             self._end([waiting.pop(number) for number in numbers])
         elif held is None:
             self._settle([waiting.pop(number) for number in numbers], "accepted")
@@ -524,14 +535,23 @@ class OpenMessages:
 
     def _reopen(self, waiting: dict[int, int], held: dict[int, int]) -> None:
         """Deliveries wait again, in the order in which they came, but for those whose number another one has now."""
-        if not held:
-            return
+        back = {number: unit for number, unit in held.items() if number not in waiting}
         self._end([unit for number, unit in held.items() if number in waiting])
-        ordered = sorted({**held, **waiting}.items(), key=lambda item: item[1])
-        too_many = max(0, len(ordered) - self.limits.unsettled)
-        self._end([unit for _, unit in ordered[:too_many]])
-        waiting.clear()
-        waiting.update(ordered[too_many:])
+        if isinstance(waiting, OpenIds):
+            waiting.put_back(back)
+        elif back:
+            ordered = sorted({**back, **waiting}.items(), key=lambda item: item[1])
+            waiting.clear()
+            waiting.update(ordered)
+        self._bound_to(waiting, self.limits.unsettled)
+
+    def _bound_to(self, waiting: dict[int, int], most: int) -> None:
+        """The oldest messages end where more than `most` are open."""
+        while len(waiting) > most:
+            if isinstance(waiting, OpenIds):
+                self._end((waiting.pop_first(),))
+            else:
+                self._end((waiting.pop(next(iter(waiting))),))
 
     # Branches of distributed transactions (class 6). One may have parts in several sessions of the connection; it ends
     # where its dtx.commit or dtx.rollback has a result, on whichever of them that is.
@@ -665,9 +685,9 @@ class OpenMessages:
     """What a command means to messages, by its name."""
 
 
-def _taken(waiting: dict[int, int], commands: SequenceSet) -> list[int]:
+def _taken(waiting: OpenIds[int], commands: SequenceSet) -> list[int]:
     """The open messages that ids name; they aren't open any more."""
-    return [waiting.pop(number) for number in covered(waiting, commands)]
+    return [waiting.pop(number) for number in waiting.named(commands)]
 
 
 def _bound(entries: dict[Any, Any], most: int) -> None:

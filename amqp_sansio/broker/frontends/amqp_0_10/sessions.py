@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ....amqp_0_10.model.dtx import Branches
 from ....amqp_0_10.model.execution import UNAUTHORIZED_ACCESS, ExecutionError
+from ....amqp_0_10.model.open_ids import OpenIds
 from ....errors import EndpointClosed, LimitExceeded
 from ...model.commands import (
     Begin,
@@ -69,7 +70,7 @@ class Answer(Enum):
 class Work:
     """A transaction, with the messages that a rollback gives back to the sessions that accepted them.
 
-    `accepted` maps the numbers of session owners to sessions with the command ids of the transfers that they accepted;
+    `accepted` maps the numbers of session owners to sessions with the transfers that they accepted, by command id;
     `files` are acknowledged or rejected files: their tags can't be used again, so a rollback returns them to their
     queues.
     """
@@ -78,12 +79,12 @@ class Work:
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
-        self.accepted: dict[int, tuple[ServedSession, list[int]]] = {}
+        self.accepted: dict[int, tuple[ServedSession, dict[int, Entry]]] = {}
         self.files: list[Entry] = []
 
-    def accept(self, session: ServedSession, number: int) -> None:
-        """Record an accepted transfer."""
-        self.accepted.setdefault(session.owner.number, (session, []))[1].append(number)
+    def accept(self, session: ServedSession, entries: dict[int, Entry]) -> None:
+        """Record accepted transfers."""
+        self.accepted.setdefault(session.owner.number, (session, {}))[1].update(entries)
 
     def commit(self, hub: HubContext) -> None:
         """Commit the transaction."""
@@ -135,13 +136,12 @@ class Book:
             else:
                 work.roll_back(hub)
             sessions: list[ServedSession] = []
-            for session, ids in work.accepted.values():
+            for session, entries in work.accepted.values():
                 if session.is_over:
                     continue
                 sessions.append(session)
-                for number in ids:
-                    entry = session.delivered.pop(number, None)
-                    if entry is not None and not committed and entry.owner is session.owner:
+                for entry in entries.values():
+                    if not committed and entry.owner is session.owner:
                         hub.apply(Settle(session.owner, (entry,), Outcome.RELEASE, redelivered=True))
             found.append((xid, committed, sessions))
         return found
@@ -247,8 +247,8 @@ class ServedSession:
         """By kind and name."""
         self.users: dict[int, Subscription] = {}
         """The same by the numbers of their consumers in the model."""
-        self.delivered: dict[int, Entry] = {}
-        self.seen: dict[int, Entry] = {}
+        self.delivered: OpenIds[Entry] = OpenIds()
+        self.seen: OpenIds[Entry] = OpenIds()
         self.most_seen = _FEW
         self.flushing: dict[int, str] = {}
         """Incomplete message.flush commands, whose clients have much to read first."""
@@ -278,7 +278,8 @@ class ServedSession:
         """Record a message that was shown. Occasionally removes entries that are gone."""
         self.seen[number] = entry
         if len(self.seen) > self.most_seen:
-            self.seen = {each: one for each, one in self.seen.items() if one.state is not State.ARCHIVED}
+            for each in [each for each, one in self.seen.items() if one.state is State.ARCHIVED]:
+                del self.seen[each]
             self.most_seen = 2 * len(self.seen) + _FEW
 
     def add(self, subscription: Subscription) -> None:

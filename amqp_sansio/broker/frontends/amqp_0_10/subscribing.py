@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         MessageSubscribe,
     )
     from ....amqp_0_10.model.events import CommandReceived
+    from ....amqp_0_10.model.open_ids import OpenIds
     from ...model.effects import Cancelled
     from ...model.queue import Consumer, Entry
     from .sessions import Result, ServedSession, SessionFrontend
@@ -100,27 +101,21 @@ def flush(front: SessionFrontend, session: ServedSession, command: MessageFlush,
 def accept(front: SessionFrontend, session: ServedSession, command: MessageAccept, event: object) -> Result:
     """`message.accept`; in a transaction it takes effect at the commit."""
     _forget_seen(session, command.transfers)
-    numbers = _named(session.delivered, command.transfers)
-    work = current_work(front, session) if numbers else None
+    entries = _taken_out(session, command.transfers)
+    work = current_work(front, session) if entries else None
     if work is None:
-        _settle(front, session, [session.delivered.pop(number) for number in numbers], Outcome.ACCEPT)
-        return None
-    entries: list[Entry] = []
-    for number in numbers:
-        entry = session.delivered[number]
-        if entry.transaction is None:
-            entries.append(entry)
-            work.accept(session, number)
-    if entries:
+        _settle(front, session, entries.values(), Outcome.ACCEPT)
+    else:
+        work.accept(session, entries)
         front.hub.apply(
-            Settle(session.owner, tuple(entries), Outcome.ACCEPT, transaction=work.transaction)
+            Settle(session.owner, tuple(entries.values()), Outcome.ACCEPT, transaction=work.transaction)
         )
     return None
 
 
 def reject(front: SessionFrontend, session: ServedSession, command: MessageReject, event: object) -> Result:
     """`message.reject`: to the queue's alternate exchange, if there is one; messages not acquired are unaffected."""
-    _settle(front, session, _taken_out(session, command.transfers), Outcome.REJECT)
+    _settle(front, session, _taken_out(session, command.transfers).values(), Outcome.REJECT)
     return None
 
 
@@ -128,7 +123,7 @@ def release(front: SessionFrontend, session: ServedSession, command: MessageRele
     """`message.release`: return messages to their places."""
     _forget_seen(session, command.transfers)
     entries = _taken_out(session, command.transfers)
-    _settle(front, session, entries, Outcome.RELEASE, redelivered=bool(command.set_redelivered))
+    _settle(front, session, entries.values(), Outcome.RELEASE, redelivered=bool(command.set_redelivered))
     return None
 
 
@@ -139,8 +134,7 @@ def acquire(front: SessionFrontend, session: ServedSession, command: MessageAcqu
         wanted.setdefault(session.seen[number], number)
     found: tuple[Entry, ...] = front.hub.apply(Acquire(session.owner, tuple(wanted)))
     numbers = [wanted[entry] for entry in found]
-    for number in numbers:
-        session.delivered[number] = session.seen.pop(number)
+    session.delivered.put_back({number: session.seen.pop(number) for number in numbers})
     return Acquired(SequenceSet.of(*numbers))
 
 
@@ -156,13 +150,13 @@ def resume(front: SessionFrontend, session: ServedSession, command: MessageResum
     return MessageResumeResult(0)
 
 
-def _named(books: dict[int, Entry], ids: SequenceSet | None) -> list[int]:
+def _named(books: OpenIds[Entry], ids: SequenceSet | None) -> list[int]:
     """Return the ids of a set that are in `books`."""
-    return ids.among(books) if ids else []
+    return books.named(ids) if ids else []
 
 
-def _taken_out(session: ServedSession, ids: SequenceSet | None) -> list[Entry]:
-    return [session.delivered.pop(number) for number in _named(session.delivered, ids)]
+def _taken_out(session: ServedSession, ids: SequenceSet | None) -> dict[int, Entry]:
+    return {number: session.delivered.pop(number) for number in _named(session.delivered, ids)}
 
 
 def _forget_seen(session: ServedSession, ids: SequenceSet | None) -> None:

@@ -23,17 +23,17 @@ def tx_commit(front: SessionFrontend, session: ServedSession, command: TxCommit,
     work = session.work
     if work is not None:
         work.commit(front.hub)
-        for _, numbers in work.accepted.values():
-            for number in numbers:
-                session.delivered.pop(number, None)
     _begin(front, session)
     return None
 
 
 def tx_rollback(front: SessionFrontend, session: ServedSession, command: TxRollback, event: object) -> Result:
     """`tx.rollback`: messages stay acquired; a new transaction begins. Raises Fault LIMIT."""
-    if session.work is not None:
-        session.work.roll_back(front.hub)
+    work = session.work
+    if work is not None:
+        work.roll_back(front.hub)
+        for _, entries in work.accepted.values():
+            session.delivered.put_back(entries)
     _begin(front, session)
     return None
 
