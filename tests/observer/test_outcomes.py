@@ -171,3 +171,11 @@ def test_a_tag_that_another_file_has_meanwhile_is_that_one() -> None:
     assert talk.outcomes() == [("deliver", 5, None)]
     talk.client(FileAck(5), TxCommit()).server(completed(0, 1, 2, 3, 4))
     assert talk.outcomes() == [("deliver", 5, None), ("deliver", 5, "accepted")]
+
+
+def test_a_transaction_whose_end_has_its_id_again_is_lost() -> None:
+    talk = _talk_0_10().client(TxSelect(), transfer("ex"), TxCommit())
+    talk.session().client(TxSelect(), transfer("ex"), TxCommit())
+    assert talk.outcomes() == [("publish", 1, None)]
+    talk.server(completed(0, 1, 2))
+    assert talk.outcomes() == [("publish", 1, None), ("publish", 1, "accepted")]

@@ -518,6 +518,8 @@ class OpenMessages:
         if step.number is None:
             self._end(session.undecided())
             return
+        _, before = session.ending.pop(step.number, (False, Work()))
+        self._end(before.units)
         session.ending[step.number] = (step.command.NAME == "tx.commit", session.transaction)
         session.transaction = Work()
         if len(session.ending) > self.limits.calls:
