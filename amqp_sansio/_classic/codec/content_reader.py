@@ -186,11 +186,13 @@ class ContentReader(Generic[_S, _E]):
                 return None
         except (StructError, IndexError, UnicodeDecodeError):
             return self._body_frame(data, pos, source)
+        # The branch of this method has read its fields.
         if which == _PUBLISH_END:
             assert body is not None
-            return self.published(source, number, route, raw, body, last + 1)
+            return self.published(source, number, route, raw, body, last + 1)  # pyright: ignore[reportPossiblyUnboundVariable]
         return self.delivered(
-            source, number, consumer_tag, tag, redelivered == 1, exchange, routing_key, raw, body, body_size, last + 1
+            source, number, consumer_tag, tag, redelivered == 1, exchange, routing_key,  # pyright: ignore[reportPossiblyUnboundVariable]
+            raw, body, body_size, last + 1,
         )  # fmt: skip
 
     def _learn_begin(self, data: bytes, pos: int, stop: int) -> tuple[int, int, str]:

@@ -222,30 +222,13 @@ class Outgoing:
         completion: Handle[None] = Handle(key)
         outcome: Handle[Any] | None = Handle((*key, "outcome")) if explicit else None
         call = Call(command, completion, whole, throttled, size)
-        most = channel.max_frame - FRAME_HEADER_SIZE
         content: Segments = ((HEADER, header), (BODY, body)) if header else ((BODY, body),)
         segments = ((COMMAND, octets), *content)
         if (
-            not crowded
-            and channel.ready
-            and len(header) <= most
-            and len(body) <= most
-            and message.has_body
-            and lead
+            crowded
+            or not message.has_body
+            or self._send_whole(call, segments, lead, header, body) is None
         ):
-            # As `_send` does it, for what most messages are.
-            sending.replay[number] = segments
-            sending.next_id = (number + 1) & MASK
-            state.calls[number] = call
-            state.octets += whole
-            place = _TRACK | channel.number
-            if header:
-                lead += (
-                    _pack_two(_HEADER_FRAME, len(header) + FRAME_HEADER_SIZE, place, 0) + header
-                )
-            body_frame = _pack_two(_BODY_FRAME, len(body) + FRAME_HEADER_SIZE, place, 0)
-            transport.queue(b"".join((lead, body_frame, body)))
-        else:
             self._send(call, segments if message.has_body else segments[:-1])
         if balance is not None:
             balance.spend(size)
@@ -312,6 +295,27 @@ class Outgoing:
         size = sum([len(each) for _, each in found])
         self.check_room(size)
         return tuple(found), size
+
+    def _send_whole(
+        self, call: Call, segments: Segments, lead: bytes, header: bytes, body: bytes
+    ) -> int | None:
+        """Send a transfer whose segments take one frame each, as `_send` does; None when they take more."""
+        channel, state = self._channel, self._state
+        most = channel.max_frame - FRAME_HEADER_SIZE
+        if not channel.ready or len(header) > most or len(body) > most or not lead:
+            return None
+        sending = state.sending
+        number = sending.next_id
+        sending.replay[number] = segments
+        sending.next_id = (number + 1) & MASK
+        state.calls[number] = call
+        state.octets += call.octets
+        place = _TRACK | channel.number
+        if header:
+            lead += _pack_two(_HEADER_FRAME, len(header) + FRAME_HEADER_SIZE, place, 0) + header
+        body_frame = _pack_two(_BODY_FRAME, len(body) + FRAME_HEADER_SIZE, place, 0)
+        self._transport.queue(b"".join((lead, body_frame, body)))
+        return number
 
     def _send(self, call: Call, segments: Segments) -> int:
         state, limits = self._state, self._transport.limits
