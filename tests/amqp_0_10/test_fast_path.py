@@ -4,28 +4,18 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amqp_sansio import AuthenticationRequested, Failed, OpenRequested, Signal
 from amqp_sansio.amqp_0_10 import (
-    BYTE,
-    CREDIT,
-    MESSAGE,
-    WINDOW,
     CommandReceived,
     Config,
     Connection,
-    DeliveryProperties,
     ExecutionSync,
     Message,
-    MessageFlow,
     MessageReceived,
-    MessageSetFlowMode,
     MessageSubscribe,
     MessageTransfer,
     SessionRequested,
@@ -67,63 +57,6 @@ def settle(client: Connection, server: Connection) -> None:
                 moved = True
 
 
-MESSAGES = st.lists(
-    st.tuples(
-        st.sampled_from(["a", "b"]),
-        st.integers(0, 1),
-        st.integers(0, 1),
-        st.sampled_from([0, 1, 40, 5000, 70_000]),
-        st.booleans(),
-        st.booleans(),
-    ),
-    min_size=1,
-    max_size=12,
-)
-
-
-@given(
-    messages=MESSAGES,
-    mode=st.sampled_from([WINDOW, CREDIT]),
-    credit=st.sampled_from([(None, None), (1000, None), (8, 200_000), (None, 200_000)]),
-    stream=st.sampled_from([None, 100]),
-    chunk=st.sampled_from([7, 1000, 65_536]),
-    late=st.booleans(),
-)
-def test_the_shortcut_equals_the_general_step(
-    messages: list[tuple[str, int, int, int, bool, bool]],
-    mode: int,
-    credit: tuple[int | None, int | None],
-    stream: int | None,
-    chunk: int,
-    late: bool,
-) -> None:
-    client, server = open_pair({"stream_above": stream})
-    session = client.session(0)
-    for destination in ("a", "b"):
-        session.call(MessageSubscribe("q", destination))
-        session.call(MessageSetFlowMode(destination, mode))
-        session.call(MessageFlow(destination, MESSAGE, credit[0]))
-        session.call(MessageFlow(destination, BYTE, credit[1]))
-    settle(client, server)
-    served = server.session(0)
-    for destination, accept_mode, acquire_mode, size, header, sync in messages:
-        limits = served.credit(destination)
-        if limits[0] == 0 or (limits[1] is not None and limits[1] < size + 100):
-            continue
-        properties = DeliveryProperties(routing_key="k") if header else None
-        message = Message(b"x" * size, delivery_properties=properties)
-        served.transfer(
-            destination, message, accept_mode=accept_mode, acquire_mode=acquire_mode, sync=sync
-        )
-    octets = server.data_to_send(0.0)
-    other: Connection = pickle.loads(pickle.dumps(client))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Incoming, "fast_event", never)
-        slow = run(other, octets, chunk, late)
-    assert run(client, octets, chunk, late) == slow
-    assert snapshot(client) == snapshot(other)
-
-
 def run(client: Connection, octets: bytes, chunk: int, late: bool) -> tuple[list[Any], bytes]:
     """What a client tells and answers; its application completes at once, or when all has come."""
     told: list[Any] = []
@@ -140,15 +73,6 @@ def run(client: Connection, octets: bytes, chunk: int, late: bool) -> tuple[list
         client.session(0).complete(number)
     told += [client.session(0).unsettled, client.session(0).granted("a"), client.session(0).granted("b")]
     return told, client.data_to_send(0.0)
-
-
-def never(incoming: Incoming) -> None:
-    """No shortcut."""
-
-
-def snapshot(client: Connection) -> bytes:
-    """All that it knows."""
-    return pickle.dumps(pickle.loads(pickle.dumps(client)))
 
 
 @pytest.mark.parametrize("header", [True, False])

@@ -3,7 +3,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -499,25 +499,3 @@ def test_settlement_makes_no_difference(frames: list[Any]) -> None:
     found = _taken(Side.CLIENT, (2, 0), frames, None)
     with without_shortcuts():
         assert _taken(Side.CLIENT, (2, 0), frames, None) == found
-
-
-def test_the_common_case_takes_the_shortcuts(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[str] = []
-
-    def counted(name: str, shortcut: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            found = shortcut(*arguments)
-            if found is not None:
-                taken.append(name)
-            return found
-
-        return call
-
-    monkeypatch.setattr(FastPath, "event", counted("event", FastPath.event))
-    monkeypatch.setattr(Sender, "_send_fast", counted("send", Sender._send_fast))
-    monkeypatch.setattr(Receiver, "_accept_fast", counted("accept", Receiver._accept_fast))
-    world = World((2, 0), 0, None)
-    world.apply(("send", 0, 1))
-    world.apply(("accept", 0, 1))
-    assert taken == ["send", "event", "accept", "event"]
-    assert not world.raised

@@ -14,7 +14,7 @@ from amqp_sansio import Failed, Limits, Signal, Version
 from amqp_sansio._classic.endpoint.fastpath import FastPath
 from amqp_sansio.amqp_0_9_1 import BasicProperties, Delivery
 from amqp_sansio.endpoint import Side
-from tests.support.driving import OPERATIONS, VERSIONS, Driver, Operation
+from tests.support.driving import VERSIONS
 from tests.support.facing import BOTH_VERSIONS, Facing, body, header
 from tests.support.pair import (
     SIDES,
@@ -39,26 +39,6 @@ def without_shortcut() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FastPath, "read", _general_step_only)
         yield
-
-
-@given(VERSIONS, OPERATIONS, st.booleans(), SIZES | st.none())
-def test_the_shortcut_makes_no_difference(
-    version: Version, operations: list[Operation], damage: bool, sizes: list[int] | None
-) -> None:
-    def driver() -> Driver:
-        return Driver(version, damage=damage, chunks=pieces(*sizes) if sizes else None)
-
-    fast_one = driver()
-    with without_shortcut():
-        slow_one = driver()
-    for left, operation in zip(range(len(operations) - 1, -1, -1), operations, strict=True):
-        fast_one.apply(operation)
-        with without_shortcut():
-            slow_one.apply(operation)
-        assert slow_one.trace() == fast_one.trace()
-        # To compare states costs more than to reach them.
-        for side in SIDES if left % 8 == 0 else ():
-            assert structure(slow_one.pair.ends[side]) == structure(fast_one.pair.ends[side])
 
 
 def recorded(version: Version, receiver: Side) -> bytes:
@@ -181,14 +161,3 @@ def test_the_header_of_another_channel_is_not_taken_for_the_next_one(version: Ve
         with without_shortcut():
             facing.feed(*arrivals)
     assert [(each.channel, each.delivery_tag) for each in facing.of(Delivery)] == [(1, 1), (1, 2), (2, 1)]
-
-
-def test_the_shortcut_is_taken() -> None:
-    pair = Pair().open()
-    channel = pair.channel()
-    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c"))
-    pair.pump()
-    pair.peer(channel).deliver(b"x", consumer_tag="c")
-    pair.write(Side.SERVER)
-    pair.client.receive_data(bytes(pair.flying[Side.SERVER]), 0.0)
-    assert pair.client._fast_path.read(pair.client._buffer, None) is not None

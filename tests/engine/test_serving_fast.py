@@ -22,7 +22,7 @@ from amqp_sansio import (
 from amqp_sansio._classic.codec.dialect import default_dialect
 from amqp_sansio._classic.endpoint.channel import Channel
 from amqp_sansio._classic.endpoint.fastpath import FastPath
-from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, MethodReceived, Published
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Config, Delivery, Published
 from amqp_sansio.endpoint import Side
 from tests.support.driving import VERSIONS
 from tests.support.facing import BOTH_VERSIONS, STRICT, Facing, header
@@ -180,17 +180,3 @@ def test_publishes_of_two_channels_may_be_mixed(version: Version, same: bool) ->
         facing.feed(other + header(1, 60, 0) + header(2, 60, 0))
     channels = [each.channel for each in facing.of(Published)]
     assert channels == ([1, 1, 1] if same else [1, 1, 1, 2])
-
-
-def test_the_shortcuts_are_taken() -> None:
-    pair, channel = serving(AMQP_0_9_1)
-    channel.forward(b"x", b"\0\0", "c")
-    client = pair.client.channel(1)
-    pair.pump()
-    client.accept(1)
-    client.publish(b"y", routing_key="r")
-    pair.write(Side.CLIENT)
-    pair.server.receive_data(bytes(pair.flying[Side.CLIENT]), 0.0)
-    first, second = (pair.server._fast_path.read(pair.server._buffer, None) for _ in range(2))
-    assert isinstance(first, MethodReceived)
-    assert isinstance(second, Published)

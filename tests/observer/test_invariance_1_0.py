@@ -15,13 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import NEED_DATA
-from amqp_sansio.amqp_1_0 import Message, Properties
-from amqp_sansio.amqp_1_0.observer.fastpath import fast_observed
-from amqp_sansio.observer import Observed, Observer, ObserverEvent
+from amqp_sansio.observer import Observer, ObserverEvent
 from tests.support.captures import everywhere
 from tests.support.observing import CLIENT, recorded, take, watch
 from tests.support.pair import structure
-from tests.support.pair_1_0 import Pair
 from tests.support.talk_1_0 import Talk10, transfer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,30 +152,6 @@ def test_deliveries_in_parts_cut_anywhere(
     client = CLIENT if told else None
     whole = watch(Observer(client=client, body="all"), arrivals)
     assert watch(Observer(client=client, body="all"), _cut(arrivals, seed)) == whole
-
-
-def test_the_common_case_takes_the_shortcut(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[str] = []
-
-    def counted(machine: Any, direction: Any) -> Any:
-        event = fast_observed(machine, direction)
-        if event is not None:
-            taken.append(event.event)
-        return event
-
-    monkeypatch.setattr("amqp_sansio.amqp_1_0.observer.connection.OneZeroObserver.fastpath", counted)
-    observer = Observer(client=CLIENT)
-    pair = Pair(observer=observer).open()
-    sender = pair.session().open_sender("q")
-    pair.pump()
-    for number in range(20):
-        sender.send(
-            Message(("text", b"octets")[number % 2], properties=Properties(message_id=number))
-        )
-    pair.pump()
-    units = [event for event in take(observer) if isinstance(event, Observed)]
-    assert [unit.unit for unit in units].count("content") == 20
-    assert taken == ["transfer"] * 20 + ["disposition"] * 20
 
 
 def test_taking_events_early_or_late_makes_no_difference() -> None:

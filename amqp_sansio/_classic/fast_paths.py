@@ -1,0 +1,90 @@
+"""FAST_PATHS: every fast path of 0-8 and 0-9-1. Tests switch each off and compare; docs/fast-paths.md shows them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .._core.fast_paths import Entry
+from .endpoint.channel import Channel
+from .endpoint.events import Delivery, MethodReceived, Published
+from .endpoint.fastpath import ClientFastPath, ServerFastPath
+from .observer.fastpath import ObserverFastPath
+
+FAST_PATHS: Final[tuple[Entry, ...]] = (
+    Entry(
+        "client delivery",
+        ClientFastPath,
+        "delivered",
+        "basic.deliver with its header and at most one body frame on an open channel, within all limits",
+        "`Delivery`; the tag among the unsettled ones; a body of more than 1024 octets that is missing is waited for",
+        "`ConnectionModel` frame by frame",
+        (Delivery,),
+    ),
+    Entry(
+        "client body",
+        ClientFastPath,
+        "continued",
+        "the body frame that completes a delivery",
+        "`Delivery`; the content under way ends",
+        "`ConnectionModel` frame by frame",
+    ),
+    Entry(
+        "client confirm",
+        ClientFastPath,
+        "acknowledged",
+        "basic.ack of publishes on an open channel in confirm mode",
+        "`Settled`; the handles are completed and no longer unconfirmed",
+        "`ConnectionModel` for the method",
+    ),
+    Entry(
+        "server publish",
+        ServerFastPath,
+        "published",
+        "basic.publish with its header and at most one body frame on an open channel, within all limits",
+        "`Published`; in confirm mode the next number among the unconfirmed ones",
+        "`ConnectionModel` frame by frame",
+        (Published,),
+    ),
+    Entry(
+        "server ack",
+        ServerFastPath,
+        "acknowledged",
+        "basic.ack of deliveries that are unsettled, outside transactions",
+        "`MethodReceived`, and `Settled` where handles wait; the tags are no longer unsettled",
+        "`ConnectionModel` for the method",
+        (MethodReceived,),
+    ),
+    Entry(
+        "server forward",
+        Channel,
+        "forward",
+        "a message that fits one body frame for a consumer of an open channel, alike one sent before",
+        "method, header and body frames; the next delivery tag",
+        "`Channel.deliver`'s way",
+        stand_in="_forward",
+    ),
+    Entry(
+        "observed delivery",
+        ObserverFastPath,
+        "delivered",
+        "basic.deliver with its header and at most one body frame, in full knowledge of an open channel",
+        "`Observed` with the message; its tag among the unsettled ones",
+        "`ClassicObserver.unit` frame by frame",
+    ),
+    Entry(
+        "observed publish",
+        ObserverFastPath,
+        "published",
+        "basic.publish with its header and at most one body frame, in full knowledge of an open channel",
+        "`Observed` with the message; in confirm mode its number among the unconfirmed ones",
+        "`ClassicObserver.unit` frame by frame",
+    ),
+    Entry(
+        "observed ack",
+        ObserverFastPath,
+        "acknowledged",
+        "basic.ack of one delivery or one publish, in full knowledge of an open channel, outside transactions",
+        "`Observed` with what it settles",
+        "`ClassicObserver.unit` for the method",
+    ),
+)

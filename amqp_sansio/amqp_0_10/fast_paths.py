@@ -1,0 +1,28 @@
+"""FAST_PATHS: every fast path of 0-10. Tests switch each off and compare; docs/fast-paths.md shows them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .._core.fast_paths import Entry
+from .endpoint.incoming import Incoming
+from .endpoint.outgoing import Outgoing
+
+FAST_PATHS: Final[tuple[Entry, ...]] = (
+    Entry(
+        "message received",
+        Incoming,
+        "fast_event",
+        "message.transfer octet by octet as the one before, with one header frame or none and one body frame",
+        "`MessageReceived`; the command id received and executing; credit spent; the transfer among the unsettled ones",
+        "`FrameReader` and `Incoming` frame by frame",
+    ),
+    Entry(
+        "message sent",
+        Outgoing,
+        "_send_whole",
+        "a transfer whose segments take one frame each, on an attached session whose command-point is sent",
+        "the frames; the command id, its replay and its call",
+        "`Outgoing._send`",
+    ),
+)
