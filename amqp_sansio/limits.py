@@ -9,6 +9,9 @@ from ._core.record import record
 class Limits:
     """Limits of an endpoint or observer. All sizes are octets; every check comes before the octets are stored.
 
+    A peer that doesn't answer a close is read for `message` octets at most. An observer's `bodies` has room for what
+    else it keeps of messages under way: their properties, and methods that it can't read.
+
     | field | at the limit |
     |---|---|
     | `unparsed` | `receive_budget` is 0: the adapter stops reading, and TCP holds the peer |

@@ -12,6 +12,7 @@ from .ip import Output
 from .pcap import PcapParser
 from .pcapng import PcapngParser
 from .records import CaptureDamage, Segment
+from .repeats import Repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,10 +29,20 @@ def read_segments(
     """Yield the TCP segments of a capture, in its order, and its unreadable parts.
 
     `data` is the whole capture or its pieces in order, cut anywhere (an open binary file will do); `file` is the name
-    for the records. Memory is bounded: only an unfinished record, at most 16 MiB, is kept between pieces.
+    for the records. Memory is bounded: only an unfinished record, at most 16 MiB, is kept between pieces. Of equal
+    damages in succession only two come out: the first, and one that says how many follow it.
 
     Raises NotACapture at the first step if the first octets are neither pcap nor pcapng nor gzip of one of them.
     """
+    repeats = Repeats()
+    for rows in _read(data, file):
+        yield from repeats.merge(rows)
+    rest: Output = []
+    repeats.flush(rest)
+    yield from rest
+
+
+def _read(data: Buffer | Iterable[Buffer], file: str) -> Iterator[Output]:
     reader = CaptureReader(file=file)
     inflate: Gunzip | None = None
     head = b""
@@ -46,29 +57,29 @@ def read_segments(
             if head[:2] == GZIP_MAGIC:
                 inflate = Gunzip()
         if inflate is None:
-            yield from reader.feed(piece)
+            yield reader.feed(piece)
         else:
             for inflated in inflate.feed(piece):
-                yield from reader.feed(inflated)
+                yield reader.feed(inflated)
             if inflate.error:
                 break
     if not sniffed:
-        yield from reader.feed(head)
+        yield reader.feed(head)
     if inflate is not None and (inflate.error or inflate.finish()):
         if inflate.error:
-            yield reader.damage("bad-gzip", f"{inflate.error}; the rest is not read")
+            yield [reader.damage("bad-gzip", f"{inflate.error}; the rest is not read")]
         else:
-            yield reader.damage("truncated-file", inflate.finish())
+            yield [reader.damage("truncated-file", inflate.finish())]
         if not reader.begun:
             return
-    yield from reader.finish()
+    yield reader.finish()
 
 
 class CaptureReader:
     """Reads an uncompressed capture that comes piece by piece; picklable at any point.
 
-    A large file can be split: `skip` passes over octets without making records, and `boundary` returns a reader that
-    continues after the last complete record.
+    Each damage is a record of its own, however many are equal. A large file can be split: `skip` passes over octets
+    without making records, and `boundary` returns a reader that continues after the last complete record.
     """
 
     __slots__ = ("_file", "_held", "_parser", "_parts")

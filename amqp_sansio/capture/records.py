@@ -68,7 +68,7 @@ class CaptureDamage:
     The kinds: `truncated-file` (it ends inside of a record), `bad-block` (a record's framing or content is wrong),
     `bad-gzip`, `unknown-link-type` (reported once for an interface), `truncated-packet` (the snap length cut the
     headers), `bad-packet` (the IP or TCP header contradicts itself), `incomplete-fragments` (an IP datagram that
-    carries TCP lacks fragments).
+    carries TCP lacks fragments). Of equal ones in succession the second says in its text how many it stands for.
     """
 
     file: str

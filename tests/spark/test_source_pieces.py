@@ -83,6 +83,19 @@ def test_pieces_of_any_capture(
     assert read(pieces_of(path, splitBytes=str(size))) == general_rows(bytes(data))
 
 
+def test_damages_in_succession_are_two_rows_across_pieces(tmp_path: Path) -> None:
+    whole = ethernet(ipv4(tcp(5, 6, b"abc")))
+    sizes = [1] * 300 + [len(whole), *[1] * 300, len(whole), len(whole), *[1] * 3]
+    packets = [(at, 0, whole[:size], len(whole)) for at, size in enumerate(sizes)]
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(pcap(packets))
+    pieces = pieces_of(path, splitBytes="1000")
+    assert len(pieces) > 5
+    rows = read(pieces)
+    assert rows == general_rows(path.read_bytes())
+    assert len(rows) == 9
+
+
 def test_payloads_that_are_captures_lead_no_boundary_astray(tmp_path: Path) -> None:
     """Nothing is guessed: plausible records inside of packets are octets of packets."""
     inner = (PLAIN + NG)[:60_000]
@@ -144,6 +157,24 @@ def test_compressed_files_are_one_piece(tmp_path: Path, data: bytes) -> None:
     wrong[-5] ^= 1
     path.write_bytes(wrong + b"more")
     assert read(pieces_of(path)) == general_rows(bytes(wrong + b"more"))
+
+
+def test_the_progress_of_a_compressed_file_counts_its_own_octets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("amqp_sansio_spark.pieces._TOLD", 20_000)
+    chance = Random(1)
+    packets = [(at, 0, ethernet(ipv4(tcp(at * 1000, 6, chance.randbytes(1000))))) for at in range(2000)]
+    path = tmp_path / "a.pcap.gz"
+    path.write_bytes(gzip.compress(pcap(packets)))
+    caplog.set_level("INFO", "amqp_sansio_spark.progress")
+    (piece,) = pieces_of(path)
+    assert len(read([piece], maxBytesPerBatch="64k")) == 2000
+    told: list[dict[str, str]] = [record.__dict__["context"] for record in caplog.records]
+    octets = [int(each["octets"]) for each in told]
+    assert len(octets) > 2 and octets == sorted(octets)
+    assert [each["done"] for each in told] == [*["0"] * (len(told) - 1), "1"]
+    assert octets[-1] == path.stat().st_size
 
 
 def test_a_large_compressed_file_takes_little_memory(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ def page() -> str:
         "",
         *_table(Limits()),
         "",
+        " ".join(inspect.cleandoc(Limits.__doc__ or "").split("\n\n")[1].split()),
+        "",
         "## The broker",
         "",
         "`amqp_sansio.broker.BrokerLimits`: bounds of the model, `Settings(limits=...)`; each connection to it has "

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from amqp_sansio.capture import CaptureDamage, Segment
 from amqp_sansio.capture.bulk import (
@@ -14,6 +18,7 @@ from amqp_sansio.capture.bulk import (
     not_a_capture,
     open_parser,
 )
+from amqp_sansio.capture.repeats import Repeats
 
 from .chain import PADDING, Run, walk
 from .headers import read_headers
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from .headers import Segments
     from .rows import Made
 
+_NOWHERE: Final = np.empty(0, dtype=np.int64)
 _SLOW: Final = 64
 """Octets that a parser gets first for an unusual record."""
 _PLAIN: Final = 64
@@ -71,16 +77,22 @@ class BulkReader:
     """Reads an uncompressed capture that comes piece by piece, from its beginning or from the position of `parser`.
 
     The rows are those of `amqp_sansio.capture.read_segments`, in the same order, however the octets are cut. Besides a
-    piece, only one unfinished record is kept.
+    piece, only one unfinished record is kept. `state` is where it stands, for a reader of the octets from `offset` on.
+
+    `packed` is how many octets of a compressed file were read so far; None for others.
 
     `plain` says that the octets before `offset` alone prove that a record ends there: every reader of those octets
     finds the same end.
     """
 
-    def __init__(self, file: str, maker: Maker, parser: Parser | None = None) -> None:
-        self.parser = parser
+    def __init__(self, file: str, maker: Maker, state: bytes = b"") -> None:
+        self.parser: Parser | None = None
+        self._repeats = Repeats()
+        if state:
+            self.parser, self._repeats = pickle.loads(state)
         self.counts = Counts()
         self.plain = False
+        self.packed: int | None = None
         self._file = file
         self._maker = maker
         self._buf = bytearray(PADDING)
@@ -90,6 +102,16 @@ class BulkReader:
     def offset(self) -> int:
         """The position in the file after the last complete record."""
         return 0 if self.parser is None else self.parser.offset
+
+    @property
+    def state(self) -> bytes:
+        """The state after the last complete record."""
+        return pickle.dumps((self.parser, self._repeats))
+
+    @property
+    def waiting(self) -> bool:
+        """Whether rows may still come of what was read: of fragments, or of damages in succession."""
+        return self._repeats.waiting or (self.parser is not None and self.parser.waiting)
 
     @property
     def begun(self) -> bool:
@@ -145,7 +167,9 @@ class BulkReader:
         else:
             rest = rest[self.parser.parse(rest, out, True) :]
             self.parser.finish(rest, out)
-        yield from self._singles(out)
+        out = self._repeats.merge(out)
+        self._repeats.flush(out)
+        yield from self._batches(self._single(list(enumerate(out))))
 
     def refuse(self, kind: str, text: str) -> Iterator[pa.RecordBatch]:
         """Yield a damage of the whole file."""
@@ -203,6 +227,7 @@ class BulkReader:
             self.counts.times(int(run.ts_ns.min()), int(run.ts_ns.max()))
         found, odd = read_headers(buf, run)
         made: list[Made] = []
+        places = np.sort(np.concatenate([_NOWHERE, *[segments.packet for segments in found]]))
         for segments in found:
             self.counts.segments += len(segments.packet)
             if self._maker.segments:
@@ -210,20 +235,33 @@ class BulkReader:
                 if rows is not None:
                     made.append(rows)
         singles: list[tuple[int, Segment | CaptureDamage]] = []
+        last = -1
         for at in odd.tolist():
             out: Output = []
             where = (int(run.ts_ns[at]), packet + at, base + int(run.record[at]))
             octets = bytes(buf[int(run.start[at]) : int(run.stop[at])])
             wire, link = int(run.wire[at]), int(run.link[at])
             parser.decode(octets, 0, len(octets), wire, link, where, out)
-            singles += [(at, row) for row in out]
+            if out:
+                if isinstance(out[0], Segment) or _any_between(places, last, at):
+                    singles += self._end_repeats(last)
+                singles += [(at, row) for row in self._repeats.merge(out)]
+                last = at
+        if _any_between(places, last, count):
+            singles += self._end_repeats(last)
         made += self._single(singles)
         parser.take(run.end - pos, count, ts_ns)
         self.counts.packets += count
         yield from self._batches(made)
 
+    def _end_repeats(self, place: int) -> list[tuple[int, Segment | CaptureDamage]]:
+        """Return what is due of damages in succession, with its place in the order of the run."""
+        out: Output = []
+        self._repeats.flush(out)
+        return [(place, row) for row in out]
+
     def _singles(self, out: Output) -> Iterator[pa.RecordBatch]:
-        yield from self._batches(self._single(list(enumerate(out))))
+        yield from self._batches(self._single(list(enumerate(self._repeats.merge(out)))))
 
     def _single(self, rows: Sequence[tuple[int, Segment | CaptureDamage]]) -> list[Made]:
         for _, row in rows:
@@ -239,3 +277,9 @@ class BulkReader:
             for batch in self._maker.batches(made):
                 self.counts.rows += batch.num_rows
                 yield batch
+
+
+def _any_between(places: npt.NDArray[np.int64], first: int, last: int) -> bool:
+    """Whether one of some places, which are in order, lies between two others."""
+    at = int(np.searchsorted(places, first, side="right"))
+    return at < len(places) and int(places[at]) < last

@@ -38,7 +38,7 @@ class Piece(NamedTuple):
     size: int
     """The size of the whole file, at that time."""
     state: bytes = b""
-    """The pickled parser at `start`; empty at the file's beginning."""
+    """The state of a `BulkReader` at `start`; empty at the file's beginning."""
     number: int = 0
     """Its number in the file, from 0."""
     of: int = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from amqp_sansio.capture import Segment
-    from amqp_sansio.capture.bulk import Parser
 
     from .bulk import Maker
     from .chain import Run
@@ -34,6 +32,8 @@ CHUNK: Final = 4 << 20
 _MIN_CHUNK: Final = 1 << 18
 _MIN_STEP: Final = 256
 _GZIP_CHUNK: Final = 1 << 16
+_TOLD: Final = 1 << 25
+"""Octets of a compressed file between two records of its progress: it can't be read in pieces."""
 OPENING: Final = 1 << 20
 """Opening a file costs about as much as reading that many octets."""
 
@@ -125,12 +125,16 @@ def read_piece(
     failFast, raises `CaptureProblem` for the first damage.
     """
     maker = make_rows(piece.name, options, names)
-    parser: Parser | None = pickle.loads(piece.state) if piece.state else None
-    reader = BulkReader(piece.name, maker, parser)
+    reader = BulkReader(piece.name, maker, piece.state)
     began = perf_counter()
     done = False
+    told = _TOLD
     try:
-        yield from _read(piece, reader, options, opened)
+        for batch in _read(piece, reader, options, opened):
+            if reader.packed is not None and reader.packed >= told:
+                told = reader.packed + _TOLD
+                report(piece, reader, perf_counter() - began, read, done)
+            yield batch
         done = True
     finally:
         report(piece, reader, perf_counter() - began, read, done)
@@ -209,6 +213,7 @@ def _read_gzip(
     size = 0
     while left and (count := opened.readinto(packed[: min(_GZIP_CHUNK, left)])):
         left -= count
+        reader.packed = piece.stop - left
         for inflated in inflate.feed(bytes(packed[:count])):
             parts.append(inflated)
             size += len(inflated)
@@ -293,9 +298,9 @@ def _walk(opened: Input, file: CaptureFile, size: int, options: Options) -> list
             continue
         if must or _takes(selection, reader.counts):
             pieces.append(Piece(file.path, file.name, start, parser.offset, size, state, number))
-        start, state, number = parser.offset, pickle.dumps(parser), number + 1
-        # Fragments of earlier packets may be given up at any time, with those packets' times.
-        must = parser.waiting
+        start, state, number = parser.offset, reader.state, number + 1
+        # Fragments of earlier packets may be given up at any time, with those packets' times; so damages are told.
+        must = reader.waiting
         reader.counts = Counts()
         reader.counts.times(parser.ts_ns, parser.ts_ns)
     if must or _takes(selection, reader.counts):

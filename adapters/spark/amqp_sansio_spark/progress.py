@@ -25,7 +25,7 @@ def progress(spark: SparkSession) -> DataFrame:
     The columns: `read` (one planned query), `file`, `pieces` done `of` those planned, `octets` read of `size`,
     `packets`, `segments` (packets with TCP), `other` (packets without: left out), `rows` made, `filtered` (segments and
     problems that the options or filters left out), `problems`, and `seconds` of the workers' time. It can be called
-    while a query runs, and shows the finished pieces.
+    while a query runs, and shows the finished pieces, of a compressed file, which is one piece, also how far it is.
 
     Spark keeps the log only with `spark.sql.pyspark.worker.logging.enabled=true`, set before the query. A piece that
     Spark reads again, because a worker died or a query runs twice, counts once. Raises ValueError without that setting.
@@ -71,8 +71,8 @@ def report(piece: Piece, reader: BulkReader, seconds: float, read: str, done: bo
     """Log the reading of a piece."""
     counts = reader.counts
     planned = piece.stop - piece.start
-    # The inflated octets of a compressed file may be more than the file.
-    octets = planned if done else min(planned, max(0, reader.offset - piece.start))
+    read_of_file = reader.offset - piece.start if reader.packed is None else reader.packed
+    octets = planned if done else min(planned, max(0, read_of_file))
     context = {
         "read": read,
         "file": piece.name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -27,11 +26,9 @@ from .pieces import CHUNK, NothingMaker, read_piece, tasks_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from amqp_sansio.capture.bulk import Parser
-
     from .options import Options, StreamOptions
 
-_MOST_PARSERS: Final = 1024
+_MOST_STATES: Final = 1024
 
 
 class StreamPartition(InputPartition):
@@ -57,7 +54,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self.stream = stream
         self.names = names
-        self._parsers: dict[tuple[str, int], bytes] = {}
+        self._states: dict[tuple[str, int], bytes] = {}
         self._target: dict[str, int] | None = None
 
     def initialOffset(self) -> dict[str, Any]:
@@ -118,7 +115,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             file = CaptureFile(paths.get(name, name), name)
             # A piece that isn't a file's last one ends before the file does.
             size = stop if done else stop + 1
-            pieces.append(Piece(file.path, name, begin, stop, size, self._parser(file, begin)))
+            pieces.append(Piece(file.path, name, begin, stop, size, self._state(file, begin)))
         tasks = [StreamPartition(task) for task in tasks_of(pieces, self.options)]
         return tasks or [StreamPartition(())]
 
@@ -166,9 +163,7 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if opened.read(len(MAGIC)) == MAGIC:
                 return None
             opened.seek(before)
-            state = self._parser(file, before)
-            parser: Parser | None = pickle.loads(state) if state else None
-            reader = BulkReader(file.name, NothingMaker(), parser)
+            reader = BulkReader(file.name, NothingMaker(), self._state(file, before))
             end, left = before, size - before
             while left and (count := opened.readinto(reader.room(min(CHUNK, left)))):
                 left -= count
@@ -176,23 +171,23 @@ class CaptureStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     pass
                 if reader.plain and reader.parser is not None:
                     end = reader.offset
-                    self._keep(file.name, end, reader.parser)
+                    self._keep(file.name, end, reader.state)
                 if most is not None and end - before >= most:
                     break
             return end
 
-    def _keep(self, name: str, offset: int, parser: Parser) -> None:
-        if len(self._parsers) >= _MOST_PARSERS:
-            del self._parsers[next(iter(self._parsers))]
-        self._parsers[name, offset] = pickle.dumps(parser)
+    def _keep(self, name: str, offset: int, state: bytes) -> None:
+        if len(self._states) >= _MOST_STATES:
+            del self._states[next(iter(self._states))]
+        self._states[name, offset] = state
 
-    def _parser(self, file: CaptureFile, offset: int) -> bytes:
-        """Return the parser at a record's end: cached, or found by walking there again, as after a restart."""
+    def _state(self, file: CaptureFile, offset: int) -> bytes:
+        """Return the reader's state at a record's end: cached, or found by walking there again, as after a restart."""
         if not offset:
             return b""
-        if (file.name, offset) not in self._parsers:
+        if (file.name, offset) not in self._states:
             self._walk(file, 0, offset, None)
-        return self._parsers.get((file.name, offset), b"")
+        return self._states.get((file.name, offset), b"")
 
 
 def _offsets(offset: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int]]:
