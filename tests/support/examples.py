@@ -23,7 +23,7 @@ SHRINKING_SECONDS: Final = 20
 # would make a run depend on the one before it, and a failing test take longer.
 settings.register_profile(
     "steady",
-    max_examples=40,
+    max_examples=25,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
