@@ -330,8 +330,8 @@ class Records(Protocol):
         """Take a unit that says something of the connection."""
         ...
 
-    def explain(self, event: Observed) -> tuple[int | None, str | None]:
-        """Code and text that a unit gives for returning or rejecting messages."""
+    def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None] | None:
+        """Code and text of why the message of `unit` is returned or rejected; None: those before hold."""
         ...
 
     def finish(self) -> None:
@@ -400,6 +400,8 @@ class OutcomeLedger:
         settled = self._open.pop(event.seq if unit is None else unit, None)
         if settled is None:
             return _NONE
+        if settled.outcome in _EXPLAINED:
+            settled.explain(None, None)
         settled.outcome = outcome
         settled.settled_ns = event.at_ns
         settled.settled_seq = event.seq
@@ -411,28 +413,26 @@ class OutcomeLedger:
         for unit, outcome, how in event.settles:
             if unit is None:
                 unit = event.seq
+            stays = how in (TOLD, STAGED)
+            message = open_.get(unit) if stays else open_.pop(unit, None)
+            if message is None:
+                continue
+            if how == STAGED:
+                message.bring((event.properties, event.body_size, event.body_sha256))
+                continue
+            if not stays:
+                done.append(message)
+            if how == ENDED and outcome is None:
+                if message.outcome is None and event.event in ENDING:
+                    message.ended_ns = event.at_ns
+                continue
+            why = records.explain(event, unit) if outcome in _EXPLAINED else (None, None)
+            if why is not None and (outcome in _EXPLAINED or message.outcome in _EXPLAINED):
+                message.explain(*why)
+            message.outcome = outcome
             if how == SETTLED:
-                message = open_.pop(unit, None)
-                if message is not None:
-                    message.outcome = outcome
-                    message.settled_ns = event.at_ns
-                    message.settled_seq = event.seq
-                    if outcome in _EXPLAINED:
-                        message.explain(*records.explain(event))
-                    done.append(message)
-            elif how == ENDED:
-                message = open_.pop(unit, None)
-                if message is not None:
-                    message.outcome = outcome or message.outcome
-                    if message.outcome is None and event.event in ENDING:
-                        message.ended_ns = event.at_ns
-                    done.append(message)
-            else:
-                message = open_.get(unit)
-                if message is not None and how == STAGED:
-                    message.bring((event.properties, event.body_size, event.body_sha256))
-                elif message is not None:
-                    message.outcome = outcome
+                message.settled_ns = event.at_ns
+                message.settled_seq = event.seq
         return done
 
     def lose(self, event: Skipped) -> Sequence[MessageRecord]:

@@ -212,7 +212,7 @@ class ClassicRecords:
         if event.content.__class__ is not bytes or event.unit == "header":
             _FACTS[event.event](self, event, event.content)
 
-    def explain(self, event: Observed) -> tuple[int | None, str | None]:
+    def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None]:
         """Code and text of a return; who rejects a message gives none."""
         method = event.content
         return getattr(method, "reply_code", None), getattr(method, "reply_text", None)

@@ -223,7 +223,7 @@ class ZeroTenRecords:
         if readable and event.unit != "partial":
             _FACTS[event.event](self, event, event.content)
 
-    def explain(self, event: Observed) -> tuple[int | None, str | None]:
+    def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None]:
         """Code and text of an exception, a reject or a return; file.reject has none."""
         command = event.content
         if event.event == "execution.exception":
