@@ -60,6 +60,19 @@ def number_of(side: Side) -> int:
     return CLIENT if side is Side.CLIENT else SERVER
 
 
+def named(deliveries: dict[int, DeliveryModel], frame: Disposition) -> list[DeliveryModel]:
+    """The deliveries that a disposition is about (part 2 section 2.7.6)."""
+    first = frame.first
+    count = 0 if frame.last is None else distance(first, frame.last)
+    if not count:
+        one = deliveries.get(first)
+        return [] if one is None else [one]
+    if count < len(deliveries):
+        ids = [add(first, index) for index in range(count + 1)]
+        return [deliveries[each] for each in ids if each in deliveries]
+    return [each for number, each in deliveries.items() if 0 <= distance(first, number) <= count]
+
+
 def is_outcome(state: State | None) -> TypeGuard[DeliveryState]:
     """Whether the state is terminal (part 3 section 3.4)."""
     return isinstance(state, DeliveryState) and state.OUTCOME
@@ -359,33 +372,23 @@ class SessionModel:
         first = frame.first
         state, settled = frame.state, frame.settled
         says = settled or state is not None
-        if frame.last is None or frame.last == first:
-            one = deliveries.get(first)
-            found = [] if one is None or not says else [one]
-        else:
-            count = distance(first, frame.last)
-            if count < 0:
-                raise self.error(
-                    side,
-                    conditions.INVALID_FIELD,
-                    f"disposition of deliveries {first} to {frame.last}",
-                    "transport/disposition/range",
-                )
-            if not says:
-                return []
-            steps = min(count + 1, len(deliveries))
-            if steps > FREE:
-                self._check_allowance(side, half, steps, settled)
-            if count < len(deliveries):
-                ids = [add(first, index) for index in range(count + 1)]
-                found = [deliveries[each] for each in ids if each in deliveries]
-            else:
-                found = [
-                    each for number, each in deliveries.items() if 0 <= distance(first, number) <= count
-                ]
-            if steps > FREE:
-                steps -= len([each for each in found if each.progress is not _SENDING]) if settled else 0
-                half.allowance -= steps if steps > FREE else 0
+        count = 0 if frame.last is None else distance(first, frame.last)
+        if count < 0:
+            raise self.error(
+                side,
+                conditions.INVALID_FIELD,
+                f"disposition of deliveries {first} to {frame.last}",
+                "transport/disposition/range",
+            )
+        if not says:
+            return []
+        steps = min(count + 1, len(deliveries))
+        if steps > FREE:
+            self._check_allowance(side, half, steps, settled)
+        found = named(deliveries, frame)
+        if steps > FREE:
+            steps -= len([each for each in found if each.progress is not _SENDING]) if settled else 0
+            half.allowance -= steps if steps > FREE else 0
         for delivery in found:
             if settled and frame.role:
                 delivery.check_second()
