@@ -6,10 +6,10 @@ Each version has its own rules for settlement (0-9-1 sections 1.8 and 1.9); the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from ._core.observation import Identified, Observed, Skipped
-from ._core.outcomes import ENDING, ConnectionRecord, MessageRecord, OutcomeLedger, Records
+from ._core.outcomes import ConnectionRecord, MessageRecord, OutcomeLedger, Records
 from .endpoint import Side
 from .errors import LocalProtocolError
 from .limits import Limits
@@ -20,30 +20,7 @@ if TYPE_CHECKING:
 
     from ._core.observation import ObserverEvent
 
-_SCHEMA: Final = 2
-
-
-class History(Protocol):
-    """Turns the units of one version into message records."""
-
-    version: Version
-
-    def observe(self, event: Observed) -> Sequence[MessageRecord]:
-        """Take a unit; return the messages whose outcome is known now."""
-        ...
-
-    def missed(self, sender: Side) -> Sequence[MessageRecord]:
-        """Note that something `sender` sent wasn't captured."""
-        ...
-
-    def finish(self) -> Sequence[MessageRecord]:
-        """Note the end of the units; return the messages still open."""
-        ...
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Known facts about the connection, by the field names of `ConnectionRecord`."""
-        ...
+_SCHEMA: Final = 3
 
 
 def _classic(version: Version) -> Records:
@@ -58,18 +35,16 @@ def _zero_ten(version: Version) -> Records:
     return ZeroTenRecords(version)
 
 
-def _one_zero(version: Version, limits: Limits) -> History:
-    from .amqp_1_0.observer.history import OneZeroHistory
+def _one_zero(version: Version) -> Records:
+    from .amqp_1_0.observer.records import OneZeroRecords
 
-    return OneZeroHistory(version, limits)
+    return OneZeroRecords(version)
 
 
 _RECORDS: Final[Mapping[Version, Callable[[Version], Records]]] = {
     AMQP_0_8: _classic,
     AMQP_0_9_1: _classic,
     AMQP_0_10: _zero_ten,
-}
-_HISTORIES: Final[Mapping[Version, Callable[[Version, Limits], History]]] = {
     AMQP_1_0: _one_zero,
 }
 _NONE: Final[Sequence[MessageRecord]] = ()
@@ -90,14 +65,13 @@ class Lifecycle:
     <Version.AMQP_0_9_1: '0-9-1'>
     """
 
-    __slots__ = ("_history", "_identified", "_ledger", "_records", "_refused", "limits")
+    __slots__ = ("_identified", "_ledger", "_records", "_refused", "limits")
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._identified: Identified | None = None
         self._records: Records | None = None
         self._ledger = OutcomeLedger(self.limits)
-        self._history: History | None = None
         self._refused: bytes | None = None
 
     def observe(self, event: ObserverEvent) -> Sequence[MessageRecord]:
@@ -105,34 +79,20 @@ class Lifecycle:
         records = self._records
         if records is not None and isinstance(event, Observed):
             return self._ledger.take(event, records)
-        history = self._history
         if isinstance(event, Observed):
-            if history is not None:
-                done = history.observe(event)
-                if done and event.event in ENDING:
-                    for message in done:
-                        if message.outcome is None:
-                            message.ended_ns = event.at_ns
-                return done
             if event.unit == "header" and event.sender is Side.SERVER:
                 self._take_answer(event.content)
-        if isinstance(event, Identified):
+        elif isinstance(event, Identified):
             self._identified = event
             version = event.version
             if version is None:
                 return _NONE
-            if records is not None:
-                records.version = version
-            elif version in _RECORDS:
+            if records is None:
                 self._records = _RECORDS[version](version)
-            elif history is not None:
-                history.version = version
-            elif version in _HISTORIES:
-                self._history = _HISTORIES[version](version, self.limits)
+            else:
+                records.version = version
         elif isinstance(event, Skipped) and records is not None:
             return self._ledger.lose(event)
-        elif isinstance(event, Skipped) and history is not None:
-            return history.missed(event.sender)
         return _NONE
 
     def _take_answer(self, header: bytes) -> None:
@@ -145,20 +105,19 @@ class Lifecycle:
         """Return the messages that are still open."""
         if self._records is not None:
             self._records.finish()
-            return self._ledger.finish()
-        return self._history.finish() if self._history is not None else _NONE
+        return self._ledger.finish()
 
     @property
     def vhost(self) -> str | None:
         """The virtual host as in `connection`, at little cost."""
-        known = self._records or self._history
+        known = self._records
         return None if known is None else known.facts.get("vhost")
 
     @property
     def connection(self) -> ConnectionRecord:
         """The connection, as known so far."""
         facts: dict[str, Any] = {}
-        known = self._records or self._history
+        known = self._records
         if known is not None:
             facts.update(known.facts)
         if self._refused is not None:

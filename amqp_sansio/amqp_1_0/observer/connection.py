@@ -53,6 +53,7 @@ from .sections import Sections, body_of
 if TYPE_CHECKING:
     from ..._core.observation import Setting
     from ..codec.violation import Violation
+    from .outcomes import Context, ObservedDelivery
 
 
 _EARLY: Final = "transport/connection/pre-open-limits"
@@ -376,7 +377,8 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             self._fault(broken, offset, frame)
         if self.model.tolerated:
             self._take_tolerated(offset)
-        self._receive(direction, number, frame, payload, offset, size, at_ns, lost)
+        sent = self.model.take_sent()
+        self._receive(direction, number, frame, sent, payload, offset, size, at_ns, lost)
 
     def _method(
         self,
@@ -427,6 +429,7 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         direction: Direction,
         number: int,
         frame: Transfer,
+        delivery: ObservedDelivery | None,
         payload: bytes,
         offset: int,
         size: int,
@@ -447,6 +450,8 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             self._add(content, payload, lost, frame.more)
         if lost < 0 or frame.aborted or (not content.begun and not frame.more):
             self._release(content)
+            if frame.aborted and delivery is not None:
+                self.model.outcomes.aborted(delivery)
             self.observe(
                 direction, number, "partial", "transfer", frame, offset, size, at_ns, missing=missing(content)
             )  # fmt: skip
@@ -457,9 +462,15 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
             self.observe(direction, number, "part", "transfer", frame, offset, size, at_ns)
         else:
             properties, body, body_size, digest = self._message(content, offset)
+            context = None
+            if delivery is not None:
+                octets = body_size or (0 if properties is None else len(properties.encode()))
+                context = self.model.outcomes.message(
+                    delivery, self.seq, content.delivery_id, properties, octets
+                )
             self.observe(
                 direction, number, "content", "transfer", frame, offset, size, at_ns, properties, body, body_size,
-                digest, missing=None if content.opaque and not frame.message_format else content.cut,
+                digest, missing=None if content.opaque and not frame.message_format else content.cut, context=context,
             )  # fmt: skip
 
     def _drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
@@ -620,10 +631,12 @@ class OneZeroObserver(BaseObserver[Direction, ObservedModel]):
         digest: str | None = None,
         answers: int | None = None,
         missing: int | None = 0,
+        context: Context | None = None,
     ) -> None:
         """A unit, and behind it the rules that it broke."""
+        settles, errors = self.model.outcomes.take_settled()
         told = Observed(
             self.seq, direction.side, number, unit, event, content, properties, body, body_size, digest, offset,
-            size, at_ns, answers, missing,
+            size, at_ns, answers, missing, settles, context if event == "transfer" else errors,
         )  # fmt: skip
         self.tell(direction, told)

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.brevity import KEPT
 from ..._core.observation import Observed
+from ..._core.outcomes import AT_ONCE, SETTLED
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.message import Message, check_message
 from ..codec.performatives import Accepted, Disposition, Transfer
 from ..model import states
-from ..model.link_state import DeliveryModel
+from .outcomes import ObservedDelivery
 from .sections import body_of
 
 if TYPE_CHECKING:
+    from ..._core.outcomes import Settlements
     from .content import Direction
 
 _FRAME: Final = Struct(">IHHI").unpack_from
@@ -87,7 +89,7 @@ def _transfer(
     number = direction.number
     own = session.halves[number]
     link = own.handles.get(frame.handle)
-    if link is None or link.sender != number or link.current is not None:
+    if link is None or link.sender != number or link.current is not None or link.origin is None:
         return None
     delivery_id, tag = frame.delivery_id, frame.delivery_tag
     settled = frame.settled
@@ -154,20 +156,24 @@ def _transfer(
     link.delivery_count = (link.delivery_count + 1) & _MASK
     if link.available:
         link.available -= 1
+    seq = observer.seq
+    settles = AT_ONCE
     if not settled:
-        delivery = DeliveryModel(link, delivery_id, tag)
+        settles = ()
+        delivery = ObservedDelivery(link, delivery_id, tag)
         delivery.size = octets
         delivery.progress = _SENT
+        delivery.unit = seq
         deliveries[delivery_id] = link.unsettled[tag] = delivery
     buffer = direction.buffer
     buffer.pos = end
     offset = buffer.consumed + pos
     stop = buffer.consumed + end
-    seq = observer.seq
     observer.seq = seq + 1
     return Observed(
-        seq, direction.side, channel, "content", "transfer", frame, message, content, size, digest, offset,
-        end - pos, direction.at_ns if stop <= direction.mark_end else direction.when(stop),
+        seq, direction.side, channel, "content", "transfer", frame, message, content, size, digest, offset, end - pos,
+        direction.at_ns if stop <= direction.mark_end else direction.when(stop), None, 0, settles,
+        (link.origin, delivery_id, None),
     )  # fmt: skip
 
 
@@ -197,6 +203,13 @@ def _disposition(
     if delivery is None or delivery.progress is _SENDING or delivery.states[number] is not None:
         return None
     link = delivery.link
+    other = delivery.states[1 - number]
+    if other.__class__ is not Accepted and (other is not None or state is None):
+        return None
+    if delivery.transaction is not None or delivery.before is not None:
+        return None
+    if link.origin is None or link.suspended:
+        return None
     if frame.role:
         receiver = link.halves[number].attach
         if receiver is None or receiver.rcv_settle_mode == _SECOND:
@@ -207,6 +220,10 @@ def _disposition(
     unsettled = link.unsettled
     if unsettled.get(delivery.delivery_tag) is delivery:
         del unsettled[delivery.delivery_tag]
+    settles: Settlements = ()
+    if delivery.unit is not None:
+        settles = ((delivery.unit, "accepted", SETTLED),)
+        delivery.unit = None
     buffer = direction.buffer
     buffer.pos = end
     offset = buffer.consumed + pos
@@ -215,5 +232,5 @@ def _disposition(
     observer.seq = seq + 1
     return Observed(
         seq, direction.side, channel, "method", "disposition", frame, None, None, 0, None, offset, end - pos,
-        direction.at_ns if stop <= direction.mark_end else direction.when(stop),
+        direction.at_ns if stop <= direction.mark_end else direction.when(stop), None, 0, settles,
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """ObservedModel: the model of an endpoint, for an observer, who sees both ends and does not stop at a broken rule.
 
 Where something may be missing (after a gap, a late start, or a violation that was reported) it takes what comes as
-told, and it forgets the oldest of what is above a limit. Sections of 1.0 part 2: 2.4.6, 2.5.5, 2.6.
+told, and it forgets the oldest of what is above a limit. `Outcomes` says what that means to messages.
+Sections of 1.0 part 2: 2.4.6, 2.5.5, 2.6.
 """
 
 from __future__ import annotations
@@ -28,18 +29,22 @@ from ..codec.performatives import (
 from ..codec.violation import Violation
 from ..model import states
 from ..model.connection import ConnectionModel
-from ..model.link_state import DeliveryModel, LinkModel, Rules, SessionModel
+from ..model.link_state import Rules, SessionModel, named
+from .outcomes import ObservedDelivery, ObservedLink, Outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..._core.outcomes import Settlements
     from ..codec.performatives import Performative, SaslFrame
+    from ..model.link_state import DeliveryModel, LinkModel
 
 _UNBOUNDED: Final = 1 << 62
 
 NOTHING_AFTER: Final = "transport/close/nothing-after"
 """The rule that a frame behind its sender's close breaks."""
+_TOO_MUCH: Final = "transport/error/resource-limit"
+"""The rule that a disposition breaks that costs too much to look at."""
 _EVER_WRONG: Final = frozenset(
     {
         "received/mandatory-fields",
@@ -81,36 +86,29 @@ class ObservedSession(SessionModel):
         self.assumed = initiator is None
         self.begun: list[int | None] = [None, None]
         self.ended: list[int | None] = [None, None]
-        self.left: dict[tuple[str, int], LinkModel] = {}
+        self.left: dict[tuple[str, int], ObservedLink] = {}
 
     def new_link(self, name: str, sender: int) -> LinkModel:
         """A book for a link of this session."""
         return ObservedLink(self, name, sender)
 
 
-class ObservedLink(LinkModel):
-    """A link; `attached` and `detached` are the units of each side."""
-
-    __slots__ = ("attached", "detached")
-
-    def __init__(self, session: SessionModel, name: str, sender: int) -> None:
-        super().__init__(session, name, sender)
-        self.attached: list[int | None] = [None, None]
-        self.detached: list[int | None] = [None, None]
-
-
 class ObservedModel(ConnectionModel):
     """Both ends of a connection, as far as they are known. `assumed` says that something was missed for sure, `blind`
-    that it's being missed: what one side sends can't be read at the moment.
+    that it's being missed: what one side sends can't be read at the moment. `outcomes` is what becomes of messages.
     """
 
-    __slots__ = ("assumed", "blind", "bounds", "reported_closed", "sasl_early", "tolerated")
+    __slots__ = (
+        "assumed", "blind", "bounds", "outcomes", "reported_closed", "sasl_early", "sent", "tolerated",
+    )  # fmt: skip
 
     def __init__(self, limits: Limits) -> None:
         # Limits that an endpoint enforces are no rules of the specification; `_bound` limits what is kept.
         unbounded = Limits(channels=_UNBOUNDED, consumers=_UNBOUNDED, unsettled=_UNBOUNDED)
         super().__init__(unbounded)
         self.bounds = limits
+        self.outcomes = Outcomes(limits)
+        self.sent: ObservedDelivery | None = None
         self.assumed = False
         self.blind = False
         self.sasl_early = False
@@ -126,8 +124,8 @@ class ObservedModel(ConnectionModel):
         self.tolerated.append(violation)
 
     def lost(self, client: bool) -> Settlements:
-        """Octets of a side became no unit."""
-        return ()
+        """Octets of a side became no unit: nobody knows how the open transactions end."""
+        return self.outcomes.lost()
 
     def missed(self) -> None:
         """Something that one side sent wasn't seen: what is open now may be another thing, or further on."""
@@ -189,6 +187,8 @@ class ObservedModel(ConnectionModel):
         known: Any = half.channels.get(channel)
         doubt = self.assumed and (self.blind or known is None or known.assumed)
         half.assumed = doubt
+        if isinstance(frame, Begin):
+            self._begin_anew(side, known, frame)
         if doubt:
             self._make_way(side, channel, frame)
         count = 0 if known is None else known.halves[side].next_outgoing_id
@@ -198,14 +198,15 @@ class ObservedModel(ConnectionModel):
             answers = _STEPS[type(frame)](self, side, channel, frame, size, seq)
         except Violation as violation:
             broken = violation
-            _FORCE[type(frame)](self, side, channel, frame, size, count)
+            if broken.rule != _TOO_MUCH:
+                _FORCE[type(frame)](self, side, channel, frame, size, count)
             if doubt and broken.rule not in _EVER_WRONG:
                 broken = None
             if broken is not None:
                 broken = self._told(side, broken)
         finally:
             if len(half.channels) > self.bounds.channels:
-                del half.channels[next(iter(half.channels))]
+                self.outcomes.session_over(half.channels.pop(next(iter(half.channels))))
                 self.missed()
             half.assumed = self.assumed
             if octets > KEPT:
@@ -227,6 +228,11 @@ class ObservedModel(ConnectionModel):
             if link is not None:
                 link.halves[side].attach = lean_attach(frame)
 
+    def take_sent(self) -> ObservedDelivery | None:
+        """The delivery of the transfer that was stepped last."""
+        sent, self.sent = self.sent, None
+        return sent
+
     def _check_channel(self, side: int, channel: int, what: str) -> None:
         # Before the other side's open a sender may know what it takes (part 2 section 2.4.4); the observer looks later.
         if self.halves[1 - side].open is not None:
@@ -240,6 +246,15 @@ class ObservedModel(ConnectionModel):
             return None
         self.reported_closed[side] = True
         return broken
+
+    def _begin_anew(self, side: int, known: SessionModel | None, frame: Begin) -> None:
+        """What had the channel is over, and so is a session that had an answer already: its end wasn't seen."""
+        if known is not None:
+            self.outcomes.session_over(known)
+        if frame.remote_channel is not None:
+            answered = self.halves[1 - side].channels.get(frame.remote_channel)
+            if answered is not None and answered.halves[side].state is not states.Session.UNMAPPED:
+                self.outcomes.session_over(answered)
 
     def _make_way(self, side: int, channel: int, frame: Performative) -> None:
         """Forget the session or link that had the channel or handle: it must have ended unseen."""
@@ -264,22 +279,29 @@ class ObservedModel(ConnectionModel):
             self.missed()
         deliveries = own.deliveries
         if len(deliveries) > bounds.unsettled:
-            next(iter(deliveries.values())).forget(deliveries)
+            oldest = next(iter(deliveries.values()))
+            oldest.forget(deliveries)
+            self.outcomes.end(oldest)
 
-    def leave(self, session: Any, link: LinkModel) -> None:
+    def leave(self, session: Any, link: ObservedLink) -> None:
         """A side has detached its end of a link. Where the other direction isn't captured, no answer ever comes."""
         key = (link.name, link.sender)
-        left: dict[tuple[str, int], LinkModel] = session.left
+        left: dict[tuple[str, int], ObservedLink] = session.left
         left.pop(key, None)
-        if session.names.get(key) is not link or _is_attached(link):
+        if session.names.get(key) is not link or link.half_attached:
             return
         left[key] = link
         if len(left) > self.bounds.requests:
             oldest = next(iter(left))
             forgotten = left.pop(oldest)
-            if session.names.get(oldest) is forgotten and not _is_attached(forgotten):
+            if session.names.get(oldest) is forgotten and not forgotten.half_attached:
                 del session.names[oldest]
                 self.missed()
+
+    def ended(self, session: SessionModel, side: int) -> None:
+        """A side has left a session; it's over when the other one has too, or wasn't seen to begin it."""
+        if session.halves[1 - side].state is not states.Session.MAPPED:
+            self.outcomes.session_over(session)
 
     def assume(self, side: int, channel: int) -> SessionModel:
         """The session on a channel; one whose begin wasn't seen if there's none."""
@@ -322,11 +344,6 @@ def shorten(frame: Performative) -> Performative:
     return frame
 
 
-def _is_attached(link: LinkModel) -> bool:
-    """Whether a side has it attached."""
-    return any([half.state is states.Link.ATTACHED for half in link.halves])
-
-
 def _doubt(session: Any) -> None:
     """Not all of a session was seen: nothing can be said about its windows and credit."""
     session.assumed = True
@@ -367,6 +384,7 @@ def _step_end(
     session: Any
     session, answers = model.end(side, channel)
     session.ended[side] = seq
+    model.ended(session, side)
     return session.ended[1 - side] if answers else None
 
 
@@ -377,6 +395,7 @@ def _step_attach(
     link, answers = model.attach(side, channel, frame)
     link.attached[side] = seq
     model.bound(side, link.session)
+    model.outcomes.attached(link, side, answers)
     return link.attached[1 - side] if answers else None
 
 
@@ -387,6 +406,7 @@ def _step_detach(
     link, answers = model.detach(side, channel, frame)
     link.detached[side] = seq
     model.leave(link.session, link)
+    model.outcomes.detached(link, side, frame.error is not None)
     return link.detached[1 - side] if answers else None
 
 
@@ -399,14 +419,16 @@ def _step_flow(
 def _step_transfer(
     model: ObservedModel, side: int, channel: int, frame: Transfer, size: int, _: int
 ) -> None:
-    delivery = model.transfer(side, channel, frame, size)
+    delivery: Any = model.transfer(side, channel, frame, size)
+    model.sent = delivery
     model.bound(side, delivery.link.session)
 
 
 def _step_disposition(
     model: ObservedModel, side: int, channel: int, frame: Disposition, _: int, __: int
 ) -> None:
-    model.disposition(side, channel, frame)
+    for delivery in model.disposition(side, channel, frame)[1]:
+        model.outcomes.stated(delivery, side, frame.state, frame.settled)
 
 
 _STEPS: Final[dict[type[Any], Callable[..., int | None]]] = {
@@ -464,6 +486,7 @@ def _force_end(model: ObservedModel, side: int, channel: int, _: End, __: int, _
     session = model.halves[side].channels.pop(channel, None)
     if session is not None:
         session.halves[side].state = states.Session.ENDED
+        model.ended(session, side)
 
 
 def _force_attach(
@@ -484,6 +507,8 @@ def _force_attach(
         link.delivery_count = frame.initial_delivery_count or 0
     link.credit_limit = link.credit_known = None
     model.bound(side, session)
+    if isinstance(link, ObservedLink):
+        model.outcomes.attached(link, side, link.is_attached)
 
 
 def _force_detach(
@@ -491,7 +516,7 @@ def _force_detach(
 ) -> None:
     session = model.assume(side, channel)
     link = session.halves[side].handles.pop(frame.handle, None)
-    if link is None:
+    if not isinstance(link, ObservedLink):
         return
     half = link.halves[side]
     half.state = states.Link.CLOSED if frame.closed else states.Link.DETACHED
@@ -501,6 +526,7 @@ def _force_detach(
     if link.halves[1 - side].state is not states.Link.ATTACHED and session.names.get(key) is link:
         del session.names[key]
     model.leave(session, link)
+    model.outcomes.detached(link, side, frame.error is not None)
 
 
 def _force_flow(
@@ -531,11 +557,16 @@ def _force_transfer(
         link.halves[side].handle = frame.handle
     # Nothing more is said about its credit until the receiver gives some.
     link.credit_limit = link.credit_known = None
-    if link.sender != side:
-        return
-    delivery = link.current
+    booked = link.sender == side
+    if not booked:
+        # Receivers can't send; what they send belongs to no link that there is.
+        link = session.new_link("", side)
+    delivery: Any = link.current
     if delivery is None or frame.delivery_id not in (None, delivery.delivery_id):
         delivery = link.new_delivery(frame.delivery_id or 0, short(frame.delivery_tag or b""))
+        delivery.resumed = frame.resume
+    if frame.state is not None:
+        delivery.states[side] = frame.state
     delivery.size += size
     delivery.settled = bool(frame.settled) or delivery.settled or frame.aborted
     link.current = delivery if frame.more and not frame.aborted else None
@@ -546,15 +577,23 @@ def _force_transfer(
         if frame.more
         else states.Delivery.SENT
     )
-    _book(own.deliveries, link, delivery)
-    model.bound(side, session)
+    model.sent = delivery
+    if booked:
+        _book(model, own.deliveries, link, delivery)
+        model.bound(side, session)
 
 
-def _book(deliveries: dict[int, DeliveryModel], link: LinkModel, delivery: DeliveryModel) -> None:
+def _book(
+    model: ObservedModel,
+    deliveries: dict[int, DeliveryModel],
+    link: LinkModel,
+    delivery: DeliveryModel,
+) -> None:
     """Keep a delivery that isn't settled, in the place of any that has its id or tag."""
     for other in (deliveries.get(delivery.delivery_id), link.unsettled.get(delivery.delivery_tag)):
         if other is not None:
             other.forget(deliveries)
+            model.outcomes.end(other)
     if not delivery.settled:
         deliveries[delivery.delivery_id] = delivery
         link.unsettled[delivery.delivery_tag] = delivery
@@ -565,9 +604,13 @@ def _force_disposition(
 ) -> None:
     session = model.assume(side, channel)
     deliveries = session.halves[1 - side if frame.role else side].deliveries
-    delivery = deliveries.get(frame.first)
-    if delivery is not None and frame.settled:
-        delivery.forget(deliveries)
+    for delivery in named(deliveries, frame):
+        if frame.state is not None:
+            delivery.states[side] = frame.state
+        if frame.settled:
+            delivery.settled = True
+            delivery.forget(deliveries)
+        model.outcomes.stated(delivery, side, frame.state, frame.settled)
 
 
 _FORCE: Final[dict[type[Any], Callable[..., None]]] = {
