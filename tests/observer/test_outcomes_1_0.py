@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from amqp_sansio.amqp_1_0 import (
     Accepted,
     Attach,
     Detach,
+    End,
     Error,
     Modified,
     Rejected,
@@ -227,3 +229,23 @@ def test_the_error_of_a_suspended_delivery_that_is_aborted_is_known() -> None:
     talk.client(transfer(5, tag=b"0", resume=True, aborted=True))
     (message,) = talk.messages
     assert (message.outcome, message.text) == ("rejected", "x:y: no")
+
+
+def test_links_of_sessions_that_are_over_are_not_held() -> None:
+    talk = opened()
+    sizes: list[int] = []
+    for at in range(40):
+        talk.session(7)
+        name = f"link {at}"
+        for side, role in ((talk.client, False), (talk.server, True)):
+            count = None if role else 0
+            side(
+                Attach(
+                    name, 0, role, source=Source(), target=Target(), initial_delivery_count=count
+                ),
+                channel=7,
+            )
+        talk.client(End(), channel=7).server(End(), channel=7)
+        sizes.append(len(pickle.dumps(talk.observer)))
+    assert not talk.rules
+    assert sizes[-1] <= sizes[10] + 64

@@ -439,7 +439,7 @@ class Outcomes:
 
     def _forget(self, link: ObservedLink) -> None:
         key = (link.name, link.sender)
-        if self.links.get(key) is link and not link.half_attached:
+        if self.links.get(key) is link:
             del self.links[key]
 
     def _end(self, deliveries: Iterable[ObservedDelivery]) -> None:
