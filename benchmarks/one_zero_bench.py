@@ -28,6 +28,7 @@ from amqp_sansio.amqp_1_0.endpoint.connection import Connection
 from amqp_sansio.amqp_1_0.endpoint.events import Delivery
 from benchmarks.codec_bench import chunks
 from benchmarks.measure import Case, compare, cpu_seconds
+from benchmarks.observer_bench import recording_case
 from benchmarks.one_zero_engine import Pair, engine_case, make_message, make_proton_message
 
 peer_decode: Any = _azure_decode
@@ -243,6 +244,23 @@ def observer_case(count: int) -> Case:
     }
 
 
+def settled_traffic(count: int) -> list[tuple[str, bytes]]:
+    """Messages that are accepted one by one, in chunks of 20."""
+    pair = Pair(credit=2 * count)
+    for _ in range(0, count, 20):
+        for _ in range(20):
+            pair.sender.send(make_message(bytes(128)))
+        octets = pair.client.data_to_send(0.0)
+        pair.opening.append(("client", octets))
+        pair.server.receive_data(octets, 0.0)
+        while not isinstance(event := pair.server.next_event(), Signal):
+            if type(event) is Delivery:
+                pair.receiver.accept(event)
+                pair.opening.append(("server", pair.server.data_to_send(0.0)))
+                pair.client.receive_data(pair.opening[-1][1], 0.0)
+    return pair.opening
+
+
 def cases(scale: float = 1.0) -> list[Case]:
     """Return every case of 1.0's codec and engine."""
     check_contenders()
@@ -266,4 +284,5 @@ def cases(scale: float = 1.0) -> list[Case]:
     )
     results.append(engine_case(count // 5))
     results.append(observer_case(count))
+    results += recording_case("1.0 observe and record messages vs before", settled_traffic(count), count)
     return results + chunk_cases(max(40, count // 5))
