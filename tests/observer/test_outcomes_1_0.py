@@ -29,6 +29,7 @@ from tests.support.talk_1_0 import (
     HELLO,
     SERVER,
     credit,
+    frame,
     got,
     opened,
     sent,
@@ -109,6 +110,26 @@ def test_a_message_is_not_settled_before_it_is_complete() -> None:
     talk.client(transfer(None, payload[3:]))
     (message,) = talk.messages
     assert (message.outcome, message.text, message.latency_ns) == ("rejected", "x:y: no", 0)
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_a_disposition_before_the_last_transfer_settles_without_a_word(side: str) -> None:
+    payload = HELLO.encode()
+    talk = opened().client(transfer(0, payload[:3], more=True))
+    talk.send(side, frame(settle(0, role=side == "server")))
+    talk.client(transfer(None, payload[3:]))
+    (message,) = talk.messages
+    assert (message.outcome, message.settled_seq) == ("settled", talk.last().seq)
+
+
+def test_an_outcome_that_was_stated_holds_for_what_is_sent_settled_in_the_end() -> None:
+    payload = HELLO.encode()
+    talk = opened().client(transfer(0, payload[:3], more=True))
+    talk.server(settle(0, Accepted(), settled=False)).client(
+        transfer(None, payload[3:], settled=True)
+    )
+    (message,) = talk.messages
+    assert (message.outcome, message.settled_seq) == ("accepted", None)
 
 
 def test_a_gap_of_the_receiver_leaves_a_delivery_under_way() -> None:

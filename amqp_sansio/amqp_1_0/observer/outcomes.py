@@ -49,11 +49,12 @@ class ObservedDelivery(DeliveryModel):
     """A delivery. `unit` is that of its message: None before its last transfer, and when its end has been told.
 
     `before` is the outcome that was told before it was resumed, or holds for a message that was sent settled within a
-    transaction. `transaction` is the one that it belongs to, `acquired`
-    says that its message was sent within it. `request` is the discharge that a controller asks for with it.
+    transaction. `early` says that a disposition settled it before its last transfer. `transaction` is the one that it
+    belongs to, `acquired` says that its message was sent within it. `request` is the discharge that a controller asks
+    for with it.
     """
 
-    __slots__ = ("acquired", "before", "request", "transaction", "unit")
+    __slots__ = ("acquired", "before", "early", "request", "transaction", "unit")
 
     def __init__(self, link: LinkModel, delivery_id: int, delivery_tag: bytes) -> None:
         super().__init__(link, delivery_id, delivery_tag)
@@ -61,6 +62,7 @@ class ObservedDelivery(DeliveryModel):
         self.before: Outcome | None = None
         self.transaction: Transaction | None = None
         self.acquired = False
+        self.early = False
         self.request: Discharge | None = None
 
     @property
@@ -262,9 +264,9 @@ class Outcomes:
             self._tell(delivery)
             error = self.errors.pop(unit, None)
             if delivery.settled:
-                delivery.before = Accepted() if answer is None else None
+                delivery.before = Accepted() if answer is None and not delivery.early else None
                 self._keep(delivery)
-        elif delivery.settled and answer is None:
+        elif delivery.settled and not delivery.early:
             told = delivery.told()
             self.settled += AT_ONCE if told is None else ((None, told.NAME, ENDED),)
             delivery.unit = None
@@ -296,7 +298,9 @@ class Outcomes:
         if delivery.observed_link.origin is None:
             if side != delivery.link.sender:
                 self._answer(delivery, state)
-        elif delivery.unit is not None:
+        elif delivery.unit is None:
+            delivery.early = delivery.early or settled
+        else:
             self._join(delivery, state)
             if delivery.transaction is None:
                 if settled:
