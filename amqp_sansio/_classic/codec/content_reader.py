@@ -55,8 +55,10 @@ class ContentReader(Generic[_S, _E]):
     were read are known: most methods repeat those of the one before.
     """
 
-    __slots__ = ("_begin", "_begins", "_last", "_publishes", "_routes", "body_max", "other_max")
-    LEARNT: ClassVar[tuple[str, ...]] = ("_begin", "_begins", "_last", "_publishes", "_routes")
+    __slots__ = (
+        "_begin", "_begins", "_last_begin", "_last_route", "_publishes", "_route", "_routes", "body_max", "other_max",
+    )  # fmt: skip
+    LEARNT: ClassVar[tuple[str, ...]] = __slots__[:-2]
     """Slots of octets that are known: they are no part of the state, and learnt anew."""
 
     def __init__(self, body_max: int, other_max: int) -> None:
@@ -66,11 +68,13 @@ class ContentReader(Generic[_S, _E]):
         """Use other bounds from now on."""
         self.body_max = body_max
         self.other_max = other_max
-        self._last = b""
-        self._begin = 0, 0, ""
-        self._begins: dict[bytes, tuple[int, int, str]] = {}
+        # The octets learnt last are compared first, which costs less than hashing them.
+        self._last_begin = self._last_route = b""
+        self._begin = 0, 0, "", 0
+        self._route = "", "", 0
+        self._begins: dict[bytes, tuple[int, int, str, int]] = {}
         self._routes: dict[bytes, tuple[str, str, int]] = {}
-        self._publishes: dict[bytes, tuple[int, Route]] = {}
+        self._publishes: dict[bytes, tuple[int, Route, int]] = {}
 
     def __getstate__(self) -> tuple[None, dict[str, object]]:
         slots = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
@@ -144,23 +148,27 @@ class ContentReader(Generic[_S, _E]):
             if which == _DELIVER_END:
                 stop = pos + 12 + data[pos + 11]
                 octets = data[pos:stop]
-                if octets != self._last:
-                    self._begin = self._begins.get(octets) or self._learn_begin(data, pos, stop)
-                    self._last = octets
-                number, size, consumer_tag = self._begin
+                if octets == self._last_begin:
+                    number, size, consumer_tag, body_follows = self._begin
+                else:
+                    begin = self._begins.get(octets) or self._learn_begin(data, pos, stop)
+                    number, size, consumer_tag, body_follows = begin
                 end = pos + 7 + size
                 tag, redelivered = _TAG(data, stop)
-                exchange, routing_key, header_number = self._routes.get(
-                    data[stop + 9 : end + 4]
-                ) or self._learn_route(data, stop + 9, end, number)
+                octets = data[stop + 9 : end + 4]
+                if octets == self._last_route:
+                    exchange, routing_key, header_number = self._route
+                else:
+                    exchange, routing_key, header_number = self._routes.get(
+                        octets
+                    ) or self._learn_route(data, stop + 9, end, number)
                 if header_number != number or redelivered > 1 or not tag:
                     return None
             else:
                 end = pos + 7 + _SIZE(data, pos + 3)[0]
                 # The frame with the begin of the header frame that follows.
-                number, route = self._publishes.get(data[pos : end + 4]) or self._learn_publish(
-                    data, pos, end
-                )
+                known = self._publishes.get(data[pos : end + 4])
+                number, route, body_follows = known or self._learn_publish(data, pos, end)
             size, content_class, body_size = _HEADER_REST(data, end + 4)
             last = end + 8 + size
             if content_class != _BASIC or size < _SHORTEST_HEADER or size > self.other_max:
@@ -172,11 +180,7 @@ class ContentReader(Generic[_S, _E]):
                 last += 8 + body_size
                 if last < len(data):
                     follows, size = _BODY(data, header_end)
-                    if (
-                        follows != BODY_FOLLOWS | number
-                        or size != body_size
-                        or size > self.body_max
-                    ):
+                    if follows != body_follows or size != body_size or size > self.body_max:
                         return None
                     body = data[header_end + 8 : last]
                 elif body_size > GATHERED and which == _DELIVER_END:
@@ -195,13 +199,14 @@ class ContentReader(Generic[_S, _E]):
             raw, body, body_size, last + 1,
         )  # fmt: skip
 
-    def _learn_begin(self, data: bytes, pos: int, stop: int) -> tuple[int, int, str]:
+    def _learn_begin(self, data: bytes, pos: int, stop: int) -> tuple[int, int, str, int]:
         """Channel, size and consumer tag of a deliver, of its octets up to the delivery tag. Raises IndexError."""
         kind, number, size, method_id = _FRAME(data, pos)
         if kind != METHOD or method_id != _DELIVER or size > self.other_max:
             raise IndexError(pos)
-        begin = number, size, data[pos + 12 : stop].decode()
-        _keep(self._begins, data[pos:stop], begin)
+        begin = number, size, data[pos + 12 : stop].decode(), BODY_FOLLOWS | number
+        self._last_begin, self._begin = data[pos:stop], begin
+        _keep(self._begins, self._last_begin, begin)
         return begin
 
     def _learn_route(self, data: bytes, at: int, end: int, number: int) -> tuple[str, str, int]:
@@ -211,10 +216,11 @@ class ContentReader(Generic[_S, _E]):
         if stop + 1 + data[stop] != end or _SIZE(data, end)[0] != _HEADER_FOLLOWS | number:
             raise IndexError(end)
         route = data[at + 1 : stop].decode(), data[stop + 1 : end].decode(), number
-        _keep(self._routes, data[at : end + 4], route)
+        self._last_route, self._route = data[at : end + 4], route
+        _keep(self._routes, self._last_route, route)
         return route
 
-    def _learn_publish(self, data: bytes, pos: int, end: int) -> tuple[int, Route]:
+    def _learn_publish(self, data: bytes, pos: int, end: int) -> tuple[int, Route, int]:
         """Channel and route of a publish. Raises IndexError."""
         kind, number, size, method_id = _FRAME(data, pos)
         at = pos + 14 + data[pos + 13]
@@ -237,8 +243,9 @@ class ContentReader(Generic[_S, _E]):
             bits & 1 == 1,
             bits & 2 == 2,
         )
-        _keep(self._publishes, data[pos : end + 4], (number, route))
-        return number, route
+        publish = number, route, BODY_FOLLOWS | number
+        _keep(self._publishes, data[pos : end + 4], publish)
+        return publish
 
     def _body_frame(self, data: bytes, pos: int, source: _S) -> _E | None:
         if len(data) - pos < OVERHEAD or data[pos] != BODY:

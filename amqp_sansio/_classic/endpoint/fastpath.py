@@ -61,12 +61,6 @@ class FastPath(ContentReader[None, "Event | Signal"]):
         *,
         usual: bool,
     ) -> None:
-        super().__init__(0, 0)
-        self._model = model
-        self._channels = model.channels
-        self._buffer = buffer
-        self._events = events
-        self._tables = tables
         limits = config.limits
         self._usual = (
             usual
@@ -75,6 +69,16 @@ class FastPath(ContentReader[None, "Event | Signal"]):
             and limits.header >= LONGEST_DELIVER
             and not model.dialect.strict
         )
+        super().__init__(0, 0)
+        self._model = model
+        self._channels = model.channels
+        self._buffer = buffer
+        self._events = events
+        self._tables = tables
+
+    def agree(self, body_max: int, other_max: int) -> None:
+        """Use other bounds from now on; without room for a header no whole content is read."""
+        super().agree(body_max, other_max if self._usual else 0)
 
     def use(self, tables: TableRules) -> None:
         """Use the rules of the peer's tables from now on."""
@@ -109,7 +113,6 @@ class ClientFastPath(FastPath):
             or channel.server_content is not None
             or model.state is not _CONNECTION_OPEN
             or (model.bodies and model.bodies + size > model.limits.bodies)
-            or not self._usual
         ):
             return None
         if body is None and (size > model.limits.message or size > model.limits.bodies):
@@ -275,7 +278,6 @@ class ServerFastPath(FastPath):
             or model.state is not _CONNECTION_OPEN
             or channel.client_content is not None
             or (model.bodies and model.bodies + len(body) > model.limits.bodies)
-            or not self._usual
         ):
             return None
         properties = self._checked.get(raw) or self._check(raw)
