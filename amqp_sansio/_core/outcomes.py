@@ -356,13 +356,17 @@ class OutcomeLedger:
     """Holds the messages of a connection until units say what becomes of them.
 
     As many are held as `limits` lets an observer know of, which itself says when it forgets one. Beyond that the oldest
-    comes out with the outcome that was told of it.
+    comes out with the outcome that was told of it. So do the oldest with large properties, before these are more
+    octets than `limits.bodies`.
     """
 
-    __slots__ = ("_most", "_open")
+    __slots__ = ("_large", "_most", "_most_octets", "_octets", "_open")
 
     def __init__(self, limits: Limits) -> None:
         self._open: dict[int, MessageRecord] = {}
+        self._large: dict[int, int] = {}
+        self._octets = 0
+        self._most_octets = limits.bodies
         self._most = limits.channels * (limits.unsettled + limits.unconfirmed)
 
     @property
@@ -389,8 +393,13 @@ class OutcomeLedger:
                 return (message,)
             open_ = self._open
             open_[event.seq] = message
+            done: list[MessageRecord] = []
+            if event.size - event.body_size > _SMALL:
+                done = self._weigh(event)
             if len(open_) > self._most:
-                return [open_.pop(next(iter(open_))), *self._settle(event, records)]
+                done.append(open_.pop(next(iter(open_))))
+            if done:
+                return [*done, *self._settle(event, records)]
         if not settles:
             return _NONE
         unit, outcome, how = settles[0]
@@ -406,6 +415,26 @@ class OutcomeLedger:
         settled.settled_ns = event.at_ns
         settled.settled_seq = event.seq
         return (settled,)
+
+    def _weigh(self, event: Observed) -> list[MessageRecord]:
+        """Count a message with large properties; give those that are too much.
+
+        Settled ones are counted until the limit is reached. Then half of it is made free, so that this costs little.
+        """
+        octets = self._large[event.seq] = event.size - event.body_size
+        self._octets += octets
+        if self._octets <= self._most_octets:
+            return []
+        open_ = self._open
+        large = {unit: size for unit, size in self._large.items() if unit in open_}
+        octets = sum(large.values())
+        done: list[MessageRecord] = []
+        while octets > self._most_octets // 2:
+            unit = next(iter(large))
+            octets -= large.pop(unit)
+            done.append(open_.pop(unit))
+        self._large, self._octets = large, octets
+        return done
 
     def _settle(self, event: Observed, records: Records) -> list[MessageRecord]:
         open_ = self._open

@@ -26,12 +26,15 @@ from amqp_sansio.amqp_1_0 import (
     Attach,
     Begin,
     Close,
+    Detach,
+    Error,
     Flow,
     LinkRequested,
     Message,
     Open,
     SessionRequested,
     Source,
+    Symbol,
     Target,
 )
 from amqp_sansio.endpoint import Side
@@ -331,3 +334,23 @@ def test_a_peer_that_provokes_and_does_not_read_is_closed(side: Side) -> None:
     assert facing.sent()[-1].name == "close"
     facing.feed(octets_of(Close()))
     assert [event for event in facing.of(Closed) if event.scope is Scope.CONNECTION]
+
+
+def test_the_names_of_links_that_ended_in_an_error_are_kept_short() -> None:
+    """They outlive their links: a name may be as long as a frame."""
+    facing = Facing.opened(Side.SERVER)
+    begin = Begin(None, 0, 9, 9)
+    facing.feed(octets_of(begin))
+    facing.end.session(0).accept()
+    facing.settle()
+    for size in (10, 20_000):
+        for number in range(20):
+            name = f"{number} " + "n" * size
+            attach = Attach(name, 1, False, source=Source(), target=Target(), initial_delivery_count=0)
+            (requested,) = facing.feed(octets_of(attach))
+            assert isinstance(requested, LinkRequested)
+            facing.end.session(0).link(requested.link).accept_attach()
+            facing.settle()
+            facing.feed(octets_of(Detach(1, False, Error(Symbol("amqp:internal-error")))))
+        facing.events.clear()
+    assert len(pickle.dumps(facing.end)) < 20_000

@@ -154,6 +154,22 @@ def test_files_that_are_staged_keep_no_large_properties() -> None:
     assert_no_larger(lambda: Talk(AMQP_0_8, limits=LIMITS).login().channel(), step)
 
 
+def test_the_oldest_of_open_messages_with_large_headers_come_out() -> None:
+    """There may be a million of them on each channel."""
+    limits = Limits(bodies=200_000, header=100_000)
+    talk = Talk(limits=limits).login().channel()
+    talk.client(talk.named("confirm.select"), channel=1)
+    for at in range(STEPS):
+        talk.client(talk.named("basic.publish", routing_key=f"{at}"), channel=1)
+        talk.client(header(1, 1, _headers(LARGE)) + frame(3, 1, b"x"))
+        assert kept(talk.lifecycle) <= limits.bodies + 10_000
+    assert 20 < len(talk.messages) < STEPS
+    numbers = [message.routing_key for message in talk.messages]
+    assert numbers == [str(at) for at in range(len(numbers))]
+    assert {message.outcome for message in talk.messages} == {None}
+    assert len(talk.finish().messages) == STEPS
+
+
 # 1.0.
 
 

@@ -319,7 +319,8 @@ class Link(LinkModel):
             max_message_size = min(max_message_size, limit) if max_message_size else limit
         unsettled = None if self.restored is None else self.unsettled_states()
         sender = 1 - self.session.side if self.ROLE else self.session.side
-        if unsettled is None and self.session.failed.get((self.name, sender)) == 1 - self.session.side:
+        failed = self.session.failed.get(self.session.failed_key(self.name, sender))
+        if unsettled is None and failed == 1 - self.session.side:
             # The peer's end went with an error: what isn't said to be resumed would be errant (section 2.6.5).
             unsettled = {}
         frame = Attach(

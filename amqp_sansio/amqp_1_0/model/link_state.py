@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..._core.brevity import short
 from ..._core.serial import MASK, add, bound, distance
 from ...endpoint import Side
 from ...errors import Scope
@@ -165,6 +166,11 @@ class SessionModel:
         self.failed: dict[tuple[str, int], int] = {}
         self.crossed: dict[tuple[str, int], LinkModel] = {}
 
+    @staticmethod
+    def failed_key(name: str, sender: int) -> tuple[str, int]:
+        """How `failed` names a link: it outlives the link, so long names are too much."""
+        return short(name), sender
+
     def new_link(self, name: str, sender: int) -> LinkModel:
         """A link of this session; endpoints have their own kind."""
         return LinkModel(self, name, sender)
@@ -210,7 +216,8 @@ class SessionModel:
                     "transport/attach/unsettled-keys",
                 )
         key = (frame.name, sender)
-        if self.failed.get(key) == 1 - side:
+        failed = self.failed_key(frame.name, sender)
+        if self.failed.get(failed) == 1 - side:
             if frame.unsettled is None:
                 raise self.error(
                     side,
@@ -218,7 +225,7 @@ class SessionModel:
                     f"attach of {frame.name!r}, which ended in an error and may only be resumed",
                     "transport/link/errant-link",
                 )
-            del self.failed[key]
+            del self.failed[failed]
         link = self.names.get(key)
         # Answers aren't counted: what they answer is.
         answering = link is not None and link.halves[1 - side].attaches > link.halves[side].attaches
@@ -254,7 +261,7 @@ class SessionModel:
         own.handles.pop(frame.handle, None)
         key = (link.name, link.sender)
         if half.state is states.Link.FAILED:
-            self.failed[key] = side
+            self.failed[self.failed_key(*key)] = side
             if len(self.failed) > _FAILED_KEPT:
                 del self.failed[next(iter(self.failed))]
         if link.sender == side:

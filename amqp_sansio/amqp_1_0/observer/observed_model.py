@@ -265,7 +265,8 @@ class ObservedModel(ConnectionModel):
             session = half.channels.get(channel)
             if session is not None:
                 session.halves[side].handles.pop(frame.handle, None)
-                session.failed.pop((frame.name, 1 - side if frame.role else side), None)
+                key = session.failed_key(frame.name, 1 - side if frame.role else side)
+                session.failed.pop(key, None)
 
     def bound(self, side: int, session: SessionModel) -> None:
         """Forget the oldest of what is above its limit; not everything is known from then on."""
@@ -494,7 +495,7 @@ def _force_attach(
 ) -> None:
     session = model.assume(side, channel)
     key = (frame.name, 1 - side if frame.role else side)
-    session.failed.pop(key, None)
+    session.failed.pop(session.failed_key(*key), None)
     link = session.names.get(key)
     if link is None or link.halves[side].state is states.Link.ATTACHED:
         link = session.names[key] = session.new_link(*key)
