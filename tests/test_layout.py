@@ -307,10 +307,15 @@ def test_every_module_says_what_it_owns() -> None:
     wrong = [
         str(path.relative_to(ROOT))
         for path in python_files(ROOT)
-        if (tree := tree_of(path)).body
-        and ast.get_docstring(tree) is None
+        if not _first_line_of_code(path).startswith(('"""', 'r"""'))
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def _first_line_of_code(path: Path) -> str:
+    """The line of a module's docstring; a docstring for a file that is empty."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return next((line for line in lines if line and not line.startswith("#")), '"""')
 
 
 def test_nothing_names_a_machine_or_says_it_is_unfinished() -> None:
