@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10, amqp_1_0
@@ -212,7 +212,6 @@ def test_damaged_octets_say_nothing(content: Content) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
 def test_reading_never_fails(version: Any, data: st.DataObject) -> None:
     octets = data.draw(st.binary(max_size=60))
     made: Content

@@ -23,35 +23,30 @@ _LATEST = 1 << 63
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=cell_id)
-def test_a_message_of_the_same_version_is_the_same_and_others_are_sound(cell: tuple[Version, Version]) -> None:
+@given(data=st.data())
+def test_a_message_of_the_same_version_is_the_same_and_others_are_sound(
+    cell: tuple[Version, Version], data: st.DataObject
+) -> None:
     source, target = cell
-
-    @settings(max_examples=40, deadline=None)
-    @given(contents(source))
-    def check(content: Any) -> None:
-        there = converted(content, target)
-        if source is target:
-            assert there is content
-        assert there.version is target
-        sections_check(there)
-        again = pickle.loads(pickle.dumps(there))
-        assert again.octets == there.octets and again.size == there.size
-
-    check()
+    content: Any = data.draw(contents(source))
+    there = converted(content, target)
+    if source is target:
+        assert there is content
+    assert there.version is target
+    sections_check(there)
+    again = pickle.loads(pickle.dumps(there))
+    assert again.octets == there.octets and again.size == there.size
 
 
 @pytest.mark.parametrize("cell", DIFFERENT, ids=cell_id)
-def test_there_and_back_keeps_all_but_what_is_documented(cell: tuple[Version, Version]) -> None:
+@given(data=st.data())
+@settings(max_examples=40)
+def test_there_and_back_keeps_all_but_what_is_documented(cell: tuple[Version, Version], data: st.DataObject) -> None:
     source, target = cell
-
-    @settings(max_examples=60, deadline=None)
-    @given(contents(source))
-    def check(content: Any) -> None:
-        back = converted(converted(content, target), source)
-        sections_check(back)
-        assert _kept(said(back), target) == _kept(said(content), target)
-
-    check()
+    content: Any = data.draw(contents(source))
+    back = converted(converted(content, target), source)
+    sections_check(back)
+    assert _kept(said(back), target) == _kept(said(content), target)
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=cell_id)

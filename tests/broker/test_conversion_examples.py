@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio import amqp_0_10, amqp_1_0
@@ -153,7 +153,6 @@ def test_damage_says_nothing_and_the_body_stays(number: int, target: Version) ->
 
 @pytest.mark.parametrize("source", VERSIONS, ids=lambda version: version.label)
 @given(octets=st.binary(max_size=80))
-@settings(max_examples=40, deadline=None)
 def test_any_octets_convert(source: Version, octets: bytes) -> None:
     content: Content = OneZeroContent(octets)
     if source is AMQP_0_10:
@@ -167,7 +166,6 @@ def test_any_octets_convert(source: Version, octets: bytes) -> None:
 
 @pytest.mark.parametrize("rules", [SPEC_0_8, SPEC_0_9_1], ids=lambda rules: rules.name)
 @given(properties=testing_0_9_1.properties())
-@settings(max_examples=40, deadline=None)
 def test_a_dialect_with_fewer_types_gets_what_it_can_have(rules: TableRules, properties: Any) -> None:
     content = ClassicContent(AMQP_0_9_1, properties.encode(RABBIT), RABBIT, b"hello")
     found = as_classic(Message(content, "", "", 1), AMQP_0_9_1, rules)

@@ -36,7 +36,7 @@ from tests.support.captures import everywhere
 from tests.support.classic_values import every_method, records
 from tests.support.pcap_streams import METHOD, frames
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 """For tests that run once for each method."""
 
 EVERY = [

@@ -21,7 +21,7 @@ from tests.support.captures import everywhere
 from tests.support.classic_values import every_properties, properties
 from tests.support.pcap_streams import HEADER, frames
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 """For tests that run once for each class of properties."""
 
 EVERY = [
