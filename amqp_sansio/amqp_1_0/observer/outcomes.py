@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
+from ..._core.brevity import KEPT, short
 from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...errors import CodecError
 from ..codec.performatives import (
@@ -145,6 +146,8 @@ class ObservedLink(LinkModel):
         address = getattr(target if self.sender == CLIENT else source, "address", None)
         anonymous = isinstance(target, Target) and target.address is None
         known = address if isinstance(address, str) else None
+        if known is not None and len(known) > KEPT:
+            known = short(known)
         self.origin = (_KINDS[self.sender], known, anonymous, self.name or None)
 
     def _terminus(self, decides: int, name: str) -> object:
