@@ -11,26 +11,6 @@ import pytest
 
 from tests.test_layout import ADAPTERS, CORE, ROOT, python_files
 
-OLD_STYLE = frozenset(
-    {
-        "amqp_sansio/_classic/observer/fastpath.py",
-        "amqp_sansio/amqp_0_10/model/command_ids.py",
-        "amqp_sansio/amqp_0_10/model/transfers.py",
-        "amqp_sansio/amqp_0_10/observer/history.py",
-        "amqp_sansio/amqp_0_10/observer/history_classes.py",
-        "amqp_sansio/amqp_0_10/observer/history_messages.py",
-        "amqp_sansio/amqp_0_10/observer/history_state.py",
-        "amqp_sansio/amqp_0_10/observer/history_transactions.py",
-        "amqp_sansio/amqp_1_0/codec/fastpath.py",
-        "amqp_sansio/amqp_1_0/endpoint/fastpath.py",
-        "amqp_sansio/amqp_1_0/observer/fastpath.py",
-        "amqp_sansio/amqp_1_0/observer/history.py",
-        "amqp_sansio/amqp_1_0/observer/history_messages.py",
-        "amqp_sansio/amqp_1_0/observer/history_state.py",
-    }
-)
-"""Files with such sentences. A file leaves the list with its last one; no file enters it."""
-
 FREE_RELATIVE = re.compile(r"(?:What|Who|Which)(?:ever)?\b|(?:Whom|Whose)\b")
 ENDS = re.compile(r"(?<=[.?!:])[\"')`]*\s+")
 BREAK = re.compile(r"\n\s*\n|\n\s*(?=(?:[-*]|\d+\.) )")
@@ -48,16 +28,12 @@ BETWEEN = frozenset(
 
 
 def test_no_statement_begins_with_a_free_relative() -> None:
-    found = {
-        str(path.relative_to(ROOT)): list(_free_relatives(path.read_text(encoding="utf-8")))
-        for path in python_files(CORE, ADAPTERS)
-    }
     wrong = [
-        f"{path}: {it}" for path, them in found.items() if path not in OLD_STYLE for it in them
+        f"{path.relative_to(ROOT)}: {it}"
+        for path in python_files(CORE, ADAPTERS)
+        for it in _free_relatives(path.read_text(encoding="utf-8"))
     ]
     assert not wrong, "put the subject first:\n" + "\n".join(wrong)
-    mended = [path for path in OLD_STYLE if not found.get(path)]
-    assert not mended, "take from OLD_STYLE:\n" + "\n".join(mended)
 
 
 @pytest.mark.parametrize(

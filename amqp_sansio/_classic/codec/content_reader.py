@@ -124,7 +124,7 @@ class ContentReader(Generic[_S, _E]):
         return None
 
     def read(self, buffer: ReceiveBuffer, source: _S) -> _E | None:
-        """What the method makes of it that takes the unit at the buffer's begin; None when that's none."""
+        """Hand the unit at the buffer's begin to its method; return what that returns, None when no method takes it."""
         data = buffer.data
         pos = buffer.pos
         try:

@@ -47,7 +47,7 @@ _UNKNOWN: Final = object()
 
 
 class FastPath(ContentReader[None, "Event | Signal"]):
-    """What the shortcuts of either end know. `usual`: whole content takes them."""
+    """The state of the shortcuts at either end. `usual`: whole content takes them."""
 
     __slots__ = ("_buffer", "_channels", "_events", "_model", "_tables", "_usual")
 

@@ -280,7 +280,7 @@ class ReceiveState:
         self._skip()
 
     def _skip(self) -> None:
-        """What won't come counts as received from the moment on that nothing before it is missing."""
+        """Ids that a gap gave up count as received once every earlier id has been received."""
         next_id = self.next_id
         if next_id is None or not self.ahead:
             return
@@ -288,7 +288,7 @@ class ReceiveState:
         rest: list[tuple[int, int]] = []
         for lower, upper in (self.ahead | _NOTHING).ranges:
             if distance(next_id, upper) < 0 < distance(next_id, lower):
-                # Which of so many lie behind isn't defined.
+                # In so wide a range it isn't defined which ids lie behind.
                 continue
             if distance(next_id, upper) < 0:
                 past.append((lower, upper))
@@ -311,7 +311,7 @@ class ReceiveState:
 
     @property
     def expected(self) -> SequenceSet:
-        """What session.expected says: the next id, nothing when there is no state."""
+        """Return the ids for session.expected: the next one, none when there is no state."""
         if self.next_id is None:
             return _NOTHING
         return SequenceSet(((self.next_id, self.next_id),))

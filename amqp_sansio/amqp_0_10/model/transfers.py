@@ -1,7 +1,7 @@
 """Transfers: the messages of one direction of a session that aren't settled yet (class 4, transfer states).
 
 The sender of the messages keeps them with the handles of their outcomes, their recipient without; both step the same
-table. What a transaction has accepted is put aside until it ends: a rollback brings it back (class 5, tx.rollback).
+table. A transaction puts the transfers it accepts aside until it ends: a rollback brings them back (class 5).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
     MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
     MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
 }
-"""What the recipient says of messages, and the rule that this breaks where it isn't legal."""
+"""The input that each command of a recipient means, and the rule that it breaks where it isn't legal."""
 _WORK: Final = "tx"
 
 FREE: Final = 256
@@ -95,8 +95,8 @@ class Transfers:
     def check_paid(self, name: str, numbers: Collection[int]) -> None:
         """A command of the recipient leaves these unsettled. Raises Violation when too many of them were named before.
 
-        Whoever acquires, rejects in vain, or accepts and rolls back, may do so for the octets of one frame with all
-        that is unsettled, again and again. What a command settles its transfer has paid for.
+        A peer that acquires, rejects in vain, or accepts and rolls back, may do so for the octets of one frame with all
+        unsettled transfers, again and again. Transfers that a command settles have paid for it themselves.
         """
         if len(numbers) <= FREE:
             return
@@ -158,13 +158,13 @@ class Transfers:
         return tuple([entry.handle for entry in entries if entry.handle is not None])
 
     def commit(self, work: object) -> list[Entry]:
-        """What the transaction accepted is settled, and gone."""
+        """Settle and forget the transfers that the transaction accepted."""
         found = self.aside.pop(work, {})
         self.put -= len(found)
         return list(found.values())
 
     def roll_back(self, work: object) -> None:
-        """What the transaction accepted is acquired, as before."""
+        """Make the transfers that the transaction accepted acquired again."""
         found = self.aside.pop(work, {})
         self.put -= len(found)
         self.unsettled.put_back(found)
@@ -218,7 +218,7 @@ class SeenTransfers(Transfers):
         for number in numbers:
             after = TRANSFER[self.unsettled[number].state].get(move)
             if after is None or after is Transfer.END:
-                # Whoever settles what it can't takes it for settled.
+                # A peer that settles a transfer it can't settle takes it for settled.
                 ended.append(number)
             if after is None:
                 broken = broken or self._illegal(name, number, rule)

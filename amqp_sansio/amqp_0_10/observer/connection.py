@@ -127,8 +127,8 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
     def whole_assembly(self, direction: Direction) -> bool:
         """Read a control or a command with its message, each of whose segments is one frame that is here; else False.
 
-        This is the shortcut for what most assemblies are; frame by frame the same comes of them. Whatever isn't exactly
-        the common case is left to the general step, with nothing changed.
+        This is the shortcut for most assemblies; frame by frame they give the same. It leaves everything but the common
+        case to the general step, with nothing changed.
         """
         buffer = direction.buffer
         data, begin = buffer.data, buffer.pos

@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class Work:
-    """What one transaction, or one session's part of a branch, holds back.
+    """The messages that one transaction, or one session's part of a branch, holds back.
 
     `published` are the client's messages and `accepted` the deliveries of message.transfer that it accepts, by their
     command ids; `acked` are those of file.deliver that it acknowledges, by their delivery tags.
@@ -198,7 +198,7 @@ class OpenMessages:
         self.resolving: dict[int, tuple[str, Xid]] = {}
 
     def take_settled(self) -> Settlements:
-        """What becomes of messages since the last unit."""
+        """Take the settlements since the last unit."""
         settled = self.settled
         if not settled:
             return ()
@@ -402,7 +402,7 @@ class OpenMessages:
         key = (step.client, step.command.identifier or "")
         session.opened[step.unit] = key
         _bound(session.opened, self.limits.calls)
-        # What waits for such a content now was named before, and isn't what comes.
+        # A message that already waits for such a content belongs to an earlier file.
         session.wanted.pop(key, None)
 
     def _open_ok(self, session: SessionMessages, step: Step) -> None:
@@ -440,7 +440,7 @@ class OpenMessages:
         if not transfers:
             return
         if not step.client:
-            # What becomes of messages in a transaction is known when it ends.
+            # Messages in a transaction settle when it ends.
             self._settle(_taken(session.publishes, transfers), "accepted")
             return
         numbers = session.deliveries.named(transfers)
@@ -639,7 +639,7 @@ class OpenMessages:
         most = self.limits.unconfirmed
         if self.branched <= most:
             return
-        # What has left its branch since isn't counted down.
+        # Messages that have left their branch are still in the count.
         self.branched = sum(
             [
                 len(session.parts[xid])
@@ -684,7 +684,7 @@ class OpenMessages:
         "stream.deliver": _stream_deliver,
         "stream.return": _return,
     }
-    """What a command means to messages, by its name."""
+    """The handler of each command that concerns messages, by its name."""
 
 
 def _taken(waiting: OpenIds[int], commands: SequenceSet) -> list[int]:
@@ -698,6 +698,6 @@ def _bound(entries: dict[Any, Any], most: int) -> None:
 
 
 def _return_key(command: Any, content: Content | None) -> tuple[object, ...]:
-    """What a return says of its message: the content too, where that was known."""
+    """The fields of a return that name its message, with the content where that was known."""
     key = (command.exchange or "", command.routing_key or "")
     return key if content is None else (*key, *content[1:])

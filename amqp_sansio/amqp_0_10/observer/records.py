@@ -168,7 +168,7 @@ def _phase(records: ZeroTenRecords, event: Observed, control: Any) -> None:
 
 
 def _tune(records: ZeroTenRecords, event: Observed, control: Any) -> None:
-    """What the server asks for; a client that says nothing of the frames' size takes it."""
+    """Note the server's wishes; a client that says nothing of the frames' size takes them."""
     records.facts["frame_max"] = control.max_frame_size
 
 

@@ -71,8 +71,8 @@ def pass_annotations(buf: bytes, pos: int) -> int:
 
 
 _Following = dict[int, tuple[int, bool, Any]]
-"""What may come next, by its first four octets: a section's number, whether its size has one octet, and what may follow
-on it."""
+"""The sections that may come next, by their first four octets: number, whether the size has one octet, and the sections
+that may follow."""
 
 
 def _following() -> _Following:

@@ -1,8 +1,7 @@
 """The shortcut for what arrives: a whole message in one frame, and messages settled as accepted, become events at once.
 
-What it does must equal what the general step does with the same octets (`link_state`, `session`, `receiver`); a test
-takes both ways. Whatever isn't exactly the common case, an error included, is left to the
-general step, with nothing changed.
+It must do the same as the general step with the same octets (`link_state`, `session`, `receiver`); a test takes both
+ways. It leaves everything but the common case, errors included, to the general step, with nothing changed.
 """
 
 from __future__ import annotations
@@ -56,14 +55,14 @@ _FLAGS: Final = {
         for count in range(7)
     },
 }
-"""What may follow the message-format of a plain transfer: whether it is settled, and flags that aren't set."""
+"""Octets that may follow the message-format of a plain transfer: whether it is settled, and flags that aren't set."""
 _OUTCOMES: Final = {
     b"\x41\x00\x53\x24\x45": 5,
     b"\x41\x00\x53\x24\x45\x40": 6,
     b"\x41\x00\x53\x24\x45\x41": 6,
     b"\x41\x00\x53\x24\x45\x42": 6,
 }
-"""What may follow the deliveries of a disposition: settled as accepted; how many fields it has with that."""
+"""The octets that may follow the deliveries of a disposition: settled as accepted; how many fields it has with that."""
 
 
 class FastPath:
@@ -106,7 +105,7 @@ class FastPath:
         if size > left:
             if size > left + buffer.held:
                 return None
-            # What straddles two arrivals is whole now: put it together.
+            # A frame that straddles two arrivals is whole now: put it together.
             buffer.want(size)
             data = buffer.data
             pos = buffer.pos

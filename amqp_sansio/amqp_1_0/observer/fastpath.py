@@ -1,7 +1,7 @@
 """The observer's shortcut: a whole delivery in one transfer, or the settlement of one, becomes its event at once.
 
-What it does must equal what `observing` does with the same octets; a test feeds both. Whatever isn't exactly the common
-case, an error included, is left to the general step, with nothing changed.
+It must do the same as the general step with the same octets; a test feeds both. It leaves everything but the common
+case, errors included, to the general step, with nothing changed.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _transfer(
     if at == begin:
         check_message(payload)
     elif head != direction.good:
-        # What is read now needn't be read again.
+        # The same octets needn't be checked again.
         message.check()
         if len(head) <= KEPT:
             direction.good = head

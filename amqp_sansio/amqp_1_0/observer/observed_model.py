@@ -248,7 +248,7 @@ class ObservedModel(ConnectionModel):
         return broken
 
     def _begin_anew(self, side: int, known: SessionModel | None, frame: Begin) -> None:
-        """What had the channel is over, and so is a session that had an answer already: its end wasn't seen."""
+        """End the session that had the channel, and one that had an answer already: their ends weren't seen."""
         if known is not None:
             self.outcomes.session_over(known)
         if frame.remote_channel is not None:

@@ -163,7 +163,7 @@ class ObservedLink(LinkModel):
 
     @property
     def default_outcome(self) -> Outcome | None:
-        """What holds for a delivery that is settled without an outcome (part 3 section 3.5.3)."""
+        """The outcome of a delivery that is settled without one (part 3 section 3.5.3)."""
         outcome = getattr(self._terminus(self.sender, "source"), "default_outcome", None)
         return outcome if _is_told(outcome) else None
 
@@ -198,7 +198,7 @@ class Transaction:
 
 
 class Outcomes:
-    """What becomes of the messages of one connection, for units to say: `settled`, and `errors` of rejections by unit.
+    """The outcomes of the messages of one connection, for units to say: `settled`, and `errors` of rejections by unit.
 
     `links` are the last ones of each name and sender. `kept` are deliveries that have no delivery-id any more:
     suspended ones, and settled ones whose transaction isn't over. `transactions` are by controller and id.
@@ -215,7 +215,7 @@ class Outcomes:
         self.transactions: dict[tuple[int, object], Transaction] = {}
 
     def take_settled(self) -> tuple[Settlements, dict[int, str | None] | None]:
-        """What becomes of messages since the last unit, and the errors of those that were rejected."""
+        """Take the settlements since the last unit, and the errors of rejected messages."""
         settled, errors = self.settled, self.errors
         if not settled:
             return (), None

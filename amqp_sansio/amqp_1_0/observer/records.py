@@ -50,7 +50,7 @@ def _transfer(record: MessageRecord, event: Observed, frame: Any) -> None:
             if properties is not None:
                 subject, to = properties.subject, properties.to
         except CodecError:
-            # What can't be read is no part of the record; the observer reports it.
+            # The record leaves out a body that can't be read; the observer reports it.
             pass
     if address is None and anonymous and isinstance(to, str):
         address = to
@@ -74,7 +74,7 @@ def _without_body(message: Any) -> Any:
     return message.from_wire(payload[: body[0]]) if body else message
 
 
-# What the connection says of itself.
+# Facts of the connection.
 
 
 def _header(records: OneZeroRecords, event: Observed, header: bytes) -> None:

@@ -356,8 +356,8 @@ class SessionFrontend(Frontend):
     def accept_next(self, session: ServedSession) -> None:
         """Accept the publishes of one session, unless its client still has to complete the accept before.
 
-        What is gathered so depends on the client's commands alone. If it depended on what a read brings, so would the
-        ids of all commands behind the accept, which neither end sends (part 1 section 3.2).
+        So the publishes of one accept depend on the client's commands alone. If they depended on what a read brings, so
+        would the ids of all later commands, which neither end sends (part 1 section 3.2).
         """
         if session.accepting is None or session.accepting.done:
             session.accepting = self.accept_of(session, sync=True)
