@@ -141,6 +141,8 @@ class Channel(ChannelState):
 
     def __init__(self, connection: Owner, outgoing: Outgoing, number: int) -> None:
         ChannelState.__init__(self, number)
+        if connection.role is Side.SERVER:
+            self.allowance = 0
         self.connection = connection
         self._outgoing = outgoing
         self.opening: Handle[object] | None = None
@@ -460,7 +462,7 @@ class Channel(ChannelState):
                 self._check()
                 if not unsettled:
                     return
-                delivery_tag = next(reversed(unsettled))
+                delivery_tag = max(unsettled)
             self._settle("basic.ack", delivery_tag, multiple)
             return
         del unsettled[delivery_tag]
@@ -729,9 +731,7 @@ class Channel(ChannelState):
 
     def _with_open_work(self, report: CloseReport) -> CloseReport:
         """A report with the work that is open; what a transaction would have settled is open still."""
-        unsettled = tuple(self.unsettled)
-        if self.tx_settled:
-            unsettled = tuple(sorted({*unsettled, *self.tx_settled}))
+        unsettled = tuple(sorted({*self.unsettled, *(self.tx_settled or ())}))
         return CloseReport(
             report.by,
             report.code,

@@ -28,6 +28,10 @@ RELEASED: Final = Released()
 
 Outcome = Accepted | Rejected | Released
 
+FREE: Final = 256
+"""Deliveries that one method may settle in a transaction, whatever methods before have settled."""
+EACH: Final = 8
+"""Times that each delivery pays for being settled in a transaction that may be rolled back."""
 _CANCELLED: Final = 1024
 """Consumers cancelled without waiting that are remembered, since deliveries for them may be on the way."""
 
@@ -87,15 +91,18 @@ class ChannelState:
 
     `client_calls`/`server_calls`: requests that this side sent and the other has not answered.
     `consumers`: consumer tag -> whether it consumes without acknowledgement; `cancelled`: those cancelled without
-    waiting. `unsettled`: delivery tag -> token, and every tag up to `settled_to` is settled; `tx_settled`: what a
+    waiting. `unsettled`: delivery tag -> token, those that a rollback has opened again last, and every tag up to
+    `settled_to` is settled; `tx_settled`: what a
     transaction settles when it commits, delivery tag -> (token, outcome). `unconfirmed`: publish number -> token, and
     every number up to `confirmed_to` is confirmed. `declared`: whether a queue was declared, which an empty queue name
     then means. `tickets`: access tickets granted (0-8), with their rights. `assumed` marks a channel that
     was open before the observation
-    began: what is unknown there is no error.
+    began: what is unknown there is no error. `allowance`: steps that the deliveries up to tag `counted` still pay for,
+    in transactions that may be rolled back; None where they aren't counted.
     """
 
     __slots__ = (
+        "allowance",
         "assumed",
         "cancelled",
         "client_calls",
@@ -103,6 +110,7 @@ class ChannelState:
         "client_stopped",
         "confirmed_to",
         "consumers",
+        "counted",
         "declared",
         "last_tag",
         "mode",
@@ -135,7 +143,8 @@ class ChannelState:
         self.consumers: dict[str, bool] = {}
         self.cancelled: dict[str, bool] | None = None
         self.unsettled: dict[int, Any] = {}
-        self.last_tag = self.settled_to = 0
+        self.last_tag = self.settled_to = self.counted = 0
+        self.allowance: int | None = None
         self.tx_settled: dict[int, tuple[Any, Outcome]] | None = None
         self.publish_count = self.confirmed_to = 0
         self.unconfirmed: dict[int, Any] = {}
@@ -270,11 +279,12 @@ def _settle(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
     if multiple:
         if tag and tag not in unsettled and not channel.assumed and tag > channel.last_tag:
             raise _unknown_tag(step, tag)
+        if channel.allowance is not None and channel.mode is Mode.TRANSACTED:
+            _check_paid(step, tag, channel.allowance)
         settled = take_up_to(unsettled, channel.settled_to, tag)
-        if settled:
-            channel.settled_to = max(tag, channel.settled_to) if tag else channel.last_tag
-        elif tag and not channel.assumed:
+        if not settled and tag and not channel.assumed:
             raise _unknown_tag(step, tag)
+        channel.settled_to = max(tag, channel.settled_to) if tag else channel.last_tag
     elif tag in unsettled:
         settled = [(tag, unsettled.pop(tag))]
     elif channel.assumed:
@@ -290,18 +300,45 @@ def _settle(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
         channel.tx_settled.update([(number, (token, outcome)) for number, token in settled])
 
 
+def _check_paid(step: Step, tag: int, allowance: int) -> None:
+    """Raise Violation when nothing is left that pays for settling deliveries up to `tag` once more.
+
+    A rollback opens what a transaction has settled again (0-9-1 section 1.9), so a client could have a step for each
+    delivery for the octets of two methods, again and again.
+    """
+    channel = step.channel
+    open_now = len(channel.unsettled)
+    steps = min(tag - channel.settled_to, open_now) if tag else open_now
+    if steps <= FREE:
+        return
+    earned = EACH * (channel.last_tag - channel.counted)
+    # What stays can't need more: it isn't saved for later.
+    allowance = min(allowance + earned, EACH * (open_now + len(channel.tx_settled or ())))
+    channel.counted = channel.last_tag
+    channel.allowance = allowance
+    if allowance < steps:
+        raise Violation(
+            RESOURCE_ERROR,
+            f"{step.method.NAME} of {steps} deliveries, settled in transactions and rolled back {EACH} times before; "
+            f"commit or recover them, or settle at most {FREE} at a time",
+            scope=Scope.CHANNEL,
+        )
+    channel.allowance = allowance - steps
+
+
 def take_up_to(entries: dict[int, Any], after: int, last: int) -> list[tuple[int, Any]]:
     """Remove and return the entries up to number `last` (0: all); there are none up to `after`.
 
-    Numbers without gaps, as every broker gives them, cost time once each, however many entries stay.
+    They are returned in order. Numbers without gaps, as every broker gives them, cost time once each, however many
+    entries stay.
     """
     if not last:
-        taken = list(entries.items())
+        taken = sorted(entries.items())
         entries.clear()
         return taken
     if last - after <= 2 * len(entries):
         return [(number, entries.pop(number)) for number in range(after + 1, last + 1) if number in entries]
-    taken = [item for item in entries.items() if item[0] <= last]
+    taken = sorted([item for item in entries.items() if item[0] <= last])
     for number, _ in taken:
         del entries[number]
     return taken
@@ -531,9 +568,8 @@ def _rolled_back(step: Step) -> None:
 
 def reopen(channel: ChannelState, retired: Mapping[int, tuple[Any, Outcome]]) -> None:
     """Deliveries that a transaction was to settle are open again."""
-    again = {tag: token for tag, (token, _) in retired.items()}
-    channel.unsettled = dict(sorted({**channel.unsettled, **again}.items()))
-    channel.settled_to = 0
+    channel.unsettled.update({tag: token for tag, (token, _) in retired.items()})
+    channel.settled_to = min(channel.settled_to, min(retired) - 1)
 
 
 def _flow_ok(step: Step) -> None:

@@ -170,9 +170,9 @@ def _tx_rollback(front: ChannelFrontend, channel: ClassicChannel, method: Any) -
     assert channel.transaction is not None
     front.hub.apply(Rollback(channel.transaction))
     if channel.undecided:
-        channel.entries = dict(sorted({**channel.entries, **channel.undecided}.items()))
+        channel.entries.update(channel.undecided)
+        channel.settled_to = min(channel.settled_to, min(channel.undecided) - 1)
         channel.undecided.clear()
-        channel.settled_to = 0
     channel.transaction = front.hub.apply(Begin(channel.owner))
     return front.named["tx.rollback-ok"]()
 
