@@ -99,7 +99,7 @@ class Counting(ReceiveBuffer):
 def test_octets_are_put_together_once(version: Version, chunk: int, size: int) -> None:
     facing = Facing.opened(version, Side.SERVER)
     buffer: Any = Counting()
-    facing.end._buffer = buffer
+    facing.end._buffer = facing.end._fast_path._buffer = buffer
     octets = facing.message("basic.publish", bytes(size)) * max(2, 240_000 // size)
     _feed(facing.end, octets[: 240_000 if chunk >= 100 else 24_000], chunk)
     assert buffer.copied <= 2 * len(octets) + 10_000
