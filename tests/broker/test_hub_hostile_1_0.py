@@ -282,7 +282,8 @@ def test_who_asks_and_never_reads_is_told_so_and_ends() -> None:
     for _ in range(3000):
         driver.feed(wild.number, ask)
         client = driver.client(wild.number)
-        assert client is not None
+        if client is None:
+            break  # It goes on asking instead of answering the close.
         assert client.send_backlog <= LIMITS.backlog_hard + 1000
     driver.pass_time(60.0)
     assert driver.client(wild.number) is None

@@ -345,7 +345,8 @@ def test_who_asks_and_never_reads_is_told_so_and_ends(label: str) -> None:
         channel.call(line.end.dialect.named["queue.declare"](queue="q" * 100))
         pump(line)
         client = driver.client(line.number)
-        assert client is not None
+        if client is None:
+            break  # It goes on asking instead of answering the close.
         assert client.send_backlog <= LIMITS.backlog_hard + 1000
     driver.pass_time(60.0)
     assert driver.client(line.number) is None
