@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..endpoint import Side
     from ..limits import Limits
     from ..versions import Version
-    from .outcomes import Settlements
+    from .settlements import Settlements
     from .stream import FrameRecognizer
 
 

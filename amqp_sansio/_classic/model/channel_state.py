@@ -312,7 +312,7 @@ def _check_paid(step: Step, tag: int, allowance: int) -> None:
     if steps <= FREE:
         return
     earned = EACH * (channel.last_tag - channel.counted)
-    # What stays can't need more: it isn't saved for later.
+    # Deliveries that stay open can't need more, so it isn't saved for later.
     allowance = min(allowance + earned, EACH * (open_now + len(channel.tx_settled or ())))
     channel.counted = channel.last_tag
     channel.allowance = allowance

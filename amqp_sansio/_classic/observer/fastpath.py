@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.brevity import KEPT
 from ..._core.observation import Observed
-from ..._core.outcomes import AT_ONCE, OPEN_FOR_GOOD, SETTLED
+from ..._core.settlements import AT_ONCE, OPEN_FOR_GOOD, SETTLED
 from ...errors import CodecError
 from ..codec.content_reader import ContentReader
 from ..codec.methods import BasicAck, BasicDeliver, BasicPublish
@@ -20,7 +20,7 @@ from ..model.states import Connection as State
 from ..model.states import Mode
 
 if TYPE_CHECKING:
-    from ..._core.outcomes import Settlements
+    from ..._core.settlements import Settlements
     from ..codec.content_reader import Route
     from .content import Direction
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.brevity import KEPT
-from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
+from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...endpoint import Side
 from ...events import Accepted, Rejected, Released
 from ...limits import Limits
@@ -33,7 +33,7 @@ from ..model.states import (
 )
 
 if TYPE_CHECKING:
-    from ..._core.outcomes import Settlement, Settlements
+    from ..._core.settlements import Settlement, Settlements
     from ..codec.dialect import Dialect
     from ..codec.method import Method
     from ..model.channel_state import Outcome, Step

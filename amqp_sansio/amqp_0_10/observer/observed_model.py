@@ -27,7 +27,7 @@ from ..model.session_model import Asked, SessionHalf, WholeHalf
 from .open_messages import OpenMessages, Step
 
 if TYPE_CHECKING:
-    from ..._core.outcomes import Settlements
+    from ..._core.settlements import Settlements
     from ...limits import Limits
     from ..codec.sequence_set import SequenceSet
     from .open_messages import Content, Context

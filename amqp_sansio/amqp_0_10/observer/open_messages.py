@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
-from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
+from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
 from ..model.open_ids import OpenIds
 from ..model.session_model import NONE
 from ..model.transfers import EACH, FREE
 
 if TYPE_CHECKING:
-    from ..._core.outcomes import Settlement, Settlements
+    from ..._core.settlements import Settlement, Settlements
     from ...limits import Limits
     from ..codec.records import Xid
     from ..codec.sequence_set import SequenceSet

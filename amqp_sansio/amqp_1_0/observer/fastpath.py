@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.brevity import KEPT
 from ..._core.observation import Observed
-from ..._core.outcomes import AT_ONCE, SETTLED
+from ..._core.settlements import AT_ONCE, SETTLED
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.message import Message, check_message
@@ -22,7 +22,7 @@ from .outcomes import ObservedDelivery
 from .sections import body_of
 
 if TYPE_CHECKING:
-    from ..._core.outcomes import Settlements
+    from ..._core.settlements import Settlements
     from .content import Direction
 
 _FRAME: Final = Struct(">IHHI").unpack_from

@@ -35,7 +35,7 @@ from .outcomes import ObservedDelivery, ObservedLink, Outcomes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..._core.outcomes import Settlements
+    from ..._core.settlements import Settlements
     from ..codec.performatives import Performative, SaslFrame
     from ..model.link_state import DeliveryModel, LinkModel
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from ..._core.brevity import KEPT, short
-from ..._core.outcomes import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
+from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
 from ...errors import CodecError
 from ..codec.performatives import (
     Accepted,
@@ -29,7 +29,7 @@ from ..model import states
 from ..model.link_state import CLIENT, SERVER, DeliveryModel, LinkModel
 
 if TYPE_CHECKING:
-    from ..._core.outcomes import Settlement, Settlements
+    from ..._core.settlements import Settlement, Settlements
     from ...limits import Limits
     from ..codec.message import Message
     from ..codec.performatives import Attach, Error
