@@ -81,7 +81,6 @@ class Topology:
         acts.sort(key=lambda act: (act["ts_ns"], act["connection"], act["seq"]))
         self._types: dict[tuple[str | None, str], str] = {}
         self._bindings: dict[tuple[str | None, str], list[_Binding]] = {}
-        self._dead_letters: dict[tuple[str | None, str], tuple[str, str | None]] = {}
         for act in acts:
             if act["state"] != "refused":
                 self._take(act)
@@ -91,14 +90,6 @@ class Topology:
         if act["kind"] == "exchange":
             if act["act"] == "declare" and act["type"]:
                 self._types[vhost, act["name"]] = act["type"]
-        elif act["kind"] == "queue":
-            arguments: dict[str, Any] = json.loads(act["arguments"]) if act["arguments"] else {}
-            exchange = arguments.get("x-dead-letter-exchange")
-            if act["act"] == "declare" and isinstance(exchange, str):
-                self._dead_letters[vhost, act["name"]] = (
-                    exchange,
-                    arguments.get("x-dead-letter-routing-key"),
-                )
         elif act["source"] is not None and act["destination"] is not None:
             key = act["routing_key"] or ""
             bindings = self._bindings.setdefault((vhost, act["source"]), [])
@@ -109,10 +100,6 @@ class Topology:
                     named = (binding.kind, binding.destination, binding.key)
                     if binding.until is None and named == (act["destination_kind"], act["destination"], key):
                         binding.until = act["done_ns"] or at
-
-    def dead_letters_to(self, vhost: str | None, queue: str) -> tuple[str, str | None] | None:
-        """Return exchange and routing key (None: the message's own) for a queue's dead letters, as declared."""
-        return self._dead_letters.get((vhost, queue)) or self._dead_letters.get((None, queue))
 
     def reaches(self, vhost: str | None, exchange: str, key: str, queue: str, at: int) -> bool | None:
         """Whether bindings in the trace led from an exchange to a queue at that time (nanoseconds).

@@ -240,6 +240,21 @@ def test_messages_expire_and_die_without_sleeping(amqp_broker: EmbeddedBroker) -
     assert "virtual" in repr(amqp_broker.clock)
 
 
+def test_messages_that_no_queue_takes_and_that_nobody_wants(amqp_broker: EmbeddedBroker) -> None:
+    amqp_broker.preload({"queues": {"jobs": {}}})
+    amqp_broker.publish(b"lost", routing_key="nowhere")
+    amqp_broker.publish(b"bad", routing_key="jobs")
+    with connect(amqp_broker.url) as connection:
+        delivery = connection.open_channel().get("jobs")
+        assert delivery is not None
+        delivery.reject()
+    history = amqp_broker.history
+    assert history.assert_unroutable(count=1).bodies == [b"lost"]
+    assert history.assert_rejected(queue="jobs", count=1).bodies == [b"bad"]
+    with pytest.raises(NotAsExpected):
+        history.assert_rejected(body="lost")
+
+
 def test_queues_expire(amqp_broker: EmbeddedBroker) -> None:
     amqp_broker.preload({"queues": {"brief": {"arguments": {"x-expires": 60_000}}}})
     amqp_broker.clock.advance(59)

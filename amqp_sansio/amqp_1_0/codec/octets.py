@@ -12,7 +12,6 @@ INT: Final[Any] = int.__new__
 STR: Final[Any] = str.__new__
 JOIN: Final = b"".join
 
-READ_U16: Final = Struct(">H").unpack_from
 READ_U32: Final = Struct(">I").unpack_from
 READ_TWO_U32: Final = Struct(">II").unpack_from
 READ_U16_U8: Final = Struct(">HB").unpack_from
@@ -23,7 +22,6 @@ READ_I64: Final = Struct(">q").unpack_from
 READ_F64: Final = Struct(">d").unpack_from
 
 PACK_U32: Final = Struct(">BI").pack
-PACK_U64: Final = Struct(">BQ").pack
 PACK_I64: Final = Struct(">Bq").pack
 PACK_F64: Final = Struct(">Bd").pack
 

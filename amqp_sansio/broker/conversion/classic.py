@@ -29,7 +29,6 @@ _TEXTS: Final = {
 _IDS: Final = {"message_id": "message-id", "correlation_id": "correlation-id"}
 _LONGEST: Final = 255
 _PERSISTENT: Final = 2
-_TRANSIENT: Final = 1
 _SECOND: Final = 1000
 _LATEST: Final = 1 << 63
 """The lowest number of milliseconds that 1.0 can't express."""
