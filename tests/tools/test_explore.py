@@ -101,9 +101,11 @@ def test_failures_are_collected_with_what_reproduces_them(
     summary = output.partition("distinct failures")[2]
     [command] = [line for line in summary.splitlines() if "reproduce: " in line and "finds" in line]
     words = shlex.split(command.partition("reproduce: ")[2])
+    # Pytest names tests from the folder that they have in common with the project, unless that is the root of all.
+    common = Path(os.path.commonpath([ROOT, tmp_path]))
     again = subprocess.run(
         [sys.executable, *words[1:]],
-        cwd=tmp_path,
+        cwd=tmp_path if common == Path(common.anchor) else common,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
