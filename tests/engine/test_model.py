@@ -221,7 +221,7 @@ class Model(RuleBasedStateMachine):
         assert sorted(pair.client.channels) == sorted(pair.server.channels) == sorted(self.books)
         for book in self.books.values():
             for channel in (book.channel, pair.peer(book.channel)):
-                assert list(channel.unsettled) == list(book.unsettled)
+                assert sorted(channel.unsettled) == list(book.unsettled)
                 assert list(channel.unconfirmed) == list(book.unconfirmed)
                 assert channel.consumers == book.consumers
                 assert channel.publish_count == book.published
