@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
 
-pytest_plugins = ["tests.support.rules", "tests.support.examples"]
+pytest_plugins = ["tests.kit.rules", "tests.kit.examples"]
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -29,12 +29,12 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_0_10.fast_paths import FAST_PATHS as ZERO_TEN
 from amqp_sansio.amqp_1_0.fast_paths import FAST_PATHS as ONE_ZERO
-from tests.amqp_0_10.test_exactly_once import play
-from tests.amqp_0_10.test_fast_path import open_pair, run, settle
-from tests.support import driving, driving_1_0
-from tests.support.captures import carried
-from tests.support.observing import recorded, take
-from tests.support.pair import SIDES, pieces, structure, told
+from tests.amqp_0_10.endpoint.test_exactly_once import play
+from tests.amqp_0_10.endpoint.test_fast_path import open_pair, run, settle
+from tests.kit import driving, driving_1_0
+from tests.kit.captures import carried
+from tests.kit.observing import recorded, take
+from tests.kit.pair import SIDES, pieces, structure, told
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TABLES: Final = {"0-8, 0-9-1": CLASSIC, "0-10": ZERO_TEN, "1.0": ONE_ZERO}

@@ -26,8 +26,8 @@ from amqp_sansio.amqp_0_9_1 import (
 from amqp_sansio.events import Event
 from amqp_sansio.limits import Limits
 from amqp_sansio_asyncio import ConsumerEnded, ServerConnection, connect, serve
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import run, run_fast
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import run, run_fast
 
 SMALL = Limits(unparsed=64 * 1024, backlog_high=128 * 1024, backlog_low=32 * 1024)
 

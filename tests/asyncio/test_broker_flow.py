@@ -27,8 +27,8 @@ from amqp_sansio_asyncio import (
     connect,
     serve_broker,
 )
-from tests.support.asyncio_broker import driver_of, until
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_broker import driver_of, until
+from tests.kit.asyncio_loops import run
 
 BODY = bytes(100_000)
 

@@ -27,9 +27,9 @@ from amqp_sansio.sasl import (
 )
 from amqp_sansio_asyncio import BrokerServer, connect, serve_broker
 from amqp_sansio_asyncio.broker_driver import certificate_name
-from tests.support.asyncio_broker import until
-from tests.support.asyncio_loops import run
-from tests.support.certificates import Certificates, make_certificates
+from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_loops import run
+from tests.kit.certificates import Certificates, make_certificates
 
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 CLASSIC = (AMQP_0_8, AMQP_0_9_1)

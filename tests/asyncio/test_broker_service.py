@@ -18,8 +18,8 @@ from amqp_sansio.broker import Client, Settings, User
 from amqp_sansio.capture import read_segments
 from amqp_sansio.uri import parse
 from amqp_sansio_asyncio import BrokerServer, VirtualClock, connect, serve_broker
-from tests.support.asyncio_broker import driver_of, until
-from tests.support.asyncio_loops import Problems, run
+from tests.kit.asyncio_broker import driver_of, until
+from tests.kit.asyncio_loops import Problems, run
 
 VERSIONS = (AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
 

@@ -11,9 +11,9 @@ from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import Connection, connect
 from amqp_sansio_asyncio.client_driver import ClientDriver
 from examples.server import Broker
-from tests.support.asyncio_broker import broker, driver_of, until, url_of
-from tests.support.asyncio_loops import Problems, run
-from tests.support.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
+from tests.kit.asyncio_broker import broker, driver_of, until, url_of
+from tests.kit.asyncio_loops import Problems, run
+from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 
 
 async def session(connection: Connection) -> None:

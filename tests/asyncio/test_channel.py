@@ -48,7 +48,7 @@ from amqp_sansio.errors import LimitExceeded
 from amqp_sansio.events import Accepted, Closed, Event, Opened, Rejected
 from amqp_sansio.limits import Limits
 from amqp_sansio_asyncio import PublishOutcome, ServerConnection, connect
-from tests.support.asyncio_broker import (
+from tests.kit.asyncio_broker import (
     asks,
     broker,
     channel,
@@ -59,7 +59,7 @@ from tests.support.asyncio_broker import (
     until,
     url_of,
 )
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_loops import run
 
 
 def test_a_call_returns_its_reply() -> None:

@@ -17,8 +17,8 @@ from amqp_sansio.errors import EndpointClosed, LimitExceeded, LocalProtocolError
 from amqp_sansio.sasl import AmqPlain, Credentials, Plain, ScramSha256
 from amqp_sansio.uri import UriError
 from amqp_sansio_asyncio import Connection, ServerConnection, connect, serve
-from tests.support.asyncio_broker import broker, until, url_of
-from tests.support.asyncio_loops import Problems, run, run_fast
+from tests.kit.asyncio_broker import broker, until, url_of
+from tests.kit.asyncio_loops import Problems, run, run_fast
 
 
 async def failure(url: str, **options: Any) -> EndpointClosed:

@@ -31,8 +31,8 @@ from amqp_sansio_asyncio import (
     ServerConnection,
     connect,
 )
-from tests.support.asyncio_broker import broker, channel, client, fill, scripted, until, url_of
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_broker import broker, channel, client, fill, scripted, until, url_of
+from tests.kit.asyncio_loops import run
 
 
 async def take(consumer: Consumer, count: int) -> list[Delivery]:

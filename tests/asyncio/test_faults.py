@@ -12,10 +12,10 @@ from amqp_sansio import AMQP_0_8, AMQP_0_10, AMQP_1_0, By, Closed, EndpointClose
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
 from amqp_sansio.amqp_0_10 import QueueQuery
 from amqp_sansio_asyncio import connect
-from tests.support.asyncio_broker import driver_of
-from tests.support.asyncio_loops import run
-from tests.support.faulty_servers import CASES, FAULTS, LATE, LIMITS, SOON, FaultyServer, faulty
-from tests.support.sync_server import wait_until
+from tests.kit.asyncio_broker import driver_of
+from tests.kit.asyncio_loops import run
+from tests.kit.faulty_servers import CASES, FAULTS, LATE, LIMITS, SOON, FaultyServer, faulty
+from tests.kit.sync_server import wait_until
 
 Wait = Coroutine[Any, Any, object]
 

@@ -1,6 +1,6 @@
 """Scripts of hostile servers against the asyncio adapter: no exception that isn't documented, and no call that hangs.
 
-HOSTILE_SCRIPTS says how many there are; `run(seed)` of tests/support/hostile_asyncio.py plays one.
+HOSTILE_SCRIPTS says how many there are; `run(seed)` of tests/kit/hostile_asyncio.py plays one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 
 from amqp_sansio import By
 from amqp_sansio_asyncio.waiting import WaitingDriver
-from tests.support.hostile_asyncio import CLOSE, Attempt, MadeUpTime, run
-from tests.support.hostile_servers import VERSIONS, HostileServer
+from tests.kit.hostile_asyncio import CLOSE, Attempt, MadeUpTime, run
+from tests.kit.hostile_servers import VERSIONS, HostileServer
 
 COUNT = int(os.environ.get("HOSTILE_SCRIPTS", "100"))
 

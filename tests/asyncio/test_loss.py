@@ -15,8 +15,8 @@ from amqp_sansio.sasl import Plain
 from amqp_sansio.uri import parse
 from amqp_sansio_asyncio import Connection, ServerConnection, connect, serve
 from amqp_sansio_asyncio.client_driver import ClientDriver
-from tests.support.asyncio_broker import asks, broker, client, driver_of, scripted, until, url_of
-from tests.support.asyncio_loops import Problems, run, run_fast
+from tests.kit.asyncio_broker import asks, broker, client, driver_of, scripted, until, url_of
+from tests.kit.asyncio_loops import Problems, run, run_fast
 
 
 def abort(connection: ServerConnection) -> None:

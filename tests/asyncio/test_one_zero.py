@@ -32,9 +32,9 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import run
-from tests.support.asyncio_nodes import nodes, peer
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_nodes import nodes, peer
 
 
 def test_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:

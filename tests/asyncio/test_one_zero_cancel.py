@@ -11,10 +11,10 @@ from amqp_sansio.amqp_1_0 import Accepted, Delivery, Message
 from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.errors import LocalProtocolError
 from amqp_sansio_asyncio import LinkEnded, OneZeroConnection, connect
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import Problems, run
-from tests.support.asyncio_nodes import Nodes, core_link, nodes, peer
-from tests.support.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import Problems, run
+from tests.kit.asyncio_nodes import Nodes, core_link, nodes, peer
+from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 
 
 async def work(connection: OneZeroConnection) -> None:

@@ -27,9 +27,9 @@ from amqp_sansio_asyncio import (
     LinkEnded,
     connect,
 )
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import Problems, run
-from tests.support.asyncio_nodes import core_link, nodes, opened, peer
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import Problems, run
+from tests.kit.asyncio_nodes import core_link, nodes, opened, peer
 
 
 def test_the_peer_suspends_a_link() -> None:

@@ -25,9 +25,9 @@ from amqp_sansio_asyncio.amqp_1_0 import (
 )
 from amqp_sansio_asyncio.amqp_1_0 import server as server_module
 from tests.asyncio.test_one_zero_requests import answer
-from tests.support.asyncio_broker import url_of
-from tests.support.asyncio_loops import run
-from tests.support.asyncio_nodes import nodes
+from tests.kit.asyncio_broker import url_of
+from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_nodes import nodes
 
 Example = Callable[..., Coroutine[Any, Any, object]]
 

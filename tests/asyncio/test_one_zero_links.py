@@ -28,9 +28,9 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import run
-from tests.support.asyncio_nodes import Nodes, core_link, opened, peer
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_nodes import Nodes, core_link, opened, peer
 
 
 def test_credit_by_hand() -> None:

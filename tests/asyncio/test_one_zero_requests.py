@@ -9,9 +9,9 @@ import pytest
 from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Rejected
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio_asyncio import LinkEnded, NotAccepted, OneZeroConnection
-from tests.support.asyncio_broker import until
-from tests.support.asyncio_loops import Problems, run
-from tests.support.asyncio_nodes import peer
+from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_loops import Problems, run
+from tests.kit.asyncio_nodes import peer
 
 
 async def answer(connection: OneZeroConnection, count: int, backwards: bool = False) -> None:

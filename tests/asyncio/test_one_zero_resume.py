@@ -23,8 +23,8 @@ from amqp_sansio.amqp_1_0 import Receiver as CoreReceiver
 from amqp_sansio.amqp_1_0 import Sender as CoreSender
 from amqp_sansio.events import Settled
 from amqp_sansio_asyncio import LinkEnded, OneZeroServerConnection, Server, connect, serve
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import run
 
 
 class Durable:

@@ -37,10 +37,10 @@ from amqp_sansio_asyncio import (
     serve,
 )
 from tests.asyncio.test_recording import streams_of
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import run, run_fast
-from tests.support.asyncio_nodes import Nodes, nodes, peer
-from tests.support.certificates import make_certificates
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import run, run_fast
+from tests.kit.asyncio_nodes import Nodes, nodes, peer
+from tests.kit.certificates import make_certificates
 
 SMALL = Limits(unparsed=64 * 1024, backlog_high=128 * 1024, backlog_low=32 * 1024)
 

@@ -12,9 +12,9 @@ from amqp_sansio.amqp_1_0 import Accepted, Error, LinkRequested, Message, Transa
 from amqp_sansio.errors import LocalProtocolError
 from amqp_sansio.events import Event
 from amqp_sansio_asyncio import LinkEnded, TransactionFailed
-from tests.support.asyncio_broker import until
-from tests.support.asyncio_loops import run
-from tests.support.asyncio_nodes import Nodes, peer
+from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_nodes import Nodes, peer
 
 ROLLBACK = "amqp:transaction:rollback"
 

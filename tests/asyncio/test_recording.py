@@ -28,9 +28,9 @@ from amqp_sansio.capture import (
 )
 from amqp_sansio_asyncio import BrokerServer, Recorder, connect, serve_broker
 from amqp_sansio_asyncio.recording import STRANGER_OCTETS
-from tests.support.asyncio_broker import broker, until, url_of
-from tests.support.asyncio_loops import run
-from tests.support.certificates import make_certificates
+from tests.kit.asyncio_broker import broker, until, url_of
+from tests.kit.asyncio_loops import run
+from tests.kit.certificates import make_certificates
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

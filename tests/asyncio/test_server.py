@@ -20,8 +20,8 @@ from amqp_sansio.events import Closed, Event, Opened
 from amqp_sansio.limits import Limits
 from amqp_sansio.sasl import Credentials
 from amqp_sansio_asyncio import ServerConnection, connect, serve
-from tests.support.asyncio_broker import broker, driver_of, until, url_of
-from tests.support.asyncio_loops import run, run_fast
+from tests.kit.asyncio_broker import broker, driver_of, until, url_of
+from tests.kit.asyncio_loops import run, run_fast
 
 
 async def ignore(connection: ServerConnection) -> None:

@@ -11,8 +11,8 @@ import types
 import pytest
 
 from amqp_sansio_asyncio import client, connect
-from tests.support.asyncio_broker import broker, url_of
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_broker import broker, url_of
+from tests.kit.asyncio_loops import run
 
 SNIPPET = """
 from amqp_sansio.amqp_0_9_1 import QueueDeclare

@@ -25,8 +25,8 @@ from amqp_sansio.broker import Settings
 from amqp_sansio.events import By, CloseReport
 from amqp_sansio.sasl import Plain
 from amqp_sansio_asyncio import serve_broker
-from tests.support.asyncio_broker import until
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_loops import run
 
 HEARTBEAT = b"\x08\x00\x00\x00\x00\x00\x00\xce"
 AFTER_THE_CLOSE = HEARTBEAT * 500_000

@@ -12,9 +12,9 @@ from amqp_sansio import EndpointClosed
 from amqp_sansio.amqp_0_9_1 import Config, QueueDeclare
 from amqp_sansio.sasl import Credentials
 from amqp_sansio_asyncio import ServerConnection, connect
-from tests.support.asyncio_broker import broker, fill
-from tests.support.asyncio_loops import Problems, run
-from tests.support.certificates import Certificates, make_certificates
+from tests.kit.asyncio_broker import broker, fill
+from tests.kit.asyncio_loops import Problems, run
+from tests.kit.certificates import Certificates, make_certificates
 
 
 @pytest.fixture(scope="module")

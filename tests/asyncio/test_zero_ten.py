@@ -48,9 +48,9 @@ from amqp_sansio_asyncio import (
     serve,
 )
 from amqp_sansio_asyncio.amqp_0_10.publishing import routed
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import run
-from tests.support.asyncio_node_0_10 import NOT_FOUND, Node, node, peer
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_node_0_10 import NOT_FOUND, Node, node, peer
 
 
 def test_what_the_design_shows() -> None:

@@ -11,10 +11,10 @@ from amqp_sansio.amqp_0_10 import CREDIT, NOT_ACQUIRED, MessageReceived, QueueQu
 from amqp_sansio.errors import EndpointClosed, TransactionFailed
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import SessionEnded, ZeroTenConnection, ZeroTenSession, connect
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import Problems, run
-from tests.support.asyncio_node_0_10 import Node, node, peer
-from tests.support.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import Problems, run
+from tests.kit.asyncio_node_0_10 import Node, node, peer
+from tests.kit.asyncio_stepping import Suspend, at_once, cancelled_at, with_the_answer
 
 
 async def work(connection: ZeroTenConnection, number: int) -> None:

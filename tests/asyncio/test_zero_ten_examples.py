@@ -25,9 +25,9 @@ from amqp_sansio_asyncio.amqp_0_10 import (
     transaction,
 )
 from amqp_sansio_asyncio.amqp_0_10 import server as server_module
-from tests.support.asyncio_broker import url_of
-from tests.support.asyncio_loops import run
-from tests.support.asyncio_node_0_10 import node
+from tests.kit.asyncio_broker import url_of
+from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_node_0_10 import node
 
 Example = Callable[..., Coroutine[Any, Any, object]]
 MODULES = (connection, keeping, kept, publishing, session, subscription, transaction, server_module)

@@ -32,9 +32,9 @@ from amqp_sansio_asyncio import (
     connect,
     serve,
 )
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import Problems, run
-from tests.support.asyncio_node_0_10 import Node, node
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import Problems, run
+from tests.kit.asyncio_node_0_10 import Node, node
 
 
 async def attached(server: Server, state: SessionState) -> tuple[ZeroTenConnection, ZeroTenSession]:

@@ -33,9 +33,9 @@ from amqp_sansio_asyncio import SessionEnded, SessionKeeper, ZeroTenServerConnec
 from amqp_sansio_asyncio.amqp_0_10.kept import KeptSessions
 from amqp_sansio_cli.main import main as cli
 from tests.asyncio.test_recording import streams_of
-from tests.support.asyncio_broker import until, url_of
-from tests.support.asyncio_loops import run, run_fast
-from tests.support.asyncio_node_0_10 import Node, node, peer
+from tests.kit.asyncio_broker import until, url_of
+from tests.kit.asyncio_loops import run, run_fast
+from tests.kit.asyncio_node_0_10 import Node, node, peer
 
 SMALL = Limits(unparsed=64 * 1024, backlog_high=128 * 1024, backlog_low=32 * 1024)
 

@@ -18,9 +18,9 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.errors import LocalProtocolError, TransactionFailed
 from amqp_sansio.events import Accepted
 from amqp_sansio_asyncio import SessionEnded, ZeroTenSession
-from tests.support.asyncio_broker import until
-from tests.support.asyncio_loops import run
-from tests.support.asyncio_node_0_10 import NOT_ALLOWED, NOT_FOUND, XID, Node, peer
+from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_loops import run
+from tests.kit.asyncio_node_0_10 import NOT_ALLOWED, NOT_FOUND, XID, Node, peer
 
 ILLEGAL_STATE = 409
 

@@ -15,8 +15,8 @@ from amqp_sansio.endpoint import Side
 from amqp_sansio.events import Abandoned, Failed, Opened, Replied, Settled
 from tests.broker.front_models import Actor, Answer, Error, Handle, Line, Place, Room, Seen, Stage
 from tests.broker.naive_values import Refusal, fail
-from tests.support.hub_classic import version_of
-from tests.support.pair import client_config, connection_of, server_config
+from tests.kit.hub_classic import version_of
+from tests.kit.pair import client_config, connection_of, server_config
 
 EXPECTED = (Opened, Replied, Settled, Failed, Abandoned)
 """Events whose matter is in the handles of calls, or in the `Closed` that follows."""

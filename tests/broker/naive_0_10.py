@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from amqp_sansio.amqp_0_10 import Xid
-from tests.amqp_0_10.test_dtx_model import Model, Refused
+from tests.amqp_0_10.model.test_dtx_model import Model, Refused
 from tests.broker.naive_model import NaiveBroker
 from tests.broker.naive_values import Copy, NaiveQueue, Note, Refusal, Room, Witness
 

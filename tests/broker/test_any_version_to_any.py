@@ -18,8 +18,8 @@ from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.content import Content
 from amqp_sansio.sasl import Plain
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from tests.support import hub_0_10, hub_1_0, hub_classic
-from tests.support.broker_contents import CELLS, VERSIONS, cell_id, converted, said
+from tests.kit import hub_0_10, hub_1_0, hub_classic
+from tests.kit.broker_contents import CELLS, VERSIONS, cell_id, converted, said
 from tools.docs.conversions import samples
 
 STEPS = 10_000

@@ -18,7 +18,7 @@ from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model.content import Content, Death
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0
-from tests.support.broker_contents import (
+from tests.kit.broker_contents import (
     VERSIONS,
     classic_content,
     contents,

@@ -14,7 +14,7 @@ from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.conversion.common import Common
 from amqp_sansio.broker.conversion.values import Value, octets_of
 from amqp_sansio.versions import AMQP_0_10, AMQP_1_0, Version
-from tests.support.broker_contents import CELLS, cell_id, contents, converted, said, sections_check
+from tests.kit.broker_contents import CELLS, cell_id, contents, converted, said, sections_check
 from tools.docs import conversions
 from tools.docs.pages import ROOT, run
 

@@ -29,7 +29,7 @@ from amqp_sansio.broker.conversion import as_classic, as_one_zero, as_zero_ten, 
 from amqp_sansio.broker.model.content import Content, Message
 from amqp_sansio.testing import amqp_0_9_1 as testing_0_9_1
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
-from tests.support.broker_contents import (
+from tests.kit.broker_contents import (
     CELLS,
     VERSIONS,
     cell_id,

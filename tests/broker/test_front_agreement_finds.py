@@ -22,8 +22,8 @@ from amqp_sansio.amqp_1_0 import Accepted, Modified
 from tests.broker.front_0_10 import ZeroTenStage
 from tests.broker.front_1_0_values import Expiry, OneZeroNote, SourceTerms, TargetTerms
 from tests.broker.front_1_0_work import TransactedStage
-from tests.support import hub_classic
-from tests.support.hub_0_10 import World
+from tests.kit import hub_classic
+from tests.kit.hub_0_10 import World
 
 
 def test_a_browser_goes_on_when_what_it_had_no_room_for_is_taken() -> None:

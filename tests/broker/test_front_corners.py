@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amqp_sansio.amqp_0_10 import ExchangeBind, Message, QueueDeclare
-from tests.support import hub_0_10, hub_1_0
+from tests.kit import hub_0_10, hub_1_0
 
 
 def test_a_selector_that_selects_nothing_is_no_unknown_argument() -> None:

@@ -15,9 +15,9 @@ from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.snapshot import dumps
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
-from tests.support.hub_hostile import Driver, settings_of
-from tests.support.hub_lines import Line, pump, result
-from tests.support.pair import client_config, connection_of
+from tests.kit.hub_hostile import Driver, settings_of
+from tests.kit.hub_lines import Line, pump, result
+from tests.kit.pair import client_config, connection_of
 
 HIGH = 50_000
 UNPARSED = 100_000

@@ -34,8 +34,8 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.client import Client
 from amqp_sansio.sasl import Plain
-from tests.support.steps import assert_linear, count_steps
-from tests.support.talk_0_10 import frames
+from tests.kit.steps import assert_linear, count_steps
+from tests.kit.talk_0_10 import frames
 
 SIZE = 200
 

@@ -36,12 +36,12 @@ from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.endpoint import Side
 from amqp_sansio.sasl import Plain
 from amqp_sansio.testing import amqp_0_10
-from tests.support.hostile_1_0 import Choices
-from tests.support.hostile_hub_0_10 import Ten, check_words, hostile
-from tests.support.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
-from tests.support.hub_lines import BODY, Line, check_held, pump, result
-from tests.support.hub_witness import witnesses_of
-from tests.support.octets_0_10 import attach, command_point
+from tests.kit.hostile_1_0 import Choices
+from tests.kit.hostile_hub_0_10 import Ten, check_words, hostile
+from tests.kit.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
+from tests.kit.hub_lines import BODY, Line, check_held, pump, result
+from tests.kit.hub_witness import witnesses_of
+from tests.kit.octets_0_10 import attach, command_point
 
 PLAYS = st.binary(min_size=600, max_size=2000)
 SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_000, backlog_low=10_000)

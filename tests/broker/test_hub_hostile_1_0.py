@@ -23,12 +23,12 @@ from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.model.commands import DeclareQueue
 from amqp_sansio.sasl import Plain
 from amqp_sansio.testing import amqp_1_0
-from tests.support.facing_1_0 import octets_of
-from tests.support.hostile_1_0 import Choices
-from tests.support.hostile_hub_1_0 import CONDITIONS, One, check_words, hostile
-from tests.support.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
-from tests.support.hub_lines import BODY, Line, check_held, pump
-from tests.support.hub_witness import witnesses_of
+from tests.kit.facing_1_0 import octets_of
+from tests.kit.hostile_1_0 import Choices
+from tests.kit.hostile_hub_1_0 import CONDITIONS, One, check_words, hostile
+from tests.kit.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
+from tests.kit.hub_lines import BODY, Line, check_held, pump
+from tests.kit.hub_witness import witnesses_of
 
 PLAYS = st.binary(min_size=800, max_size=2500)
 SMALL = BrokerLimits(memory_high=300_000, memory_low=100_000, backlog_high=40_000, backlog_low=10_000)

@@ -14,13 +14,13 @@ from amqp_sansio.amqp_0_9_1 import Blocked, Delivery, FlowChanged, Unblocked
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.endpoint import Side
 from amqp_sansio.testing import amqp_0_8, amqp_0_9_1
-from tests.support.facing import METHOD, body, frame, header
-from tests.support.hostile_1_0 import Choices
-from tests.support.hostile_classic import Classic, check_words, hostile
-from tests.support.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
-from tests.support.hub_lines import BODY, Line, check_held, pump, result
-from tests.support.hub_witness import witnesses_of
-from tests.support.pair import client_config, connection_of, server_config
+from tests.kit.facing import METHOD, body, frame, header
+from tests.kit.hostile_1_0 import Choices
+from tests.kit.hostile_classic import Classic, check_words, hostile
+from tests.kit.hub_hostile import LIMITS, Driver, Stage, check_rule, faults_found, settings_of
+from tests.kit.hub_lines import BODY, Line, check_held, pump, result
+from tests.kit.hub_witness import witnesses_of
+from tests.kit.pair import client_config, connection_of, server_config
 
 VERSIONS = {"0-8": AMQP_0_8, "0-9-1": AMQP_0_9_1}
 PLAYS = st.binary(min_size=500, max_size=1500)

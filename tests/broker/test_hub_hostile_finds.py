@@ -31,18 +31,18 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.broker import BrokerLimits, Hub, Settings
 from amqp_sansio.broker.frontends.classic.channel import ClassicChannel
 from amqp_sansio.endpoint import Side
-from tests.support import hub_0_10, hub_classic, octets_0_10
-from tests.support.facing import METHOD, frame, frames_of
-from tests.support.facing_1_0 import octets_of, parse
-from tests.support.hostile_1_0 import Choices
-from tests.support.hostile_classic import Classic
-from tests.support.hostile_hub_0_10 import Ten
-from tests.support.hostile_hub_1_0 import One
-from tests.support.hub_audit import audit
-from tests.support.hub_hostile import Driver, Hostile, settings_of
-from tests.support.hub_lines import Line, pump
-from tests.support.hub_witness import witnesses_of
-from tests.support.pair import client_config, connection_of, server_config
+from tests.kit import hub_0_10, hub_classic, octets_0_10
+from tests.kit.facing import METHOD, frame, frames_of
+from tests.kit.facing_1_0 import octets_of, parse
+from tests.kit.hostile_1_0 import Choices
+from tests.kit.hostile_classic import Classic
+from tests.kit.hostile_hub_0_10 import Ten
+from tests.kit.hostile_hub_1_0 import One
+from tests.kit.hub_audit import audit
+from tests.kit.hub_hostile import Driver, Hostile, settings_of
+from tests.kit.hub_lines import Line, pump
+from tests.kit.hub_witness import witnesses_of
+from tests.kit.pair import client_config, connection_of, server_config
 
 # Settings.
 

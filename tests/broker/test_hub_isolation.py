@@ -15,12 +15,12 @@ from amqp_sansio.broker import Hub
 from amqp_sansio.broker.model.commands import CloseOwner, DeleteExchange, DeleteQueue, OpenOwner
 from amqp_sansio.broker.model.exchange import predeclared
 from amqp_sansio.broker.snapshot import dumps
-from tests.support import (
+from tests.kit import (
     hostile_classic,
     hostile_hub_0_10,
     hostile_hub_1_0,
 )
-from tests.support.hub_hostile import (
+from tests.kit.hub_hostile import (
     Act,
     Driver,
     Maker,
@@ -30,7 +30,7 @@ from tests.support.hub_hostile import (
     settings_of,
     snapshot,
 )
-from tests.support.hub_witness import witnesses_of
+from tests.kit.hub_witness import witnesses_of
 
 LABELS = ("0-9-1", "0-8", "0-10", "1.0")
 ALL: tuple[Maker, ...] = (

@@ -29,8 +29,8 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio.amqp_0_10.model.dtx import Branches
 from amqp_sansio.amqp_0_10.model.execution import ExecutionError
 from amqp_sansio.broker.model import commands
-from tests.amqp_0_10.test_dtx_model import LIMIT, Refused, plain
-from tests.amqp_0_10.test_dtx_model import Model as NaiveBranches
+from tests.amqp_0_10.model.test_dtx_model import LIMIT, Refused, plain
+from tests.amqp_0_10.model.test_dtx_model import Model as NaiveBranches
 from tests.broker.both_models import same
 from tests.broker.model_choices import (
     ALTERNATE,

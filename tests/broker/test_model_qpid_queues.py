@@ -14,7 +14,7 @@ from amqp_sansio.broker.model.commands import Outcome
 from amqp_sansio.broker.model.options import QueueOptions, queue_options
 from amqp_sansio.broker.model.queue import Consumer, Entry, Window
 from amqp_sansio.broker.snapshot import dumps, loads
-from tests.support.broker_model import Model, bodies
+from tests.kit.broker_model import Model, bodies
 
 ACCEPT, REJECT, RELEASE = Outcome
 LAST = {"qpid.last_value_queue_key": "k"}

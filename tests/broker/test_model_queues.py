@@ -16,7 +16,7 @@ from amqp_sansio.broker.model.effects import Blocked, Cancelled, Unblocked
 from amqp_sansio.broker.model.queue import Window
 from amqp_sansio.broker.model.states import MESSAGE, State
 from amqp_sansio.broker.snapshot import dumps, loads
-from tests.support.broker_model import Model, bodies, content
+from tests.kit.broker_model import Model, bodies, content
 
 ACCEPT, REJECT, RELEASE = Outcome
 

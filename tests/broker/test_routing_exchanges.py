@@ -28,7 +28,7 @@ from amqp_sansio.broker.model.exchange import (
 )
 from amqp_sansio.broker.model.faults import Fault, FaultKind
 from amqp_sansio.broker.model.queue import Queue
-from tests.support.broker_topology import Topology, classic
+from tests.kit.broker_topology import Topology, classic
 
 BOUND = ("direct", "fanout", "topic", "headers")
 

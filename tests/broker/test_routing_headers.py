@@ -20,8 +20,8 @@ from amqp_sansio.broker.model.content import Content
 from amqp_sansio.broker.model.exchange import Binding, HeadersExchange, binding_key
 from amqp_sansio.broker.model.faults import Fault, FaultKind
 from amqp_sansio.broker.model.headers import MODES, HeadersIndex, comparable, match_mode
-from tests.support.broker_topology import Topology, classic, one_zero, zero_ten
-from tests.support.steps import count_steps
+from tests.kit.broker_topology import Topology, classic, one_zero, zero_ten
+from tests.kit.steps import count_steps
 
 NAN = float("nan")
 VALUES: st.SearchStrategy[Any] = st.sampled_from(

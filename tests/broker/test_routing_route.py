@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio.broker.model import commands
-from tests.support.broker_topology import Topology
+from tests.kit.broker_topology import Topology
 
 
 @pytest.mark.rule("0-9-1/queue.bind/deliver-once", "0-10/exchange.bind/multiple-bindings")

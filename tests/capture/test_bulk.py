@@ -15,7 +15,7 @@ from amqp_sansio.capture.bulk import (
     may_begin_capture,
     open_parser,
 )
-from tests.support.packets import block, enhanced, ethernet, interface, ipv4, pcap, section, tcp
+from tests.kit.packets import block, enhanced, ethernet, interface, ipv4, pcap, section, tcp
 
 FRAME = ethernet(ipv4(tcp(5, 6, b"abc")))
 OTHERS = [ethernet(ipv4(tcp(7, 8, b"de"))), FRAME, FRAME]

@@ -22,7 +22,7 @@ from amqp_sansio.capture import (
     reassemble,
     sort_key,
 )
-from tests.support.captures import carried, everywhere, named, oracle, truth
+from tests.kit.captures import carried, everywhere, named, oracle, truth
 
 Stream = tuple[str, int, str]
 """Sender, length, SHA-256."""

@@ -11,8 +11,8 @@ import pytest
 
 from amqp_sansio.capture import ClockDifference, Clocks, Segment, clock_differences, sort_key
 from amqp_sansio.capture.records import ACK, PSH, SYN
-from tests.support.captures import everywhere
-from tests.support.two_points import (
+from tests.kit.captures import everywhere
+from tests.kit.two_points import (
     MS,
     SECOND,
     SKEWS,

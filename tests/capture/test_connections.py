@@ -16,7 +16,7 @@ from amqp_sansio.capture import (
     reassemble,
     sort_key,
 )
-from tests.support.tcp import (
+from tests.kit.tcp import (
     ACK,
     CLIENT,
     FIN,

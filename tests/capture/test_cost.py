@@ -11,8 +11,8 @@ import pytest
 from amqp_sansio.capture import Reassembler, Segment, read_segments
 from amqp_sansio.capture.ip import Output
 from amqp_sansio.capture.pcapng import PcapngParser
-from tests.support.packets import enhanced, ethernet, interface, pcap, section
-from tests.support.steps import count_steps
+from tests.kit.packets import enhanced, ethernet, interface, pcap, section
+from tests.kit.steps import count_steps
 
 ACK, SYN = 0x10, 0x02
 

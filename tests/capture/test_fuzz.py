@@ -20,8 +20,8 @@ from amqp_sansio.capture import (
     reassemble,
     sort_key,
 )
-from tests.support.captures import carried
-from tests.support.packets import (
+from tests.kit.captures import carried
+from tests.kit.packets import (
     block,
     enhanced,
     ethernet,

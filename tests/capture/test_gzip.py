@@ -11,9 +11,9 @@ import pytest
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
 from amqp_sansio.capture.gz import SLICE, STEP, Gunzip
-from tests.support.captures import carried
-from tests.support.packets import ethernet, ipv4, pcap, tcp
-from tests.support.steps import count_steps
+from tests.kit.captures import carried
+from tests.kit.packets import ethernet, ipv4, pcap, tcp
+from tests.kit.steps import count_steps
 
 PLAIN = carried("o_mixed_4_protocols.pcap")[0].read_bytes()
 NG = carried("o_mixed_4_protocols.pcapng")[0].read_bytes()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from amqp_sansio.capture import CaptureDamage, CaptureReader, Segment, endpoint, read_segments
 from amqp_sansio.capture.addresses import ipv6_text, map_to_ipv6, parse_endpoint
-from tests.support.packets import ethernet, ipv4, ipv6, pcap, tcp
+from tests.kit.packets import ethernet, ipv4, ipv6, pcap, tcp
 
 V4 = ipv4(tcp(5, 6, b"abc"))
 V6 = ipv6(tcp(5, 6, b"abc"))

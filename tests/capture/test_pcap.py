@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import pytest
 
 from amqp_sansio.capture import CaptureDamage, CaptureReader, NotACapture, Segment, read_segments
-from tests.support.captures import carried
-from tests.support.packets import ethernet, ipv4, ipv6, pcap, tcp
+from tests.kit.captures import carried
+from tests.kit.packets import ethernet, ipv4, ipv6, pcap, tcp
 
 FRAME = ethernet(ipv4(tcp(5, 6, b"abc")))
 

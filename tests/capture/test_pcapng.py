@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from amqp_sansio.capture import CaptureDamage, NotACapture, Segment, read_segments
-from tests.support.packets import (
+from tests.kit.packets import (
     block,
     enhanced,
     ethernet,

@@ -10,7 +10,7 @@ from amqp_sansio.capture import (
     StreamData,
     StreamGap,
 )
-from tests.support.tcp import (
+from tests.kit.tcp import (
     CLIENT,
     MS,
     SERVER,

@@ -19,7 +19,7 @@ from amqp_sansio.capture import (
     StreamData,
     StreamGap,
 )
-from tests.support.tcp import ACK, CLIENT, FIN, MS, RST, SERVER, SYN, Wire, changed, octets, run
+from tests.kit.tcp import ACK, CLIENT, FIN, MS, RST, SERVER, SYN, Wire, changed, octets, run
 
 NUMBERS = st.one_of(st.integers(0, 2**32 - 1), st.integers(2**32 - 400, 2**32 - 1))
 

@@ -20,8 +20,8 @@ from amqp_sansio.capture import (
 )
 from amqp_sansio.capture.records import ACK, FIN, RST, SYN
 from amqp_sansio.tables import COLUMNS, FlowReplay, replay_segments
-from tests.support.captures import CARRIED, everywhere
-from tests.support.two_points import SECOND, SKEWS, apart, connection, moved, segment, segments_of
+from tests.kit.captures import CARRIED, everywhere
+from tests.kit.two_points import SECOND, SKEWS, apart, connection, moved, segment, segments_of
 
 ORDER = ("seq", "settled_seq", "ended_by")
 """Columns that say which of two things was first that don't depend on each other."""

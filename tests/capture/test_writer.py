@@ -25,7 +25,7 @@ from amqp_sansio.capture import (
     sort_key,
 )
 from amqp_sansio.endpoint import Side
-from tests.support.captures import named
+from tests.kit.captures import named
 
 TSHARK = shutil.which("tshark")
 NOW = 1_700_000_000_123_456_789

@@ -17,7 +17,7 @@ import pytest
 from amqp_sansio import EndpointClosed
 from amqp_sansio.amqp_0_9_1 import ConfirmSelect, QueueDeclare
 from amqp_sansio_sync import connect
-from tests.support.certificates import Certificates, make_certificates
+from tests.kit.certificates import Certificates, make_certificates
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

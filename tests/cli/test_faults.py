@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from amqp_sansio_cli.main import main
-from tests.support.captures import named
-from tests.support.certificates import make_certificates
+from tests.kit.captures import named
+from tests.kit.certificates import make_certificates
 
 READERS = ("replay", "lint", "report")
 BASIC = "o091_pika_basic.pcap"

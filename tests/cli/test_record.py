@@ -24,7 +24,7 @@ from amqp_sansio.capture import (
     read_segments,
     reassemble,
 )
-from tests.support.captures import named
+from tests.kit.captures import named
 
 Handler = Callable[[socket.socket], None]
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -18,10 +18,10 @@ from amqp_sansio.capture.gz import SLICE
 from amqp_sansio.tables import COLUMNS
 from amqp_sansio_cli.inputs import find_inputs, read_inputs
 from amqp_sansio_cli.progress import Progress
-from tests.support.captures import named
-from tests.support.later import restamped
-from tests.support.packets import ACK, ethernet, ipv4, pcap, tcp
-from tests.support.tables import local_rows, segments_of
+from tests.kit.captures import named
+from tests.kit.later import restamped
+from tests.kit.packets import ACK, ethernet, ipv4, pcap, tcp
+from tests.kit.tables import local_rows, segments_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 BASIC = "o091_pika_basic.pcap"

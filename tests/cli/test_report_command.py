@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_replay import one_line, without_amqp
+from tests.kit.captures import named
 from tests.report.making import Outline, rows_in, segments_in
-from tests.support.captures import named
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 MIXED = "o_mixed_4_protocols.pcap"

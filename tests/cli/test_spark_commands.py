@@ -11,8 +11,8 @@ import pytest
 
 from amqp_sansio.tables import COLUMNS
 from amqp_sansio_cli.demo_traffic import MESSAGES, ROUTES
-from tests.support.captures import named
-from tests.support.tables import local_rows, segments_of
+from tests.kit.captures import named
+from tests.kit.tables import local_rows, segments_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 NAMES = ("o091_pika_basic.pcap", "o091d_exchange_gap.pcap")

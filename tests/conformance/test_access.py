@@ -9,8 +9,8 @@ import pytest
 from amqp_sansio import AMQP_0_8, Scope
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import Published, Request
-from tests.support.facing import CLIENT, SERVER, STRICT, Facing
-from tests.support.pair import Pair
+from tests.kit.facing import CLIENT, SERVER, STRICT, Facing
+from tests.kit.pair import Pair
 
 DIALECT = STRICT[AMQP_0_8]
 

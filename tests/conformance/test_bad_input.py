@@ -16,7 +16,7 @@ from amqp_sansio import Closed, CloseHint, Failed, LocalProtocolError, RemotePro
 from amqp_sansio._classic.codec.rule_ids import IN_0_8, IN_0_9_1, rule_id
 from amqp_sansio.endpoint import Side
 from amqp_sansio.versions import AMQP_0_8, AMQP_0_9_1
-from tests.support.facing import (
+from tests.kit.facing import (
     BOTH_SIDES,
     BOTH_VERSIONS,
     CLIENT,

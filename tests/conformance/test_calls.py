@@ -9,8 +9,8 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Replied, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Delivery, Message, MethodReceived, Request
 from amqp_sansio.endpoint import Side
-from tests.support.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, STRICT, Facing
-from tests.support.pair import Pair, Server
+from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, CLIENT, SERVER, STRICT, Facing
+from tests.kit.pair import Pair, Server
 
 
 @BOTH_VERSIONS

@@ -20,7 +20,7 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
-from tests.support.facing import (
+from tests.kit.facing import (
     BOTH_SIDES,
     BOTH_VERSIONS,
     CLIENT,
@@ -31,7 +31,7 @@ from tests.support.facing import (
     frame,
     header,
 )
-from tests.support.pair import Pair
+from tests.kit.pair import Pair
 
 
 def work(facing: Facing, channel: int = 1) -> list[bytes]:

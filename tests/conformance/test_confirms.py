@@ -15,8 +15,8 @@ from amqp_sansio.amqp_0_9_1 import (
     Returned,
     Unblocked,
 )
-from tests.support.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing, start_ok, tune_ok
-from tests.support.pair import Pair, Server, server_config
+from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing, start_ok, tune_ok
+from tests.kit.pair import Pair, Server, server_config
 
 NOT_TRANSACTED = {AMQP_0_8: 503, AMQP_0_9_1: 406}
 

@@ -16,7 +16,7 @@ from amqp_sansio.amqp_0_9_1 import (
     Published,
 )
 from amqp_sansio.endpoint import Side
-from tests.support.facing import (
+from tests.kit.facing import (
     BODY,
     BOTH_SIDES,
     BOTH_VERSIONS,
@@ -28,7 +28,7 @@ from tests.support.facing import (
     frame,
     header,
 )
-from tests.support.pair import Pair
+from tests.kit.pair import Pair
 
 UNEXPECTED = {AMQP_0_8: 501, AMQP_0_9_1: 505}
 

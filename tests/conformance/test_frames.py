@@ -8,7 +8,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Version
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_9_1 import BasicDeliver, HeartbeatReceived, QueueDeclare, Request
 from amqp_sansio.endpoint import Side
-from tests.support.facing import (
+from tests.kit.facing import (
     BOTH_SIDES,
     BOTH_VERSIONS,
     CLIENT,
@@ -22,7 +22,7 @@ from tests.support.facing import (
     frames_of,
     header,
 )
-from tests.support.pair import held_octets
+from tests.kit.pair import held_octets
 
 
 @BOTH_VERSIONS

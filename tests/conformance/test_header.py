@@ -20,8 +20,8 @@ from amqp_sansio import (
 )
 from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.negotiation import Accepted, Refused
-from tests.support.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing
-from tests.support.pair import client_config
+from tests.kit.facing import BOTH_VERSIONS, CLIENT, SERVER, Facing
+from tests.kit.pair import client_config
 
 UNKNOWN = {
     "http": b"GET / HTTP/1.1\r\n\r\n",

@@ -6,7 +6,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, By, Closed, CloseHint, Version
 from amqp_sansio.endpoint import Side
-from tests.support.facing import (
+from tests.kit.facing import (
     BOTH_SIDES,
     BOTH_VERSIONS,
     CLIENT,
@@ -18,7 +18,7 @@ from tests.support.facing import (
     tuned_client,
     tuning_server,
 )
-from tests.support.pair import Pair, client_config, server_config
+from tests.kit.pair import Pair, client_config, server_config
 
 BEAT = bytes.fromhex("08 0000 00000000 ce")
 

@@ -11,8 +11,8 @@ from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import ContentReceived, Message, MethodReceived, Request
 from amqp_sansio.endpoint import Side
-from tests.support.facing import BOTH_SIDES, CLIENT, SERVER, Facing, header
-from tests.support.pair import Pair, Server
+from tests.kit.facing import BOTH_SIDES, CLIENT, SERVER, Facing, header
+from tests.kit.pair import Pair, Server
 
 
 def silent_pair() -> Pair:

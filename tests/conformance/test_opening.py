@@ -26,7 +26,7 @@ from amqp_sansio.amqp_0_9_1 import Config
 from amqp_sansio.endpoint import Side
 from amqp_sansio.errors import EndpointClosed
 from amqp_sansio.sasl import AmqPlain, External, Plain, ScramSha256, scram_keys
-from tests.support.facing import (
+from tests.kit.facing import (
     BOTH_SIDES,
     BOTH_VERSIONS,
     CLIENT,
@@ -41,7 +41,7 @@ from tests.support.facing import (
     start,
     start_ok,
 )
-from tests.support.pair import Pair, Server, client_config, server_config
+from tests.kit.pair import Pair, Server, client_config, server_config
 
 
 def stages(version: Version, side: Side) -> Iterator[tuple[str, Facing]]:

@@ -7,7 +7,7 @@ import pytest
 from amqp_sansio import AMQP_0_9_1, Failed, Opened, Version
 from amqp_sansio.endpoint import Side
 from amqp_sansio.limits import Limits
-from tests.support.facing import (
+from tests.kit.facing import (
     BOTH_SIDES,
     BOTH_VERSIONS,
     CLIENT,
@@ -22,7 +22,7 @@ from tests.support.facing import (
     tuned_client,
     tuning_server,
 )
-from tests.support.pair import Pair, client_config, server_config
+from tests.kit.pair import Pair, client_config, server_config
 
 
 @BOTH_VERSIONS

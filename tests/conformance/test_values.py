@@ -10,7 +10,7 @@ import pytest
 from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Failed, Scope, Version
 from amqp_sansio.amqp_0_9_1 import Published, Request
 from amqp_sansio.endpoint import Side
-from tests.support.facing import (
+from tests.kit.facing import (
     BOTH_SIDES,
     BOTH_VERSIONS,
     CLIENT,

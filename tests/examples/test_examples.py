@@ -18,7 +18,7 @@ from amqp_sansio.events import By
 from amqp_sansio_asyncio import Recorder, connect, serve
 from examples import recording_proxy, selectors_loop, websocket_transport
 from examples.server import Broker
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_loops import run
 
 ROOT = Path(__file__).resolve().parents[2]
 

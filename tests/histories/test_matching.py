@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp_sansio.histories import HISTORY_COLUMNS, Matcher, Message, as_dict, histories, order_key
-from tests.support.history_world import STEP, World
+from tests.kit.history_world import STEP, World
 
 CLIENTS = ("a", "b", "c")
 ROUTED = {"exchange": "x", "routing_key": "k"}

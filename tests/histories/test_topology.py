@@ -9,8 +9,8 @@ import pytest
 
 from amqp_sansio.histories import TOPOLOGY_COLUMNS, Happening, Topology, fold_topology, picked
 from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.support.captures import named
-from tests.support.tables import segments_of
+from tests.kit.captures import named
+from tests.kit.tables import segments_of
 
 OF_EVENT = picked(Happening._fields, COLUMNS["events"])
 

@@ -9,8 +9,8 @@ import pytest
 
 from amqp_sansio.histories import as_dict, steps_of
 from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.support.captures import everywhere, named, truth
-from tests.support.tables import segments_of
+from tests.kit.captures import everywhere, named, truth
+from tests.kit.tables import segments_of
 
 CAME = ("deliver", "redeliver", "get")
 

@@ -23,7 +23,7 @@ from tests.interop.brokers.nodes import Node, run_proton, run_rhea
 from tests.interop.brokers.rabbitmq import RabbitMQ, run_rabbitmq
 from tests.interop.brokers.starting import Brokers, Runner
 from tests.interop.brokers.suites import Report, run_amqplib, run_kombu, run_py_amqp
-from tests.support.node_1_0 import ServerNode
+from tests.kit.node_1_0 import ServerNode
 
 RUNNERS: dict[str, Runner] = {
     "rabbitmq": run_rabbitmq,

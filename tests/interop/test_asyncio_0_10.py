@@ -27,7 +27,7 @@ from amqp_sansio.sasl import Anonymous, ScramSha256
 from amqp_sansio_asyncio import Opening, SessionEnded, ZeroTenConnection, ZeroTenSession, connect
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import NONCE
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_loops import run
 
 numbers = count(1)
 

@@ -15,7 +15,7 @@ from amqp_sansio_asyncio import LinkEnded, OneZeroConnection, Opening, connect
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.nodes import Node
 from tests.interop.brokers.rabbitmq import RabbitMQ
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_loops import run
 
 PEERS = ("brokerj", "rabbitmq", "proton", "rhea")
 

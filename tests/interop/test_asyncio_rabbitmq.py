@@ -24,8 +24,8 @@ from amqp_sansio.events import Accepted, Rejected
 from amqp_sansio.sasl import AmqPlain
 from amqp_sansio_asyncio import ConsumerEnded, connect
 from tests.interop.brokers.rabbitmq import RabbitMQ
-from tests.support.asyncio_broker import until
-from tests.support.asyncio_loops import run
+from tests.kit.asyncio_broker import until
+from tests.kit.asyncio_loops import run
 
 
 def test_a_tour(rabbitmq: RabbitMQ) -> None:

@@ -35,7 +35,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.wires import at_once
-from tests.support.wire_1_0 import Wire10
+from tests.kit.wire_1_0 import Wire10
 
 NONCE = "c2FtZSBub25jZSBmb3IgdGVzdHM"
 FOREVER: dict[str, Any] = {"durable": 2, "expiry_policy": Symbol("never"), "timeout": 2**32 - 1}

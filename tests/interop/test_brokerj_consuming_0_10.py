@@ -41,7 +41,7 @@ from amqp_sansio.amqp_0_10 import (
 from amqp_sansio_asyncio import Recorder
 from tests.interop.brokers.brokerj import BrokerJ, run_brokerj
 from tests.interop.brokers.facing_0_10 import Facing, facing, keyed
-from tests.support.driving_0_10 import Wire010, saved
+from tests.kit.driving_0_10 import Wire010, saved
 
 
 @pytest.fixture

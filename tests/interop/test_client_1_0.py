@@ -28,7 +28,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.events import Failed
 from amqp_sansio.sasl import Anonymous, Plain, XOAuth2
 from tests.interop.brokers.facing_1_0 import Peer
-from tests.support.wire_1_0 import Wire10
+from tests.kit.wire_1_0 import Wire10
 
 NODES = ("proton", "rhea")
 

@@ -14,7 +14,7 @@ from amqp_sansio.sasl import Anonymous, ClientMechanism, Plain, ScramSha256
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.rabbitmq import RabbitMQ
 from tests.interop.brokers.wires import at_once
-from tests.support.wire import Wire
+from tests.kit.wire import Wire
 
 BROKERS = ("rabbitmq", "brokerj")
 VERSIONS = {"0-8": amqp_0_8, "0-9-1": amqp_0_9_1}

@@ -24,8 +24,8 @@ from amqp_sansio.sasl import Plain
 from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.facing_0_10 import facing, keyed
 from tests.interop.brokers.wires import at_once
-from tests.support.driving_0_10 import Wire010, saved
-from tests.support.node_0_10 import ServerNode010
+from tests.kit.driving_0_10 import Wire010, saved
+from tests.kit.node_0_10 import ServerNode010
 
 CUTS = 60
 numbers = count(1)

@@ -16,8 +16,8 @@ from amqp_sansio import NEED_DATA
 from amqp_sansio.amqp_1_0 import Accepted, Config, Delivery, LinkState, Message, Receiver, Sender
 from amqp_sansio.sasl import Plain
 from tests.interop.brokers.wires import at_once
-from tests.support.node_1_0 import ServerNode
-from tests.support.wire_1_0 import Wire10
+from tests.kit.node_1_0 import ServerNode
+from tests.kit.wire_1_0 import Wire10
 
 COUNT = 40
 numbers = count(1)

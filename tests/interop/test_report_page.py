@@ -15,8 +15,8 @@ import pytest
 from amqp_sansio_report import Bounds
 from amqp_sansio_report.report import report_segments
 from tests.interop.brokers.process import BrokerError, apt_install
+from tests.kit.captures import named
 from tests.report.making import segments_in
-from tests.support.captures import named
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page

@@ -33,8 +33,8 @@ from amqp_sansio.amqp_0_10 import (
     encode_value,
 )
 from tests.interop.brokers.jms_client import JmsClient, install_jms_client
-from tests.support.java_server_0_10 import Server, running
-from tests.support.sync_0_10 import Session, wait_until
+from tests.kit.java_server_0_10 import Server, running
+from tests.kit.sync_0_10 import Session, wait_until
 
 MEGABYTE = bytes(n % 251 for n in range(1_000_000))
 BACK = "there and back"

@@ -19,7 +19,7 @@ from proton.reactor import Container
 from proton.utils import BlockingConnection, ConnectionClosed, LinkDetached, SendException
 
 from tests.interop.brokers.facing_1_0 import Server
-from tests.support.node_1_0 import ServerNode
+from tests.kit.node_1_0 import ServerNode
 
 # Neither library's types are whole.
 SASLPlainAuth: Any = authentication.SASLPlainAuth

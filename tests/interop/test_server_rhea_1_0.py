@@ -9,7 +9,7 @@ import pytest
 
 from tests.interop.brokers.facing_1_0 import Server
 from tests.interop.brokers.nodes import run_rhea_client
-from tests.support.node_1_0 import ServerNode
+from tests.kit.node_1_0 import ServerNode
 
 
 @pytest.fixture(autouse=True)

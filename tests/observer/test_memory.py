@@ -38,10 +38,10 @@ from amqp_sansio.amqp_1_0 import (
     Target,
     Transfer,
 )
-from tests.support.observing import Talk, take
-from tests.support.talk_0_10 import Talk010
-from tests.support.talk_0_10 import transfer as message
-from tests.support.talk_1_0 import Talk10, begin, opened
+from tests.kit.observing import Talk, take
+from tests.kit.talk_0_10 import Talk010
+from tests.kit.talk_0_10 import transfer as message
+from tests.kit.talk_1_0 import Talk10, begin, opened
 
 FEW = Limits(
     unparsed=65_536,

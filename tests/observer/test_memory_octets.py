@@ -41,11 +41,11 @@ from amqp_sansio.amqp_1_0 import (
     ULong,
     encode,
 )
-from tests.support.observing import Talk, frame, header
-from tests.support.talk_0_10 import Talk010
-from tests.support.talk_0_10 import transfer as message
-from tests.support.talk_1_0 import Talk10, opened
-from tests.support.talk_1_0 import frame as frame_1_0
+from tests.kit.observing import Talk, frame, header
+from tests.kit.talk_0_10 import Talk010
+from tests.kit.talk_0_10 import transfer as message
+from tests.kit.talk_1_0 import Talk10, opened
+from tests.kit.talk_1_0 import frame as frame_1_0
 
 LIMITS = Limits(
     unparsed=200_000,

@@ -22,8 +22,8 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.lifecycle import Lifecycle, MessageRecord
 from amqp_sansio.observer import Skipped
-from tests.support.observing import CLIENT, Talk
-from tests.support.talk_0_10 import Talk010, completed, stage, transfer
+from tests.kit.observing import CLIENT, Talk
+from tests.kit.talk_0_10 import Talk010, completed, stage, transfer
 
 
 def test_a_unit_says_which_messages_it_settles() -> None:

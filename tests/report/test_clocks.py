@@ -8,8 +8,8 @@ from amqp_sansio.capture import Segment
 from amqp_sansio.capture.records import ACK, SYN
 from amqp_sansio_report import gather_segments
 from amqp_sansio_report.findings import Finding, findings
-from tests.support.captures import named
-from tests.support.two_points import MS, SECOND, apart, moved, segment, segments_of
+from tests.kit.captures import named
+from tests.kit.two_points import MS, SECOND, apart, moved, segment, segments_of
 
 
 def halves(skew: int) -> list[Segment]:

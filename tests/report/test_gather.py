@@ -20,8 +20,8 @@ from amqp_sansio.histories import HISTORY_COLUMNS
 from amqp_sansio.tables import COLUMNS, FlowReplay, damage_row
 from amqp_sansio_report import Bounds, Gather, gather_segments
 from amqp_sansio_report.page import page
+from tests.kit.captures import carried
 from tests.report.making import connection, event, message, row, rows_in, segments_in
-from tests.support.captures import carried
 
 SECOND = 1_000_000_000
 

@@ -19,8 +19,8 @@ from amqp_sansio_report.findings import findings
 from amqp_sansio_report.page import page
 from amqp_sansio_report.report import report_segments
 from amqp_sansio_report.scales import count, octets
+from tests.kit.captures import BIG, named
 from tests.report.making import Outline, connection, event, message, row, rows_in, segments_in
-from tests.support.captures import BIG, named
 
 SECOND: Final = 1_000_000_000
 NAMES: Final = (

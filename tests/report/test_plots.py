@@ -9,8 +9,8 @@ import pytest
 
 from amqp_sansio_report import Report, gather_segments
 from amqp_sansio_report.charts import charts
+from tests.kit.captures import named
 from tests.report.making import segments_in
-from tests.support.captures import named
 
 
 @cache

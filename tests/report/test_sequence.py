@@ -19,8 +19,8 @@ from amqp_sansio_report import Bounds, Diagram, Gather, diagrams
 from amqp_sansio_report.report import choose, gather_segments, report_segments
 from amqp_sansio_report.sequence import field_lines, kind_of, summary
 from amqp_sansio_sync import connect
+from tests.kit.captures import named
 from tests.report.making import Outline, rows_in, segments_in
-from tests.support.captures import named
 
 NAMES = (
     "o091_pika_basic.pcap",

@@ -11,10 +11,10 @@ import pytest
 
 from amqp_sansio_report import Bounds, gather_segments
 from amqp_sansio_report.report import report_segments
+from tests.kit.captures import named
 from tests.report.making import segments_in
 from tests.spark.conftest import spark as spark
 from tests.spark.conftest import spark_environment as spark_environment
-from tests.support.captures import named
 
 if TYPE_CHECKING:
     import pyarrow as pa

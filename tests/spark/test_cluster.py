@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from benchmarks.generate import generate
-from tests.support.captures import named
-from tests.support.later import much_later
-from tests.support.tables import digest, local_rows, segments_of
+from tests.kit.captures import named
+from tests.kit.later import much_later
+from tests.kit.tables import digest, local_rows, segments_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 NAMES = ("o091_pika_confirms.pcap", "o091_aiopika_channels_interleaved.pcap")
@@ -59,7 +59,7 @@ spark = (
 BATCH = """
 import amqp_sansio_spark.worker as worker
 from amqp_sansio_spark import register, replay
-from tests.support.tables import digest, spark_rows
+from tests.kit.tables import digest, spark_rows
 
 
 def deadly(task, marker):
@@ -89,7 +89,7 @@ print(json.dumps({"digest": found, "killed": sorted(p.name for p in Path(folder)
 STREAM = """
 from amqp_sansio.tables import COLUMNS
 from amqp_sansio_spark import register, replay_stream, stream_worker
-from tests.support.tables import collect, digest, normal
+from tests.kit.tables import collect, digest, normal
 
 provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)

@@ -9,8 +9,8 @@ import pytest
 
 from amqp_sansio.tables import COLUMNS
 from benchmarks.generate import generate
-from tests.support.later import much_later
-from tests.support.tables import Rows, collect, digest, local_rows, normal, segments_of, spark_rows
+from tests.kit.later import much_later
+from tests.kit.tables import Rows, collect, digest, local_rows, normal, segments_of, spark_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

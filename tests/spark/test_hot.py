@@ -14,8 +14,8 @@ from amqp_sansio_spark.files import CaptureFile
 from amqp_sansio_spark.hot import Plan
 from amqp_sansio_spark.hot_worker import in_order
 from amqp_sansio_spark.options import parse_options
-from tests.support.captures import named
-from tests.support.tables import local_rows, segments_of, spark_rows
+from tests.kit.captures import named
+from tests.kit.tables import local_rows, segments_of, spark_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,8 +16,8 @@ from amqp_sansio.histories import (
     steps_of,
 )
 from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.support.captures import named
-from tests.support.tables import collect, segments_of
+from tests.kit.captures import named
+from tests.kit.tables import collect, segments_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.captures import named
+from tests.kit.captures import named
 from tools.docs import queries as page
 
 if TYPE_CHECKING:

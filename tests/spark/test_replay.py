@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amqp_sansio.tables import COLUMNS
-from tests.support.captures import BIG, CARRIED, named
-from tests.support.tables import collect, digest, local_rows, normal, segments_of, spark_rows
+from tests.kit.captures import BIG, CARRIED, named
+from tests.kit.tables import collect, digest, local_rows, normal, segments_of, spark_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,9 +13,9 @@ import pytest
 from amqp_sansio.capture import PcapngWriter, Segment, clock_differences, read_segments, sort_key
 from amqp_sansio.tables import COLUMNS, replay_segments
 from benchmarks.generate import generate
-from tests.support.captures import named
-from tests.support.later import restamped
-from tests.support.tables import Rows, digest, local_rows, normal, segments_of, spark_rows
+from tests.kit.captures import named
+from tests.kit.later import restamped
+from tests.kit.tables import Rows, digest, local_rows, normal, segments_of, spark_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

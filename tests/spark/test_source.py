@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amqp_sansio.capture import CaptureDamage, Segment
-from tests.support.captures import named
-from tests.support.tables import segments_of
+from tests.kit.captures import named
+from tests.kit.tables import segments_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

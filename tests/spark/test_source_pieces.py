@@ -19,9 +19,9 @@ from amqp_sansio_spark.files import CaptureFile, Piece
 from amqp_sansio_spark.options import parse_options
 from amqp_sansio_spark.pieces import check_beginning, read_piece, split, tasks_of, whole
 from amqp_sansio_spark.segments import ARROW_SCHEMA
-from tests.support.captures import carried, named
-from tests.support.packets import enhanced, ethernet, interface, ipv4, pcap, section, tcp
-from tests.support.traffic import Rows, any_pcap, any_pcapng, as_rows, general_rows
+from tests.kit.captures import carried, named
+from tests.kit.packets import enhanced, ethernet, interface, ipv4, pcap, section, tcp
+from tests.kit.traffic import Rows, any_pcap, any_pcapng, as_rows, general_rows
 
 PLAIN = carried("o_mixed_4_protocols.pcap")[0].read_bytes()
 NG = carried("o_mixed_4_protocols.pcapng")[0].read_bytes()

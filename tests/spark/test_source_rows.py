@@ -15,9 +15,9 @@ from amqp_sansio_spark.bulk import BulkReader
 from amqp_sansio_spark.rows import RowMaker
 from amqp_sansio_spark.segments import ARROW_SCHEMA
 from amqp_sansio_spark.selection import Selection
-from tests.support.captures import BIG, carried
-from tests.support.packets import enhanced, ethernet, interface, ipv4, pcap, section, tcp
-from tests.support.traffic import (
+from tests.kit.captures import BIG, carried
+from tests.kit.packets import enhanced, ethernet, interface, ipv4, pcap, section, tcp
+from tests.kit.traffic import (
     LINKS,
     any_pcap,
     any_pcapng,

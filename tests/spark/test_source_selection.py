@@ -33,9 +33,9 @@ from amqp_sansio_spark.options import Options, parse_options
 from amqp_sansio_spark.rows import RowMaker
 from amqp_sansio_spark.segments import ARROW_SCHEMA
 from amqp_sansio_spark.selection import Selection
-from tests.support.captures import carried
-from tests.support.packets import ethernet, ipv4, ipv6, pcap, tcp
-from tests.support.traffic import Rows, any_pcap, any_pcapng, bulk_rows
+from tests.kit.captures import carried
+from tests.kit.packets import ethernet, ipv4, ipv6, pcap, tcp
+from tests.kit.traffic import Rows, any_pcap, any_pcapng, bulk_rows
 
 PLAIN = carried("o_mixed_4_protocols.pcap")[0].read_bytes()
 SECOND = 10**9

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.captures import named
-from tests.support.tables import digest, local_rows, segments_of, spark_rows
-from tests.support.traffic import Rows, any_pcap, any_pcapng, rows_of
+from tests.kit.captures import named
+from tests.kit.tables import digest, local_rows, segments_of, spark_rows
+from tests.kit.traffic import Rows, any_pcap, any_pcapng, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

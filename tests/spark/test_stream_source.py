@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from amqp_sansio_spark.options import parse_options, parse_stream_options
 from amqp_sansio_spark.segments import ARROW_SCHEMA
 from amqp_sansio_spark.stream_source import CaptureStreamReader
-from tests.support.captures import named
+from tests.kit.captures import named
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

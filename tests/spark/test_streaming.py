@@ -14,8 +14,8 @@ import pytest
 from amqp_sansio.capture import Segment, flow_key, sort_key
 from amqp_sansio.errors import LocalProtocolError
 from amqp_sansio.tables import COLUMNS
-from tests.support.captures import named
-from tests.support.tables import Rows, collect, local_rows, normal, segments_of
+from tests.kit.captures import named
+from tests.kit.tables import Rows, collect, local_rows, normal, segments_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,8 +14,8 @@ from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.tables import COLUMNS
 from amqp_sansio_spark.segments import ARROW_SCHEMA, from_batch, to_batches
 from amqp_sansio_spark.worker import ReplayTask
-from tests.support.captures import named
-from tests.support.tables import local_rows, normal, segments_of
+from tests.kit.captures import named
+from tests.kit.tables import local_rows, normal, segments_of
 
 NAMES = ("o091_pika_confirms.pcap", "o08_amqplib_rabbit_basic.pcap", "o091d_exchange_gap.pcap")
 DAMAGE = CaptureDamage("cut.pcap", 3, 99, 1234, "truncated-file", "it ends inside of a packet")

@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from amqp_sansio_sync import Connection, connect
-from tests.support.certificates import Certificates, make_certificates
-from tests.support.sync_server import Server, running
+from tests.kit.certificates import Certificates, make_certificates
+from tests.kit.sync_server import Server, running
 
 
 @pytest.fixture

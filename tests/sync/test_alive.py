@@ -17,7 +17,7 @@ from amqp_sansio import By, EndpointClosed, Limits
 from amqp_sansio.amqp_0_9_1 import Config, HeartbeatReceived, Published, QueueDeclare
 from amqp_sansio_sync import Connection, connect, feed, wire
 from amqp_sansio_sync.transport import Transport, ready_by_poll, ready_by_select
-from tests.support.sync_server import WAIT, Item, Server, running, wait_until
+from tests.kit.sync_server import WAIT, Item, Server, running, wait_until
 
 BRISK = Config(heartbeat=1, report_heartbeats=True)
 

@@ -44,7 +44,7 @@ from amqp_sansio.amqp_0_9_1 import (
     TxSelect,
 )
 from amqp_sansio_sync import Connection, connect
-from tests.support.sync_server import WAIT, Item, Server, Session, is_method, running, wait_until
+from tests.kit.sync_server import WAIT, Item, Server, Session, is_method, running, wait_until
 
 
 def test_a_call_returns_its_reply(connection: Connection) -> None:

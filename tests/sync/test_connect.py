@@ -38,8 +38,8 @@ from amqp_sansio.capture import Segment, StreamData, read_segments, reassemble
 from amqp_sansio.sasl import Plain, SaslError
 from amqp_sansio.uri import UriError
 from amqp_sansio_sync import Connection, Recorder, connect
-from tests.support.certificates import Certificates
-from tests.support.sync_server import WAIT, Server, Session, running, wait_until
+from tests.kit.certificates import Certificates
+from tests.kit.sync_server import WAIT, Server, Session, running, wait_until
 
 
 @contextmanager

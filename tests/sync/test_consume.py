@@ -27,7 +27,7 @@ from amqp_sansio.amqp_0_9_1 import (
 )
 from amqp_sansio_sync import Channel, Connection, ConsumerEnded, connect, feed
 from amqp_sansio_sync.transport import Transport
-from tests.support.sync_server import WAIT, Item, Server, Session, is_method, running, wait_until
+from tests.kit.sync_server import WAIT, Item, Server, Session, is_method, running, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 

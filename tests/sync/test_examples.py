@@ -9,7 +9,7 @@ from amqp_sansio import Accepted
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
 from amqp_sansio_sync import Channel, connect
 from amqp_sansio_sync import channel as channel_module
-from tests.support.sync_server import WAIT, Server
+from tests.kit.sync_server import WAIT, Server
 
 
 def examples(of: object, names: dict[str, Any]) -> dict[str, Any]:

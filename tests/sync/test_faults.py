@@ -13,8 +13,8 @@ from amqp_sansio import AMQP_0_8, AMQP_0_10, AMQP_1_0, By, Closed, EndpointClose
 from amqp_sansio.amqp_0_9_1 import QueueDeclare
 from amqp_sansio.amqp_0_10 import QueueQuery
 from amqp_sansio_sync import connect
-from tests.support.faulty_servers import CASES, FAULTS, LATE, LIMITS, SOON, FaultyServer, faulty
-from tests.support.sync_server import wait_until
+from tests.kit.faulty_servers import CASES, FAULTS, LATE, LIMITS, SOON, FaultyServer, faulty
+from tests.kit.sync_server import wait_until
 
 Wait = Callable[[], object]
 

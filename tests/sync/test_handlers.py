@@ -17,8 +17,8 @@ import pytest
 from amqp_sansio import AMQP_0_10, AMQP_1_0, By, EndpointClosed, LocalProtocolError
 from amqp_sansio.amqp_0_9_1 import MessageReturned, QueueDeclare
 from amqp_sansio_sync import Consumer, OneZeroConnection, Receiver, connect
-from tests.support import server_1_0, sync_0_10, sync_server
-from tests.support.sync_server import WAIT, Server, wait_until
+from tests.kit import server_1_0, sync_0_10, sync_server
+from tests.kit.sync_server import WAIT, Server, wait_until
 from tests.sync.test_examples import examples
 
 COUNT = 12

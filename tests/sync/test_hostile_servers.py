@@ -1,6 +1,6 @@
 """Scripts of hostile servers against the blocking adapter: no exception that isn't documented, and no call that hangs.
 
-HOSTILE_SCRIPTS says how many there are; `run(seed)` of tests/support/hostile_sync.py plays one.
+HOSTILE_SCRIPTS says how many there are; `run(seed)` of tests/kit/hostile_sync.py plays one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio_sync.base import BaseConnection
-from tests.support.hostile_servers import VERSIONS, HostileServer
-from tests.support.hostile_sync import run
+from tests.kit.hostile_servers import VERSIONS, HostileServer
+from tests.kit.hostile_sync import run
 
 COUNT = int(os.environ.get("HOSTILE_SCRIPTS", "40"))
 

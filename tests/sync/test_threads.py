@@ -16,7 +16,7 @@ import pytest
 from amqp_sansio import Accepted, EndpointClosed
 from amqp_sansio.amqp_0_9_1 import BasicProperties, QueueDeclare
 from amqp_sansio_sync import Channel, Connection, Delivery, connect
-from tests.support.sync_server import WAIT, Item, Server, running, wait_until
+from tests.kit.sync_server import WAIT, Item, Server, running, wait_until
 
 
 class Interrupted(BaseException):

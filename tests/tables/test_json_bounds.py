@@ -28,10 +28,10 @@ from amqp_sansio.amqp_1_0.codec.values import (
     encode,
 )
 from amqp_sansio.errors import CodecError
-from tests.amqp_0_10.test_bad_octets import VALID
-from tests.support.classic_values import raw_of, table_values
-from tests.support.steps import assert_linear
-from tests.support.values_1_0 import any_record, plain_values
+from tests.amqp_0_10.codec.test_bad_octets import VALID
+from tests.kit.classic_values import raw_of, table_values
+from tests.kit.steps import assert_linear
+from tests.kit.values_1_0 import any_record, plain_values
 
 MOST = 200
 """Characters for each octet, as docs/tables.md says."""

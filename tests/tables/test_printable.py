@@ -40,14 +40,14 @@ from amqp_sansio.observer import Violation
 from amqp_sansio.printing import json_string, printable, visible
 from amqp_sansio.tables import replay_segments
 from amqp_sansio_cli.output import json_lines, table_lines, write_lines
-from tests.amqp_0_10.test_bad_octets import EXAMPLES
-from tests.support.classic_values import every_method
-from tests.support.facing import Facing, body, frame, header
-from tests.support.facing_1_0 import Facing as Facing1
-from tests.support.facing_1_0 import octets_of
-from tests.support.observing import Talk
-from tests.support.talk_0_10 import Talk010
-from tests.support.talk_1_0 import Talk10
+from tests.amqp_0_10.codec.test_bad_octets import EXAMPLES
+from tests.kit.classic_values import every_method
+from tests.kit.facing import Facing, body, frame, header
+from tests.kit.facing_1_0 import Facing as Facing1
+from tests.kit.facing_1_0 import octets_of
+from tests.kit.observing import Talk
+from tests.kit.talk_0_10 import Talk010
+from tests.kit.talk_1_0 import Talk10
 from tests.tables.test_tables import packets
 
 EVIL = "\x1b]0;x\x07\x1b[2J\r\n\t\x00\x7f\x85\x9b1m\u200b\u2028\u202e\U000e0041'\"\\"

@@ -16,9 +16,9 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, LocalProtocolError, Version
 from amqp_sansio.capture import CaptureDamage, Segment, sort_key
 from amqp_sansio.capture.records import ACK, FIN, RST, SYN
 from amqp_sansio.tables import COLUMNS, FlowReplay, Row, damage_row, plain, replay_segments
-from tests.support.captures import everywhere
-from tests.support.observing import CLIENT, Arrival, Talk
-from tests.support.tables import segments_of
+from tests.kit.captures import everywhere
+from tests.kit.observing import CLIENT, Arrival, Talk
+from tests.kit.tables import segments_of
 
 Table = list[dict[str, Any]]
 
@@ -283,7 +283,7 @@ def test_numbers_beyond_64_bits_with_sign() -> None:
 
 
 def test_what_can_not_be_decoded_is_there_as_octets() -> None:
-    from tests.support.observing import frame, header
+    from tests.kit.observing import frame, header
 
     talk = Talk().login().channel()
     method = talk.octets(talk.named("basic.publish"), 1)

@@ -51,8 +51,8 @@ from amqp_sansio.amqp_1_0 import (
 )
 from amqp_sansio.capture.redact import Redactor
 from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.support.observing import CLIENT
-from tests.support.talk_1_0 import AMQP, SASL, Talk10, credit, settle, transfer
+from tests.kit.observing import CLIENT
+from tests.kit.talk_1_0 import AMQP, SASL, Talk10, credit, settle, transfer
 from tests.tables.test_tables import packets, rows_of, tables
 
 HELLO = Message(b"hello")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.support.captures import everywhere, truth
-from tests.support.tables import segments_of
+from tests.kit.captures import everywhere, truth
+from tests.kit.tables import segments_of
 
 Tables = dict[str, list[dict[str, Any]]]
 

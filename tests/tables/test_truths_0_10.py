@@ -13,8 +13,8 @@ import pytest
 
 from amqp_sansio.capture import Segment, sort_key
 from amqp_sansio.tables import COLUMNS, FlowReplay, replay_segments
-from tests.support.captures import everywhere, named, truth
-from tests.support.tables import segments_of
+from tests.kit.captures import everywhere, named, truth
+from tests.kit.tables import segments_of
 
 Tables = dict[str, list[dict[str, Any]]]
 

@@ -15,8 +15,8 @@ import pytest
 
 from amqp_sansio.amqp_1_0 import Message
 from amqp_sansio.tables import COLUMNS, replay_segments
-from tests.support.captures import everywhere, named, truth
-from tests.support.tables import segments_of
+from tests.kit.captures import everywhere, named, truth
+from tests.kit.tables import segments_of
 
 Tables = dict[str, list[dict[str, Any]]]
 

@@ -236,7 +236,7 @@ class TestCommand:
 
 
 class TestPlugin:
-    """`tests/support/rules.py`, in a run of its own."""
+    """`tests/kit/rules.py`, in a run of its own."""
 
     def run(
         self, pytester: pytest.Pytester, facts: Path, test: str, *arguments: str
@@ -244,7 +244,7 @@ class TestPlugin:
         pytester.makepyfile(test)
         pytester.makepyprojecttoml(f"""
             [tool.pytest.ini_options]
-            addopts = ["--import-mode=importlib", "--strict-markers", "-p", "tests.support.rules"]
+            addopts = ["--import-mode=importlib", "--strict-markers", "-p", "tests.kit.rules"]
             pythonpath = [{str(ROOT)!r}]
             markers = ["rule(id): a rule"]
         """)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.support.examples import SHRINKING_SECONDS
+from tests.kit.examples import SHRINKING_SECONDS
 from tools.explore.__main__ import ROOT, main
 
 TESTS = """\

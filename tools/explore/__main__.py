@@ -37,7 +37,7 @@ class Round:
 
     def options(self) -> list[str]:
         """Return pytest's options for these examples."""
-        plugin = ["-p", "tests.support.examples"]
+        plugin = ["-p", "tests.kit.examples"]
         return [*plugin, f"--explore={self.factor}", f"--hypothesis-seed={self.seed}"]
 
 

@@ -10,7 +10,7 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Opened, Version
 from amqp_sansio.amqp_0_9_1 import Blocked, FlowChanged, Unblocked
 from amqp_sansio.broker import BrokerLimits, User
 from amqp_sansio.sasl import AmqPlain, Plain, ScramSha256
-from tests.support.hub_classic import World
+from tests.kit.hub_classic import World
 
 ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-8-rabbit", "0-8"])
 VERSIONS = pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_0_8], ids=lambda each: each.label)

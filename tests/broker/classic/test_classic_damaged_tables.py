@@ -9,9 +9,9 @@ import pytest
 from amqp_sansio import Side
 from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
 from amqp_sansio.broker import Hub, Settings
-from tests.support.hub_classic import World, version_of
-from tests.support.observing import frame, header
-from tests.support.pair import server_config
+from tests.kit.hub_classic import World, version_of
+from tests.kit.observing import frame, header
+from tests.kit.pair import server_config
 
 DAMAGED = {b"\x01xI\0\0\0\x01": b"\x01x\xff\0\0\0\x01", b"\x01xI\0\0\0\x02": b"\x01xA\0\0\0\x09"}
 """A table's entry, by what it is replaced: a tag that there isn't, and an array that goes beyond the table."""

@@ -11,9 +11,9 @@ from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Version
 from amqp_sansio._classic.codec.dialect import get_dialect
 from amqp_sansio.broker import Hub, Settings
 from amqp_sansio.broker.frontends.classic.frontend import ClassicFrontend
-from tests.support.hub_classic import World
-from tests.support.observing import frame
-from tests.support.pair import Pair, client_config, server_config
+from tests.kit.hub_classic import World
+from tests.kit.observing import frame
+from tests.kit.pair import Pair, client_config, server_config
 
 VERSIONS = pytest.mark.parametrize("version", [AMQP_0_9_1, AMQP_0_8], ids=lambda each: each.label)
 NAMES = {"rabbitmq": "-rabbit", "specification": "", "qpid": "-qpid"}

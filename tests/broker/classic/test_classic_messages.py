@@ -12,8 +12,8 @@ from amqp_sansio.broker import BrokerLimits
 from amqp_sansio.broker.contents.classic import ClassicContent
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.snapshot import dumps, loads
-from tests.support.facing import frames_of
-from tests.support.hub_classic import Talk, World
+from tests.kit.facing import frames_of
+from tests.kit.hub_classic import Talk, World
 
 RABBIT = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])
 SPEC = pytest.mark.parametrize("dialect", ["0-9-1", "0-8"])

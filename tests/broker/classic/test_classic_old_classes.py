@@ -10,7 +10,7 @@ from amqp_sansio import Closed, amqp_0_8
 from amqp_sansio.amqp_0_8 import FileProperties, StreamProperties, TunnelProperties
 from amqp_sansio.amqp_0_9_1 import MethodReceived, Request
 from amqp_sansio.broker.snapshot import dumps, loads
-from tests.support.hub_classic import Talk, World
+from tests.kit.hub_classic import Talk, World
 
 OLD = pytest.mark.parametrize("dialect", ["0-8", "0-8-rabbit"])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.hub_classic import Talk, World, refused
+from tests.kit.hub_classic import Talk, World, refused
 
 ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-8-rabbit", "0-8"])
 NEW = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1"])

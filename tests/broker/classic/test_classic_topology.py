@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio._classic.codec.frames import method_frame
 from amqp_sansio._classic.codec.table import RABBIT
-from tests.support.hub_classic import World, refused
+from tests.kit.hub_classic import World, refused
 
 ALL = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1", "0-8-rabbit", "0-8"])
 NEW = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-9-1"])

@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio._classic.codec.frames import method_frame
 from amqp_sansio._classic.codec.table import RABBIT as TABLES
-from tests.support.hub_classic import World
+from tests.kit.hub_classic import World
 
 RABBIT = pytest.mark.parametrize("dialect", ["0-9-1-rabbit", "0-8-rabbit"])
 SPEC = pytest.mark.parametrize("dialect", ["0-9-1", "0-8"])

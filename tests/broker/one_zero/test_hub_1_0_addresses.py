@@ -17,7 +17,7 @@ from amqp_sansio.amqp_1_0 import (
     Target,
 )
 from amqp_sansio.broker.frontends.amqp_1_0.addresses import BadAddress, decoded, encoded, parse
-from tests.support.hub_1_0 import World
+from tests.kit.hub_1_0 import World
 
 
 def place() -> World:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqp_sansio.amqp_1_0 import Decimal64, Described, Message, Properties, Source, Symbol, ULong
-from tests.support.hub_1_0 import User, World
+from tests.kit.hub_1_0 import User, World
 
 SELECTOR = Symbol("apache.org:selector-filter:string")
 NO_LOCAL = Symbol("apache.org:no-local-filter:list")

@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio.amqp_1_0 import Accepted, Message, Properties, Source, Symbol, Target, UInt, ULong
 from amqp_sansio.broker.model.commands import DeclareQueue, OpenOwner
-from tests.support.hub_1_0 import User, World
+from tests.kit.hub_1_0 import User, World
 
 PAIRED = {Symbol("paired"): True}
 

@@ -24,7 +24,7 @@ from amqp_sansio.amqp_1_0 import (
     ULong,
 )
 from amqp_sansio.limits import Limits
-from tests.support.hub_1_0 import World, browsing
+from tests.kit.hub_1_0 import World, browsing
 
 RICH = Message(
     AmqpValue({"a": [1, None, True]}),

@@ -26,7 +26,7 @@ from amqp_sansio.broker.model.commands import (
     OpenOwner,
     Subscribe,
 )
-from tests.support.hub_1_0 import User, World
+from tests.kit.hub_1_0 import User, World
 
 LIFETIME = Symbol("lifetime-policy")
 MODES = Symbol("supported-dist-modes")

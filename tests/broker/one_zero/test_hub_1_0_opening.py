@@ -12,7 +12,7 @@ from amqp_sansio.broker.settings import Settings
 from amqp_sansio.broker.users import User as Known
 from amqp_sansio.events import Closed
 from amqp_sansio.sasl import Anonymous, External, Plain, ScramSha256
-from tests.support.hub_1_0 import World
+from tests.kit.hub_1_0 import World
 
 MECHANISMS = ("SCRAM-SHA-256", "EXTERNAL", "PLAIN", "ANONYMOUS")
 

@@ -23,8 +23,8 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.broker.frontends.amqp_1_0.links import Termini
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
-from tests.support.facing_1_0 import octets_of, parse
-from tests.support.hub_1_0 import User, World, browsing
+from tests.kit.facing_1_0 import octets_of, parse
+from tests.kit.hub_1_0 import User, World, browsing
 
 NEVER = TerminusExpiryPolicy.NEVER
 

@@ -25,7 +25,7 @@ from amqp_sansio.amqp_1_0 import (
 from amqp_sansio.amqp_1_0.codec.conditions import MULTI_SSNS_PER_TXN, MULTI_TXNS_PER_SSN
 from amqp_sansio.broker.limits import BrokerLimits
 from amqp_sansio.broker.model.commands import DeleteExchange, DeleteQueue
-from tests.support.hub_1_0 import User, World, browsing
+from tests.kit.hub_1_0 import User, World, browsing
 
 TXN_ID = Symbol("txn-id")
 ROLLBACK = "amqp:transaction:rollback"

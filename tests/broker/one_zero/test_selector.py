@@ -36,7 +36,7 @@ from amqp_sansio.broker.frontends.amqp_1_0.selecting import Selector, evaluate
 from amqp_sansio.broker.frontends.amqp_1_0.selector import SelectorError, parse
 from amqp_sansio.broker.model.content import Message as Stored
 from amqp_sansio.testing import amqp_1_0
-from tests.support.steps import count_steps
+from tests.kit.steps import count_steps
 
 VALUES: dict[str, Any] = {
     "colour": "blue",

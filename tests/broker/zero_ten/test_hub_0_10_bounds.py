@@ -26,7 +26,7 @@ from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.broker.contents.amqp_1_0 import OneZeroContent
 from amqp_sansio.broker.model import commands
 from amqp_sansio.broker.model.queue import Owner
-from tests.support.hub_0_10 import World
+from tests.kit.hub_0_10 import World
 
 
 @pytest.mark.parametrize(

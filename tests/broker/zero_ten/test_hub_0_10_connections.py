@@ -8,7 +8,7 @@ from amqp_sansio import Accepted
 from amqp_sansio.amqp_0_10 import Config, Message
 from amqp_sansio.broker import Settings, User
 from amqp_sansio.sasl import Anonymous, ClientMechanism, External, Plain, ScramSha256
-from tests.support.hub_0_10 import World
+from tests.kit.hub_0_10 import World
 
 USERS: dict[str, str | User] = {"guest": "guest", "other": User("secret", vhosts=("test",))}
 

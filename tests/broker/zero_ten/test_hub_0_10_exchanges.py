@@ -26,7 +26,7 @@ from amqp_sansio.amqp_0_10 import (
     Typed,
 )
 from amqp_sansio.broker import Settings
-from tests.support.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import Peer, World
 
 
 @pytest.fixture

@@ -43,8 +43,8 @@ from amqp_sansio.amqp_0_10 import (
     encode_headers,
 )
 from amqp_sansio.broker import BrokerLimits, Settings
-from tests.support.ends_0_10 import Unchecked
-from tests.support.hub_0_10 import Peer, World
+from tests.kit.ends_0_10 import Unchecked
+from tests.kit.hub_0_10 import Peer, World
 
 
 @pytest.fixture

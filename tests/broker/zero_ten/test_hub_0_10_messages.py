@@ -40,8 +40,8 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.broker import BrokerLimits, Settings
 from amqp_sansio.sasl import External
-from tests.support.hub_0_10 import Peer, World
-from tests.support.octets_0_10 import routed
+from tests.kit.hub_0_10 import Peer, World
+from tests.kit.octets_0_10 import routed
 
 
 @pytest.fixture

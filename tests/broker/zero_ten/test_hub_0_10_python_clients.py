@@ -19,10 +19,10 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.broker import Settings
 from amqp_sansio.observer import Observed, Violation
-from tests.support.captures import carried
-from tests.support.hub_0_10 import World
-from tests.support.observing import recorded
-from tests.support.octets_0_10 import (
+from tests.kit.captures import carried
+from tests.kit.hub_0_10 import World
+from tests.kit.observing import recorded
+from tests.kit.octets_0_10 import (
     HEADER,
     attach,
     content,
@@ -34,7 +34,7 @@ from tests.support.octets_0_10 import (
     tune_ok,
     u32,
 )
-from tests.support.talk_0_10 import frames
+from tests.kit.talk_0_10 import frames
 
 NEVER_SENT = ("message.accept", "message.reject", "session.known-completed", "execution.exception")
 """What these clients have no ear for, and what they get for a mistake."""

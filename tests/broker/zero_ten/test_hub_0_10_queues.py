@@ -37,7 +37,7 @@ from amqp_sansio.amqp_0_10 import (
     TxSelect,
     encode_headers,
 )
-from tests.support.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import Peer, World
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
 from amqp_sansio.broker.snapshot import dumps, loads
-from tests.support.hub_0_10 import Peer, World
+from tests.kit.hub_0_10 import Peer, World
 
 
 @pytest.fixture

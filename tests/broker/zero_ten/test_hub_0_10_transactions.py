@@ -38,8 +38,8 @@ from amqp_sansio.amqp_0_10 import (
     Xid,
 )
 from amqp_sansio.broker.frontends.amqp_0_10.sessions import register_of
-from tests.support.ends_0_10 import Lawless
-from tests.support.hub_0_10 import Peer, World
+from tests.kit.ends_0_10 import Lawless
+from tests.kit.hub_0_10 import Peer, World
 
 X = Xid(1, b"global", b"branch")
 Y = Xid(1, b"global", b"other")

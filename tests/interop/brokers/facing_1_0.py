@@ -12,7 +12,7 @@ from tests.interop.brokers.brokerj import BrokerJ
 from tests.interop.brokers.nodes import Node
 from tests.interop.brokers.rabbitmq import RabbitMQ
 from tests.interop.brokers.wires import at_once
-from tests.support.wire_1_0 import Wire10
+from tests.kit.wire_1_0 import Wire10
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tests.interop.brokers.process import (
     apt_install,
     free_ports,
 )
-from tests.support.certificates import Certificates, make_certificates
+from tests.kit.certificates import Certificates, make_certificates
 
 BIN = Path("/usr/lib/rabbitmq/bin")
 GREETING = b"AMQP\x00\x00\x09\x01"

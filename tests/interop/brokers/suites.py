@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 from tests.interop.brokers.embedded import Embedded, run_embedded
 from tests.interop.brokers.node_clients import PEERS, npm_install
 from tests.interop.brokers.process import BUILD, BrokerError, Program, run_install
-from tests.support.certificates import make_certificates
+from tests.kit.certificates import make_certificates
 
 SUITES = BUILD / "suites"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any, TypeVar
 
-from tests.support.wire import Wire
+from tests.kit.wire import Wire
 
 W = TypeVar("W", bound=Wire[Any])
 

@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio import AMQP_1_0
 from amqp_sansio_sync import OneZeroConnection, Session, connect
-from tests.support.server_1_0 import WAIT, Server, running
+from tests.kit.server_1_0 import WAIT, Server, running
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ from amqp_sansio_sync import (
     Session,
     connect,
 )
-from tests.support.server_1_0 import WAIT, Server, running, wait_until
-from tests.support.sync_1_0 import turn
+from tests.kit.server_1_0 import WAIT, Server, running, wait_until
+from tests.kit.sync_1_0 import turn
 
 
 def test_from_one_end_to_the_other(server: Server) -> None:

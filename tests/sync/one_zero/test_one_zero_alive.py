@@ -31,8 +31,8 @@ from amqp_sansio_sync import (
     TransactionFailed,
     connect,
 )
-from tests.support.certificates import Certificates
-from tests.support.server_1_0 import WAIT, Server, running, wait_until
+from tests.kit.certificates import Certificates
+from tests.kit.server_1_0 import WAIT, Server, running, wait_until
 
 BRISK = Config(container_id="brisk", mechanisms=("PLAIN",), idle_time_out=1)
 

@@ -19,8 +19,8 @@ from amqp_sansio_sync import (
     Session,
     connect,
 )
-from tests.support.server_1_0 import WAIT, Server, running, wait_until
-from tests.support.sync_1_0 import look, turn
+from tests.kit.server_1_0 import WAIT, Server, running, wait_until
+from tests.kit.sync_1_0 import look, turn
 
 
 def test_a_missing_node_is_told(server: Server, session: Session) -> None:

@@ -25,7 +25,7 @@ from amqp_sansio_sync import (
 )
 from amqp_sansio_sync import amqp_1_0 as one_zero
 from amqp_sansio_sync.amqp_1_0.link import Link
-from tests.support.server_1_0 import Server, running, wait_until
+from tests.kit.server_1_0 import Server, running, wait_until
 from tests.sync.test_examples import examples
 
 SNIPPET = '''

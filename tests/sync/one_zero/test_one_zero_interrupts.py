@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio import AMQP_1_0, EndpointClosed
 from amqp_sansio_sync import OneZeroConnection, Receiver, Sender, connect
-from tests.support.server_1_0 import WAIT, Server, running
+from tests.kit.server_1_0 import WAIT, Server, running
 from tests.sync.test_threads import Interrupted, interrupts
 
 

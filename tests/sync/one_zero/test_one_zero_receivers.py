@@ -18,8 +18,8 @@ from amqp_sansio_sync import (
     LinkEnded,
     Session,
 )
-from tests.support.server_1_0 import WAIT, Server, wait_until
-from tests.support.sync_1_0 import look
+from tests.kit.server_1_0 import WAIT, Server, wait_until
+from tests.kit.sync_1_0 import look
 
 
 def test_each_settlement_reaches_the_sender(server: Server, session: Session) -> None:

@@ -23,8 +23,8 @@ from amqp_sansio_sync import (
     TransactionFailed,
     connect,
 )
-from tests.support.server_1_0 import WAIT, Server, running, wait_until
-from tests.support.sync_1_0 import look
+from tests.kit.server_1_0 import WAIT, Server, running, wait_until
+from tests.kit.sync_1_0 import look
 
 
 def test_a_commit_makes_it_happen(server: Server, session: Session) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_10
 from amqp_sansio_sync import ZeroTenConnection, ZeroTenSession, connect
-from tests.support.sync_0_10 import WAIT, Server, running
+from tests.kit.sync_0_10 import WAIT, Server, running
 
 
 @pytest.fixture

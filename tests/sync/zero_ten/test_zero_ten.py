@@ -40,7 +40,7 @@ from amqp_sansio_sync import (
     ZeroTenSession,
     connect,
 )
-from tests.support.sync_0_10 import WAIT, Server, Session, running, wait_until
+from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
 
 
 def test_from_one_end_to_the_other(server: Server) -> None:

@@ -32,8 +32,8 @@ from amqp_sansio_sync import (
     ZeroTenSession,
     connect,
 )
-from tests.support.certificates import Certificates
-from tests.support.sync_0_10 import WAIT, Server, running, wait_until
+from tests.kit.certificates import Certificates
+from tests.kit.sync_0_10 import WAIT, Server, running, wait_until
 
 BRISK = Config(heartbeat_min=1, heartbeat_max=1)
 

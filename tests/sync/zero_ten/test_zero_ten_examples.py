@@ -22,7 +22,7 @@ from amqp_sansio_sync import (
 )
 from amqp_sansio_sync import amqp_0_10 as zero_ten
 from amqp_sansio_sync.amqp_0_10.attachment import Attachment
-from tests.support.sync_0_10 import WAIT, Server, wait_until
+from tests.kit.sync_0_10 import WAIT, Server, wait_until
 from tests.sync.test_examples import examples
 
 XID = Xid(7, b"global", b"branch")

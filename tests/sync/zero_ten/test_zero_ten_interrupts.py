@@ -9,7 +9,7 @@ import pytest
 from amqp_sansio import AMQP_0_10, EndpointClosed
 from amqp_sansio.amqp_0_10 import QueueQuery
 from amqp_sansio_sync import Subscription, ZeroTenConnection, ZeroTenSession, connect
-from tests.support.sync_0_10 import WAIT, Server, running
+from tests.kit.sync_0_10 import WAIT, Server, running
 from tests.sync.test_threads import Interrupted, interrupts
 
 

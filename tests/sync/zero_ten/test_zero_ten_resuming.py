@@ -20,7 +20,7 @@ from amqp_sansio_sync import (
     ZeroTenSession,
     connect,
 )
-from tests.support.sync_0_10 import WAIT, Server, Session, running, wait_until
+from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
 
 
 @pytest.mark.rule("0-10/session/exactly-once")

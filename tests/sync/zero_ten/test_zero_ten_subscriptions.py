@@ -31,7 +31,7 @@ from amqp_sansio_sync import (
     ZeroTenSession,
     connect,
 )
-from tests.support.sync_0_10 import WAIT, Server, Session, running, wait_until
+from tests.kit.sync_0_10 import WAIT, Server, Session, running, wait_until
 
 
 def bodies(server: Server, queue: str, count: int) -> bool:

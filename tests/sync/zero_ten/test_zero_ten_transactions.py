@@ -17,7 +17,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.errors import LocalProtocolError, TransactionFailed
 from amqp_sansio_sync import SessionEnded, ZeroTenConnection, ZeroTenSession, connect
-from tests.support.sync_0_10 import WAIT, Server, Session, running
+from tests.kit.sync_0_10 import WAIT, Server, Session, running
 
 XID = Xid(7, b"global", b"branch")
 

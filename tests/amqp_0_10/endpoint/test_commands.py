@@ -1,0 +1,440 @@
+"""Commands of 0-10: executed, completed, with results, refused with exceptions (part 1 section 3.4.1, class 3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio import (
+    By,
+    CodecError,
+    EndpointClosed,
+    Failed,
+    LocalProtocolError,
+    RemoteProtocolError,
+    Replied,
+    Scope,
+    Settled,
+    Side,
+)
+from amqp_sansio.amqp_0_10 import (
+    CommandReceived,
+    Completed,
+    ExchangeBound,
+    ExecutionError,
+    ExecutionException,
+    ExecutionResult,
+    ExecutionSync,
+    Message,
+    MessageAccept,
+    MessageStop,
+    MessageSubscribe,
+    MessageTransfer,
+    QueueDeclare,
+    QueuePurge,
+    QueueQuery,
+    QueueQueryResult,
+    SequenceSet,
+    SessionClosed,
+    StreamDeliver,
+)
+from tests.kit.octets_0_10 import (
+    PURGE,
+    QUERY,
+    command,
+    completed,
+    detach,
+    detached,
+    exception,
+    flush,
+    frame,
+    request_timeout,
+    result,
+    segment,
+    start_ok,
+    str8,
+    str16,
+    struct32,
+    subscribe,
+    sync,
+    timeout,
+    transfer,
+    u32,
+)
+from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, server_config
+
+FOUND = struct32(0x0801, str8("q"), None, False, False, False, None, u32(7), u32(1))
+"""queue.queue-query-result."""
+
+
+# Sent.
+
+
+def test_a_command_octet_by_octet() -> None:
+    facing = Facing.attached(CLIENT)
+    facing.session.call(QueuePurge("q"))
+    facing.session.call(QueuePurge("q"), sync=False)
+    facing.settle()
+    head = "0f0100140001000000000000"
+    assert facing.out == bytes.fromhex(head + "0803010101000171" + head + "0803010001000171")
+
+
+@BOTH_SIDES
+def test_a_completed_command_settles_its_handle(side: Side) -> None:
+    facing = Facing.attached(side)
+    one, two = facing.session.call(ExecutionSync()), facing.session.sync()
+    assert facing.session.pending == (one, two)
+    with pytest.raises(LocalProtocolError, match="no answer yet"):
+        _ = one.result
+    facing.feed(completed((0, 1)))
+    assert facing.events == [Settled((one, two), Completed())]
+    assert one.done
+    assert facing.pending() == 0
+
+
+@pytest.mark.rule("0-10/execution.result/always")
+def test_a_result_comes_before_the_completion_of_its_command() -> None:
+    facing = Facing.attached(CLIENT)
+    handle = facing.session.call(QueueQuery("q"))
+    facing.feed(result(0, FOUND))
+    assert not handle.done
+    facing.feed(completed(0))
+    assert facing.events == [Replied(handle)]
+    assert handle.result == QueueQueryResult("q", message_count=7, subscriber_count=1)
+
+
+def test_a_result_that_comes_late_is_taken_too() -> None:
+    facing = Facing.attached(CLIENT)
+    handle = facing.session.call(QueueQuery("q"))
+    facing.feed(completed(0))
+    assert not handle.done
+    facing.feed(result(0, FOUND))
+    assert handle.result.message_count == 7
+    assert facing.events == [Replied(handle)]
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    "octets",
+    [
+        result(0, struct32(0x0404)),
+        result(5, FOUND),
+        result(0, FOUND) + result(0, FOUND),
+    ],
+)
+def test_a_result_nobody_waits_for_is_an_illegal_state(side: Side, octets: bytes) -> None:
+    facing = Facing.attached(side)
+    if side is CLIENT:
+        facing.session.call(QueueQuery("q"))
+    facing.forget()
+    facing.feed(octets)
+    number = 1 if side is CLIENT and len(octets) > 2 * len(result(0, FOUND)) - 2 else 0
+    facing.excepts(409, None, number, 0x0302)
+
+
+@pytest.mark.parametrize(
+    ("side", "call"),
+    [
+        (CLIENT, ExecutionResult(0)),
+        (CLIENT, ExecutionException(541)),
+        (CLIENT, MessageTransfer("x")),
+        (CLIENT, StreamDeliver("tag")),
+        (SERVER, QueuePurge("q")),
+        (SERVER, MessageSubscribe("q", "d", 0, 0)),
+    ],
+    ids=lambda each: each.NAME if hasattr(each, "NAME") else each.value,
+)
+def test_a_command_that_is_not_to_be_sent_changes_nothing(side: Side, call: object) -> None:
+    facing = Facing.attached(side)
+    with pytest.raises(LocalProtocolError):
+        facing.session.call(call)  # type: ignore[arg-type]
+    with pytest.raises(LocalProtocolError, match="no message"):
+        facing.session.call(ExecutionSync(), Message(b"x"))
+    with pytest.raises(CodecError):
+        facing.session.call(
+            ExchangeBound(queue="x" * 300) if side is CLIENT else MessageStop("x" * 300)
+        )
+    assert facing.sent() == []
+    assert facing.session.pending == ()
+
+
+# Received.
+
+
+@pytest.mark.rule("0-10/execution.result/always")
+def test_a_server_gives_the_result_then_the_completion() -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(command(0x0804, str8("q"), sync=True))
+    asked = facing.asked()
+    assert asked == CommandReceived(0, 0, asked.command, True, asked.headers)
+    assert asked.command.queue == "q"
+    facing.session.complete(0, QueueQueryResult("q", message_count=7, subscriber_count=1))
+    facing.settle()
+    assert facing.out == result(0, FOUND) + completed(0)
+
+
+@pytest.mark.rule("0-10/execution.result/always")
+def test_a_result_is_neither_left_out_nor_given_twice_nor_another() -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(QUERY + PURGE)
+    session = facing.session
+    with pytest.raises(LocalProtocolError, match=r"has queue\.queue-query-result result") as caught:
+        session.complete(0)
+    assert caught.value.rule == "0-10/execution.result/always"
+    with pytest.raises(LocalProtocolError):
+        session.complete(1, QueueQueryResult("q"))
+    with pytest.raises(LocalProtocolError, match="command 2"):
+        session.complete(2)
+    assert facing.sent() == []
+    session.complete(0, QueueQueryResult())
+    with pytest.raises(LocalProtocolError, match="command 0"):
+        session.complete(0, QueueQueryResult())
+    session.complete(1)
+    assert facing.names().count("execution.result") == 1
+
+
+@pytest.mark.rule("0-10/execution.sync/complete")
+def test_sync_is_complete_when_all_before_it_is() -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(PURGE + PURGE + sync() + PURGE + sync())
+    session = facing.session
+    assert facing.out == b""
+    session.complete(1)
+    facing.settle()
+    assert facing.out == b""
+    session.complete(0)
+    facing.settle()
+    # All of them at once, and nothing of what is behind.
+    assert facing.out == completed((0, 2))
+    facing.forget()
+    session.complete(3)
+    facing.settle()
+    assert facing.out == completed((0, 4))
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/execution.sync/complete")
+def test_sync_with_nothing_before_it_is_complete_at_once(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.feed(command(0x0301, sync=True))
+    assert facing.out == completed(0)
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/track-order")
+def test_controls_come_between_the_frames_of_a_command(side: Side) -> None:
+    facing = Facing.attached(side)
+    handle = facing.session.sync()
+    facing.forget()
+    octets = segment(0x0301, sync=True)
+    facing.feed(
+        frame(octets[:3], 1, flags=0x0E)
+        + completed(0, timely=True)
+        + flush("completed")
+        + frame(octets[3:], 1, flags=0x0D)
+    )
+    assert handle.done
+    assert facing.names() == ["session.known-completed", "session.completed", "session.completed"]
+    assert facing.sent()[-1].octets == completed(0)
+
+
+@BOTH_SIDES
+def test_a_control_in_several_frames_comes_between_the_frames_of_a_command(side: Side) -> None:
+    facing = Facing.attached(side)
+    octets, asks = segment(0x0301, sync=True), completed()[12:]
+    facing.feed(
+        frame(octets[:1], 1, flags=0x0E) + frame(asks[:1], flags=0x0E) + frame(octets[1:3], 1, flags=0x0C)
+        + frame(asks[1:], flags=0x0D) + frame(octets[3:], 1, flags=0x0D)
+    )  # fmt: skip
+    assert facing.out == completed(0)
+
+
+# Refused by the application.
+
+
+@pytest.mark.rule("0-10/session/exception-then-detach")
+@pytest.mark.rule("0-10/execution.exception/language")
+def test_an_exception_octet_by_octet() -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(PURGE)
+    facing.session.fail(ExecutionError(404, "no queue 'q'"), 0, field="queue")
+    facing.settle()
+    assert facing.out == (
+        frame(bytes.fromhex("030301003f00019400000000080300") + str16("no queue 'q'"), 1)
+        + request_timeout(0)
+        + detach(b"s")
+    )
+    facing.forget()
+    session = facing.session
+    session.fail(ExecutionError(541, "again"))
+    with pytest.raises(EndpointClosed, match="404"):
+        session.complete(0)
+    facing.feed(timeout(0) + sync() + flush("completed") + detached())
+    (closed,) = facing.events
+    assert isinstance(closed, SessionClosed)
+    assert (closed.report.code, closed.report.condition) == (404, "not-found")
+    assert (closed.report.by, closed.resumable) == (By.LOCAL, False)
+    assert facing.out == b""
+
+
+@pytest.mark.rule(
+    "0-10/message.subscribe/queue-not-found", "0-10/message.subscribe/exclusive-in-use"
+)
+@pytest.mark.rule("0-10/message.subscribe/queue-deleted")
+@pytest.mark.parametrize("code", [403, 404, 405, 530, 541])
+def test_a_server_refuses_a_subscription_with_the_code_of_its_reason(code: int) -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(subscribe("d", "missing"))
+    (asked,) = facing.of(CommandReceived)
+    assert (asked.command.queue, asked.command.destination) == ("missing", "d")
+    facing.session.fail(ExecutionError(code, "not you"), 0, field="queue")
+    facing.gives_up(code, 0, 0x0407, field=0)
+
+
+@pytest.mark.rule("0-10/message.subscribe/queue-deleted")
+def test_a_queue_deleted_later_ends_the_session_of_its_subscriber() -> None:
+    facing = Facing.subscribed(SERVER)
+    facing.session.fail(ExecutionError(408, "queue 'q' was deleted"))
+    facing.gives_up(408, None, None)
+    client = Facing.subscribed(CLIENT)
+    client.feed(exception(408, text="queue 'q' was deleted"))
+    (failed,) = client.of(Failed)
+    assert (failed.error.code, failed.error.condition) == (408, "resource-deleted")
+
+
+@pytest.mark.parametrize(
+    ("field", "index"),
+    [
+        ("queue", 0),
+        ("alternate_exchange", 1),
+        ("passive", 2),
+        ("arguments", 6),
+        ("colour", None),
+        (None, None),
+    ],
+)
+def test_the_field_at_fault_is_told_by_its_place(field: str | None, index: int | None) -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(command(0x0801, str8("q")))
+    assert isinstance(facing.asked().command, QueueDeclare)
+    facing.session.fail(ExecutionError(542, "no"), 0, field=field)
+    facing.gives_up(542, 0, 0x0801, field=index)
+
+
+def test_a_command_that_does_not_wait_is_not_refused() -> None:
+    facing = Facing.attached(SERVER)
+    with pytest.raises(LocalProtocolError, match="command 3"):
+        facing.session.fail(ExecutionError(404, "no"), 3)
+    assert facing.sent() == []
+    assert facing.session.is_attached
+
+
+@pytest.mark.rule("0-10/execution.exception/language")
+def test_the_core_speaks_the_language_that_is_always_offered() -> None:
+    facing = Facing.started(SERVER, server_config(locales=("de_DE", "en_US")))
+    facing.feed(start_ok(locale="de_DE"))
+    # Whose application speaks it: its own descriptions go out as they are.
+    assert facing.end.locale == "de_DE"
+    german = Facing.attached(SERVER)
+    german.feed(PURGE)
+    german.session.fail(ExecutionError(404, "Schlange „q“ fehlt"), 0)
+    assert german.records()[0].description == "Schlange „q“ fehlt"
+    english = Facing.attached(SERVER)
+    assert english.end.locale == "en_US"
+    english.feed(command(0x0B01))
+    told = english.records()[0].description
+    assert told.isascii()
+    assert "unknown command" in told
+
+
+@BOTH_SIDES
+def test_a_long_description_is_cut(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.session.fail(ExecutionError(541, "x" * 70_000))
+    assert facing.records()[0].description == "x" * 2048
+
+
+# Refused by the peer.
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/session/exception-then-detach")
+def test_an_exception_of_the_peer_ends_the_session(side: Side) -> None:
+    facing = Facing.attached(side, keep=60)
+    session = facing.session
+    call, waiting = session.sync(), session.request_timeout(5)
+    facing.forget()
+    facing.feed(exception(404, 0, 8, 3, 0, "no queue 'q'"))
+    (failed,) = facing.events
+    assert isinstance(failed, Failed)
+    assert (failed.scope, failed.channel, failed.by) == (Scope.SESSION, 0, By.REMOTE)
+    assert set(failed.handles) == {call, waiting}
+    error = failed.error
+    assert isinstance(error, RemoteProtocolError)
+    assert (error.code, error.condition, error.class_id, error.method_id) == (
+        404,
+        "not-found",
+        8,
+        3,
+    )
+    assert call.error is error
+    assert str(error).startswith("no queue 'q'")
+    assert facing.out == b""
+    with pytest.raises(EndpointClosed, match="no queue"):
+        session.sync()
+    # What has to follow it.
+    facing.feed(request_timeout(0), detach())
+    assert facing.out == timeout(0) + detached()
+    closed = facing.events[-1]
+    assert isinstance(closed, SessionClosed)
+    assert (closed.report.by, closed.report.code, closed.resumable) == (By.REMOTE, 404, False)
+    assert facing.end.is_open
+
+
+@BOTH_SIDES
+def test_an_exception_without_words_is_told_by_its_code(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.feed(exception(409))
+    assert str(facing.of(Failed)[0].error).startswith("illegal-state")
+    facing = Facing.attached(side)
+    facing.feed(exception(599))
+    assert facing.of(Failed)[0].error.condition == "599"
+
+
+@BOTH_SIDES
+def test_nothing_is_heard_behind_an_exception(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.session.sync()
+    facing.forget()
+    facing.feed(
+        exception(404, 0) + completed(0) + transfer("d", b"x") + flush("completed") + sync()
+    )
+    assert [type(event) for event in facing.events] == [Failed]
+    assert facing.out == b""
+    # Both ends at once: each detach is answered.
+    facing.feed(detach())
+    assert facing.out == detached()
+
+
+@BOTH_SIDES
+def test_both_ends_refuse_at_once(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.session.fail(ExecutionError(541, "mine"))
+    facing.forget()
+    facing.feed(
+        exception(404, text="yours") + request_timeout(0) + detach() + timeout(0) + detached()
+    )
+    assert [type(event) for event in facing.events] == [SessionClosed]
+    assert facing.of(SessionClosed)[0].report.code == 541
+    assert facing.end.sessions == ()
+    assert facing.end.is_open
+
+
+def test_what_the_own_commands_have_begun_is_known() -> None:
+    facing = Facing.attached(CLIENT)
+    with pytest.raises(LocalProtocolError, match="wait for it"):
+        facing.session.call(MessageAccept(SequenceSet.of(4)))
+    facing.session.call(MessageSubscribe("q", "d", 0, 0))
+    with pytest.raises(LocalProtocolError, match="in use") as caught:
+        facing.session.call(MessageSubscribe("q", "d", 0, 0))
+    assert caught.value.rule == "0-10/message.subscribe/unique-destination"
+    assert facing.names() == ["message.subscribe"]

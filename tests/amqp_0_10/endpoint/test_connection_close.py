@@ -1,0 +1,281 @@
+"""Closing a connection of 0-10: codes both ways, collisions, answers that don't come, lost transports (class 1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio import (
+    Abandoned,
+    By,
+    Closed,
+    CloseHint,
+    CodecError,
+    EndpointClosed,
+    Failed,
+    Scope,
+    Side,
+)
+from amqp_sansio.amqp_0_10 import ExecutionSync, SessionClosed
+from tests.kit.octets_0_10 import (
+    CLOSE_OK,
+    HEARTBEAT,
+    attach,
+    close,
+    completed,
+    control,
+    frame,
+    start,
+    str8,
+    transfer,
+    u16,
+)
+from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize("code", [200, 320, 402, 501])
+def test_a_close_octet_by_octet_and_its_answer(side: Side, code: int) -> None:
+    facing = Facing.opened(side)
+    facing.end.close(code, "bye")
+    facing.end.close(501, "again")
+    facing.settle()
+    assert facing.out == frame(bytes.fromhex("010b0300") + u16(code) + b"\x03bye")
+    assert facing.hint() is CloseHint.KEEP
+    assert facing.end.state == f"{side.value} closing"
+    facing.feed(CLOSE_OK)
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert (closed.report.by, closed.report.code, closed.report.text) == (By.LOCAL, code, "bye")
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.end.state == "end"
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/connection.close/channel-hint")
+@pytest.mark.parametrize("channel", [0, 7])
+@pytest.mark.parametrize(
+    ("code", "condition"),
+    [(320, "connection-forced"), (402, "invalid-path"), (501, "framing-error"), (541, "541")],
+)
+def test_a_close_of_the_peer_is_answered_on_channel_zero_and_told(
+    side: Side, code: int, condition: str, channel: int
+) -> None:
+    facing = Facing.opened(side)
+    facing.feed(close(code, "enough", channel=channel))
+    assert facing.out == bytes.fromhex("0f0000100000000000000000010c0000")
+    failed, closed = facing.events
+    assert isinstance(failed, Failed)
+    assert (failed.scope, failed.by) == (Scope.CONNECTION, By.REMOTE)
+    assert (failed.error.code, failed.error.condition) == (code, condition)  # type: ignore[attr-defined]
+    assert isinstance(closed, Closed)
+    assert (closed.report.by, closed.report.code, closed.report.text) == (By.REMOTE, code, "enough")
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    "octets", [close(200, ""), control(0x010B), control(0x010B, u16(200), None)]
+)
+def test_a_normal_close_of_the_peer_is_no_failure(side: Side, octets: bytes) -> None:
+    facing = Facing.opened(side)
+    facing.feed(octets)
+    assert facing.names() == ["connection.close-ok"]
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert (closed.report.by, closed.report.code) == (By.REMOTE, 200)
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    ("own", "theirs", "by", "code"),
+    [(200, 200, By.LOCAL, 200), (200, 320, By.REMOTE, 320), (501, 320, By.LOCAL, 501)],
+)
+def test_both_close_at_once(side: Side, own: int, theirs: int, by: By, code: int) -> None:
+    facing = Facing.opened(side)
+    facing.end.close(own, "mine")
+    facing.forget()
+    facing.feed(close(theirs, "yours"))
+    # The peer's close is answered, its answer to the own one isn't waited for.
+    assert facing.out == CLOSE_OK
+    closed = facing.events[-1]
+    assert isinstance(closed, Closed)
+    assert (closed.report.by, closed.report.code) == (by, code)
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.feed(CLOSE_OK) == []
+
+
+@BOTH_SIDES
+def test_nothing_is_heard_between_a_close_and_its_answer(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.end.close()
+    facing.forget()
+    facing.feed(
+        transfer("q", b"late"), attach(b"t", channel=1), HEARTBEAT, frame(b"\xff\xff"), b"\xff" * 12
+    )
+    assert (facing.events, facing.out) == ([], b"")
+    facing.feed(CLOSE_OK)
+    kinds = [type(event) for event in facing.events]
+    assert kinds in ([], [SessionClosed, Closed])
+
+
+@BOTH_SIDES
+def test_octets_that_no_frame_can_be_found_in_lose_the_answer_to_a_close(side: Side) -> None:
+    facing = Facing.opened(side)
+    facing.end.close()
+    facing.forget()
+    facing.feed(frame(size=5), CLOSE_OK)
+    assert facing.events == []
+    facing.wait(facing.end.config.close_timeout)
+    assert [type(event) for event in facing.events] == [Closed]
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/connection.close-ok/reporting")
+def test_an_answer_that_does_not_come_is_reported_in_time(side: Side) -> None:
+    facing = Facing.opened(side)
+    facing.end.close(320, "stopping")
+    facing.settle()
+    facing.wait(9.9)
+    assert facing.events == []
+    facing.wait(0.2)
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert (closed.report.by, closed.report.code, closed.report.text) == (By.LOCAL, 320, "stopping")
+    assert "close-ok" in closed.report.hint
+    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/connection.close-ok/reporting")
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_transport_that_ends_instead_of_the_answer_is_reported(side: Side, lost: bool) -> None:
+    facing = Facing.opened(side)
+    facing.end.close()
+    facing.forget()
+    if lost:
+        facing.end.connection_lost("reset", 1.0)
+    else:
+        facing.end.receive_eof(1.0)
+    facing.now = 1.0
+    facing.settle()
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert (closed.report.by, closed.report.code) == (By.LOCAL, 200)
+    assert "close-ok" in closed.report.hint
+
+
+@BOTH_SIDES
+def test_a_lost_transport_ends_the_connection_behind_what_came_before(side: Side) -> None:
+    facing = Facing.attached(side)
+    handle = facing.session.call(ExecutionSync())
+    facing.forget()
+    facing.end.receive_data(completed(0), 1.0)
+    facing.end.connection_lost("reset", 1.0)
+    facing.now = 1.0
+    facing.settle()
+    assert handle.done
+    assert handle.error is None
+    assert [type(event) for event in facing.events][-2:] == [SessionClosed, Closed]
+    assert facing.of(Closed)[-1].report.by is By.TRANSPORT
+    assert (facing.out, facing.end.close_hint) == (b"", CloseHint.CLOSE_NOW)
+
+
+@BOTH_SIDES
+def test_what_waits_when_the_connection_ends_is_abandoned(side: Side) -> None:
+    facing = Facing.attached(side)
+    session = facing.session
+    handle = facing.session.call(ExecutionSync())
+    facing.forget()
+    facing.feed(close(320, "off"))
+    assert [type(event) for event in facing.events] == [Failed, Abandoned, SessionClosed, Closed]
+    (abandoned,) = facing.of(Abandoned)
+    assert abandoned.handles == (handle,)
+    assert isinstance(handle.error, EndpointClosed)
+    with pytest.raises(EndpointClosed, match="320"):
+        session.sync()
+    with pytest.raises(EndpointClosed, match="320"):
+        facing.end.open_session("t")
+    facing.end.close()
+    assert facing.out == CLOSE_OK
+
+
+@BOTH_SIDES
+def test_a_session_that_lasts_can_be_resumed_after_the_close(side: Side) -> None:
+    facing = Facing.attached(side, keep=60)
+    session = facing.session
+    handle = session.call(ExecutionSync())
+    facing.forget()
+    facing.feed(close(320, "off"))
+    closed = facing.of(SessionClosed)[0]
+    assert (closed.name, closed.resumable) == (b"s", True)
+    assert not handle.done
+    assert session.detached_state().pending == (handle,)
+
+
+@pytest.mark.rule("0-10/connection.close-ok/reporting")
+def test_a_server_that_hangs_up_is_reported_with_what_may_be_the_cause() -> None:
+    facing = Facing.started(CLIENT)
+    facing.end.receive_eof(1.0)
+    facing.now = 1.0
+    facing.settle()
+    (closed,) = facing.of(Closed)
+    assert closed.report.by is By.TRANSPORT
+    assert "wrong user, password" in closed.report.hint
+
+
+def test_before_start_a_close_is_that_of_the_socket() -> None:
+    facing = Facing(CLIENT)
+    facing.forget()
+    facing.end.close()
+    facing.settle()
+    assert facing.out == b""
+    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert [type(event) for event in facing.events] == [Closed]
+
+
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_a_close_is_legal_in_the_middle_of_the_opening(side: Side) -> None:
+    facing = Facing.started(side)
+    facing.end.close(320, "no")
+    facing.settle()
+    assert facing.names() == ["connection.close"]
+    facing.feed(CLOSE_OK)
+    assert facing.of(Closed)[0].report.code == 320
+    facing = Facing.started(side)
+    facing.feed(close(320, "no"))
+    assert facing.names() == ["connection.close-ok"]
+
+
+@BOTH_SIDES
+def test_a_close_ok_to_nothing_is_a_framing_error(side: Side) -> None:
+    facing = Facing.opened(side)
+    facing.feed(CLOSE_OK)
+    facing.closes(501, None)
+
+
+def test_an_opening_that_does_not_end_is_ended() -> None:
+    facing = Facing(CLIENT)
+    facing.feed(b"AMQP\x01\x01\x00\x0a" + start())
+    facing.wait(30)
+    (closed,) = facing.of(Closed)
+    assert closed.report.by is By.LOCAL
+    assert "authenticating" in closed.report.text
+    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+
+
+@BOTH_SIDES
+def test_a_long_text_is_cut_at_a_whole_character(side: Side) -> None:
+    facing = Facing.opened(side)
+    facing.end.close(320, "ü" * 150)
+    (told,) = facing.records()
+    assert told.reply_text == "ü" * 100
+    assert facing.out.endswith(str8("ü" * 100))
+
+
+@BOTH_SIDES
+def test_the_code_of_a_close_has_two_octets(side: Side) -> None:
+    facing = Facing.opened(side)
+    with pytest.raises(CodecError):
+        facing.end.close(70_000)
+    assert facing.end.is_open
+    assert facing.names() == []

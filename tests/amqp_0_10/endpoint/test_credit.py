@@ -1,0 +1,469 @@
+"""Credit of 0-10: both units and modes, windows, stop and flush, overruns, throttled publishers (class 4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from amqp_sansio import Failed, LocalProtocolError, Settled, Side
+from amqp_sansio.amqp_0_10 import (
+    BYTE,
+    CREDIT,
+    INFINITE,
+    MESSAGE,
+    NONE,
+    WINDOW,
+    CommandReceived,
+    CreditChanged,
+    Message,
+    MessageFlow,
+    MessageFlush,
+    MessageReceived,
+    MessageSetFlowMode,
+    MessageStop,
+    MessageSubscribe,
+    NoCredit,
+)
+from tests.kit.octets_0_10 import (
+    accept,
+    command,
+    completed,
+    flow,
+    flush,
+    flush_messages,
+    frame,
+    routed,
+    segment,
+    set_flow_mode,
+    stop,
+    str8,
+    subscribe,
+    transfer,
+)
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
+
+HEADER_SIZE = len(routed())
+BODY = b"0123456789"
+
+
+def server(messages: int | None, octets: int | None, *, mode: int | None = None) -> Facing:
+    """A server with the subscription "d", and what it may send to it."""
+    facing = Facing.subscribed(SERVER)
+    if mode is not None:
+        facing.feed(set_flow_mode("d", mode))
+    facing.feed(flow("d", MESSAGE, messages) + flow("d", BYTE, octets))
+    return facing.forget()
+
+
+def client(messages: int, octets: int | None = None, *, mode: int = WINDOW) -> Facing:
+    """A client with the subscription "d", and what it has granted."""
+    facing = Facing.subscribed(CLIENT)
+    if mode == CREDIT:
+        facing.session.call(MessageSetFlowMode("d", CREDIT))
+    facing.session.top_up("d", messages, octets)
+    return facing.forget()
+
+
+def arrived(facing: Facing) -> list[bytes]:
+    return [event.body for event in facing.of(MessageReceived)]
+
+
+# Both units.
+
+
+@pytest.mark.rule("0-10/message.subscribe/zero-credit")
+def test_a_new_subscription_has_no_credit_in_either_unit() -> None:
+    facing = Facing.subscribed(SERVER)
+    session = facing.session
+    assert session.credit("d") == (0, 0)
+    with pytest.raises(NoCredit) as caught:
+        session.transfer("d", b"x")
+    assert caught.value.rule == "0-10/message.set-flow-mode/no-partial"
+    facing.feed(flow("d", MESSAGE, 5))
+    assert session.credit("d") == (5, 0)
+    with pytest.raises(NoCredit, match="0 octets"):
+        session.transfer("d", b"")
+    facing.feed(flow("d", BYTE, 5))
+    assert facing.of(CreditChanged) == [CreditChanged(0, "d", 5, 0), CreditChanged(0, "d", 5, 5)]
+    session.transfer("d", b"")
+    assert session.credit("d") == (4, 5)
+
+
+def test_credit_octet_by_octet() -> None:
+    facing = Facing.subscribed(CLIENT)
+    facing.session.top_up("d", 10, 1000)
+    facing.session.top_up("d", 10, 1000)
+    facing.session.top_up("d", 15)
+    facing.session.call(MessageStop("d"), sync=False)
+    facing.settle()
+    head = "0f0100190001000000000000"
+    assert facing.out == b"".join(
+        [
+            bytes.fromhex(head + "040a010007000164000000000a"),
+            bytes.fromhex(head + "040a01000700016401000003e8"),
+            bytes.fromhex(head + "040a0100070001640000000005"),
+            # Without limit: 0xFFFFFFFF.
+            flow("d", 1, INFINITE),
+            command(0x040C, str8("d")),
+        ]
+    )
+
+
+def test_credit_adds_up() -> None:
+    facing = server(5, 100)
+    facing.feed(flow("d", MESSAGE, 3) + flow("d", BYTE, 50))
+    assert facing.session.credit("d") == (8, 150)
+    receiving = client(5, 100)
+    receiving.session.call(MessageFlow("d", MESSAGE, 3))
+    assert receiving.session.granted("d") == (8, 100)
+
+
+@pytest.mark.rule("0-10/message.flow/infinite")
+@pytest.mark.parametrize("value", [None, INFINITE])
+def test_infinite_credit_stays_until_it_is_taken(value: int | None) -> None:
+    facing = server(value, value)
+    session = facing.session
+    assert session.credit("d") == (None, None)
+    for _ in range(50):
+        session.transfer("d", BODY)
+    facing.feed(flow("d", MESSAGE, 3))
+    assert session.credit("d") == (None, None)
+    facing.feed(stop())
+    assert session.credit("d") == (0, 0)
+    facing.feed(flow("d", MESSAGE, 3) + flow("d", BYTE, 7))
+    assert session.credit("d") == (3, 7)
+
+
+@pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting")
+@pytest.mark.parametrize("mode", [CREDIT, WINDOW])
+def test_octets_are_those_of_header_and_body_only(mode: int) -> None:
+    size = HEADER_SIZE + len(BODY)
+    facing = server(10, 2 * size, mode=mode)
+    session = facing.session
+    session.transfer("d", Message(BODY, routing_key="key"))
+    assert facing.sent()[0].segments[2] == routed()
+    assert session.credit("d") == (9, size)
+    session.transfer("d", Message(BODY, routing_key="key"))
+    assert session.credit("d") == (8, 0)
+    with pytest.raises(NoCredit):
+        session.transfer("d", b"")
+    receiving = client(10, 2 * size)
+    receiving.feed(transfer("d", BODY, header=routed()))
+    assert receiving.session.granted("d") == (9, size)
+
+
+@pytest.mark.rule("0-10/message.set-flow-mode/no-partial")
+def test_what_does_not_fit_is_not_sent_in_part() -> None:
+    facing = server(10, HEADER_SIZE + len(BODY) - 1)
+    session = facing.session
+    with pytest.raises(NoCredit, match=f"this one has {HEADER_SIZE + len(BODY)}"):
+        session.transfer("d", Message(BODY, routing_key="key"))
+    assert facing.sent() == []
+    assert session.credit("d") == (10, HEADER_SIZE + len(BODY) - 1)
+    assert session.pending == ()
+    session.transfer("d", Message(BODY[1:], routing_key="key"))
+    assert session.credit("d") == (9, 0)
+
+
+# Modes.
+
+
+@pytest.mark.rule("0-10/message.set-flow-mode/default", "0-10/message.subscribe/window-default")
+def test_a_subscription_is_in_window_mode_until_told_otherwise() -> None:
+    facing = server(1, 100)
+    session = facing.session
+    size = HEADER_SIZE + len(BODY)
+    session.transfer("d", Message(BODY, routing_key="key"))
+    assert session.credit("d") == (0, 100 - size)
+    facing.forget()
+    facing.feed(completed(0))
+    assert session.credit("d") == (1, 100)
+    assert facing.of(CreditChanged) == [CreditChanged(0, "d", 1, 100)]
+    receiving = client(1, 100)
+    receiving.feed(transfer("d", BODY, header=routed()))
+    assert receiving.session.granted("d") == (0, 100 - size)
+    receiving.session.complete(0)
+    assert receiving.session.granted("d") == (1, 100)
+
+
+@pytest.mark.rule("0-10/message.set-flow-mode/default")
+def test_in_credit_mode_nothing_comes_back() -> None:
+    facing = server(2, 100, mode=CREDIT)
+    facing.session.transfer("d", BODY)
+    facing.feed(completed(0))
+    assert facing.session.credit("d") == (1, 90)
+    assert facing.of(CreditChanged) == []
+    receiving = client(2, 100, mode=CREDIT)
+    assert receiving.session.granted("d") == (2, 100)
+    receiving.feed(transfer("d", BODY))
+    receiving.session.complete(0)
+    assert receiving.session.granted("d") == (1, 90)
+
+
+def test_a_window_opens_by_completion_and_not_by_acceptance() -> None:
+    facing = server(2, None)
+    sent = facing.session.transfer("d", BODY)
+    facing.session.transfer("d", BODY)
+    facing.feed(accept(0))
+    facing.complete_all()
+    assert sent.outcome is not None
+    assert sent.outcome.done
+    assert facing.session.credit("d") == (0, None)
+    facing.feed(completed((0, 1)))
+    assert facing.session.credit("d") == (2, None)
+    receiving = client(2)
+    receiving.feed(transfer("d", b"a"))
+    receiving.session.complete(0)
+    assert receiving.session.granted("d")[0] == 2
+    receiving.session.accept(0)
+    assert receiving.session.granted("d")[0] == 2
+
+
+def test_a_window_that_is_used_up_is_told_in_time() -> None:
+    receiving = client(4)
+    for number in range(40):
+        receiving.feed(transfer("d", b"%d" % number, accept_mode=1))
+        receiving.session.complete(number)
+    told = [each for each in receiving.names() if each == "session.completed"]
+    # Before the sender's window of four is closed, and not for each.
+    assert len(told) >= 10
+    assert receiving.of(Failed) == []
+
+
+@pytest.mark.rule("0-10/message.set-flow-mode/mode-switching")
+def test_the_mode_is_switched_without_credit_only() -> None:
+    facing = server(1, 10)
+    facing.feed(set_flow_mode("d", CREDIT))
+    facing.excepts(409, "message.set-flow-mode/mode-switching", 3, 0x0409)
+    facing = server(1, 10)
+    facing.feed(stop() + set_flow_mode("d", CREDIT) + flow("d", MESSAGE, 1) + flow("d", BYTE, 10))
+    facing.session.transfer("d", b"x")
+    facing.feed(completed(0))
+    assert facing.session.credit("d") == (0, 9)
+    receiving = client(1)
+    with pytest.raises(LocalProtocolError) as caught:
+        receiving.session.call(MessageSetFlowMode("d", CREDIT))
+    assert caught.value.rule == "0-10/message.set-flow-mode/mode-switching"
+    assert receiving.sent() == []
+
+
+@pytest.mark.rule("0-10/message.set-flow-mode/mode-switching")
+def test_after_a_flush_the_mode_may_be_switched() -> None:
+    receiving = client(5)
+    handle = receiving.session.call(MessageFlush("d"))
+    number = receiving.last_id
+    receiving.feed(completed((0, number)))
+    assert handle.done
+    receiving.session.call(MessageSetFlowMode("d", CREDIT))
+    assert receiving.session.granted("d") == (0, 0)
+
+
+@pytest.mark.parametrize("octets", [set_flow_mode("d", 2), flow("d", 2, 1)])
+def test_modes_and_units_that_are_not_defined(octets: bytes) -> None:
+    facing = Facing.subscribed(SERVER)
+    facing.feed(octets)
+    facing.excepts(531, None, 1, int.from_bytes(octets[12:14]))
+    receiving = Facing.subscribed(CLIENT)
+    wrong = MessageSetFlowMode("d", 2) if octets[13] == 9 else MessageFlow("d", 2, 1)
+    with pytest.raises(LocalProtocolError, match="with the"):
+        receiving.session.call(wrong)
+    assert receiving.sent() == []
+
+
+@pytest.mark.rule("0-10/message.cancel/not-found")
+@pytest.mark.parametrize(
+    "octets", [set_flow_mode("x", 0), flow("x", 0, 1), stop("x"), flush_messages("x")]
+)
+def test_credit_is_for_subscriptions_only(octets: bytes) -> None:
+    facing = Facing.subscribed(SERVER)
+    facing.feed(octets)
+    facing.excepts(404, "message.cancel/not-found", 1, int.from_bytes(octets[12:14]))
+    receiving = Facing.subscribed(CLIENT)
+    for call in (
+        MessageSetFlowMode("x", 0),
+        MessageFlow("x", 0, 1),
+        MessageStop("x"),
+        MessageFlush("x"),
+    ):
+        with pytest.raises(LocalProtocolError, match="no subscription"):
+            receiving.session.call(call)
+    with pytest.raises(LocalProtocolError, match="no subscription"):
+        receiving.session.top_up("x", 5)
+    assert receiving.session.granted("x") == (0, 0)
+
+
+# stop and flush.
+
+
+@pytest.mark.rule("0-10/message.stop/zero", "0-10/message.flow/infinite")
+@pytest.mark.parametrize("credit", [3, None])
+def test_after_a_stop_nothing_is_sent_until_there_is_new_credit(credit: int | None) -> None:
+    facing = server(credit, credit)
+    facing.feed(stop() + flush("completed"))
+    assert facing.session.credit("d") == (0, 0)
+    assert facing.of(CreditChanged) == [CreditChanged(0, "d", 0, 0)]
+    # The stop is completed.
+    assert facing.sent()[-1].octets == completed((0, 3))
+    with pytest.raises(NoCredit):
+        facing.session.transfer("d", b"")
+    facing.feed(flow("d", MESSAGE, 1) + flow("d", BYTE, 1))
+    facing.session.transfer("d", b"x")
+    assert facing.session.credit("d") == (0, 0)
+
+
+@pytest.mark.rule("0-10/message.stop/zero")
+def test_what_is_completed_after_a_stop_gives_nothing_back() -> None:
+    facing = server(2, None)
+    facing.session.transfer("d", b"x")
+    facing.feed(stop() + completed(0))
+    assert facing.session.credit("d") == (0, 0)
+    receiving = client(2)
+    receiving.feed(transfer("d", b"x"))
+    handle = receiving.session.call(MessageStop("d"))
+    number = receiving.last_id
+    receiving.feed(completed((0, number)))
+    assert handle.done
+    receiving.session.complete(0)
+    assert receiving.session.granted("d") == (0, 0)
+    receiving.feed(transfer("d", b"late"))
+    receiving.excepts(506, "message.subscribe/zero-credit", 1, 0x0401)
+
+
+@pytest.mark.rule("0-10/message.stop/zero")
+def test_what_was_under_way_when_the_stop_was_sent_still_comes() -> None:
+    receiving = client(2)
+    receiving.session.call(MessageStop("d"))
+    receiving.feed(transfer("d", b"a") + transfer("d", b"b"))
+    assert arrived(receiving) == [b"a", b"b"]
+    with pytest.raises(LocalProtocolError, match="isn't completed"):
+        receiving.session.top_up("d", 5)
+
+
+@pytest.mark.rule("0-10/message.flush/zero")
+def test_a_flush_is_complete_with_the_credit_at_zero() -> None:
+    facing = server(5, None)
+    facing.feed(flush_messages())
+    (asked,) = facing.of(CommandReceived)
+    session = facing.session
+    # What there is goes out first.
+    session.transfer("d", b"one of five")
+    assert session.credit("d") == (4, None)
+    session.complete(asked.command_id)
+    assert session.credit("d") == (0, 0)
+    with pytest.raises(NoCredit):
+        session.transfer("d", b"x")
+    receiving = client(5)
+    handle = receiving.session.call(MessageFlush("d"))
+    number = receiving.last_id
+    receiving.feed(transfer("d", b"one of five") + completed((0, number)))
+    assert handle.done
+    assert receiving.session.granted("d") == (0, 0)
+    receiving.session.top_up("d", 5)
+    assert receiving.session.granted("d") == (5, None)
+
+
+# Overruns.
+
+
+@pytest.mark.parametrize(
+    ("messages", "octets", "body", "rule"),
+    [
+        (1, None, b"b", "message.subscribe/zero-credit"),
+        (5, len(BODY), b"b", "message.set-flow-mode/byte-accounting"),
+        (5, len(BODY), b"", "message.set-flow-mode/byte-accounting"),
+        (5, 2 * len(BODY) - 1, BODY, "message.set-flow-mode/byte-accounting"),
+    ],
+)
+@pytest.mark.rule("0-10/message.set-flow-mode/byte-accounting", "0-10/message.subscribe/zero-credit")
+def test_more_than_was_granted_is_a_resource_limit(
+    messages: int, octets: int | None, body: bytes, rule: str
+) -> None:
+    facing = client(messages, octets, mode=CREDIT)
+    facing.feed(transfer("d", BODY))
+    facing.feed(transfer("d", body))
+    assert arrived(facing) == [BODY]
+    facing.excepts(506, rule, 1, 0x0401)
+
+
+@pytest.mark.rule("0-10/message.subscribe/zero-credit")
+def test_without_credit_nothing_may_come() -> None:
+    facing = Facing.subscribed(CLIENT)
+    facing.feed(transfer("d", b"x"))
+    facing.excepts(506, "message.subscribe/zero-credit", 0, 0x0401)
+    facing = Facing.subscribed(CLIENT)
+    facing.session.call(MessageFlow("d", MESSAGE, 5))
+    facing.feed(transfer("d", b"x"))
+    facing.excepts(506, "message.set-flow-mode/byte-accounting", 0, 0x0401)
+
+
+def test_a_message_in_many_frames_counts_once() -> None:
+    facing = client(2, 1000)
+    body = BODY * 30
+    facing.feed(
+        frame(segment(0x0401, str8("d")), 1, flags=0x0B)
+        + frame(body[:100], 3, flags=0x06) + frame(body[100:200], 3, flags=0x04) + frame(body[200:], 3, flags=0x05)
+    )  # fmt: skip
+    assert arrived(facing) == [body]
+    assert facing.session.granted("d") == (1, 700)
+
+
+# The server throttles.
+
+
+def test_a_server_throttles_what_a_client_publishes() -> None:
+    facing = Facing.attached(CLIENT)
+    session = facing.session
+    assert session.credit("e") == (None, None)
+    facing.feed(stop("e"))
+    assert facing.of(CreditChanged)[-1].messages == 0
+    with pytest.raises(NoCredit, match="'e'"):
+        session.transfer("e", b"x")
+    session.transfer("other", b"x")
+    facing.feed(flow("e", MESSAGE, 2) + flow("e", BYTE, 100))
+    session.transfer("e", BODY)
+    assert session.credit("e") == (1, 90)
+    server_side = Facing.attached(SERVER)
+    server_side.session.call(MessageFlow("e", MESSAGE, 1))
+    server_side.session.call(MessageFlow("e", BYTE, None))
+    assert [each.NAME for each in server_side.records()] == ["message.flow"] * 2
+    server_side.feed(transfer("e", b"x") + transfer("e", b"y"))
+    assert arrived(server_side) == [b"x"]
+    server_side.excepts(506, "message.subscribe/zero-credit", 1, 0x0401)
+
+
+# Many subscriptions.
+
+
+@pytest.mark.rule("0-10/message.subscribe/zero-credit")
+def test_every_subscription_has_its_own_credit() -> None:
+    facing = Facing.subscribed(SERVER)
+    facing.feed(
+        subscribe("e")
+        + flow("d", MESSAGE, 1)
+        + flow("d", BYTE, None)
+        + flow("e", MESSAGE, 2)
+        + flow("e", BYTE, 9)
+    )
+    facing.complete_all()
+    session = facing.session
+    session.transfer("d", b"x", accept_mode=NONE)
+    assert (session.credit("d"), session.credit("e")) == ((0, None), (2, 9))
+    facing.feed(stop("e"))
+    assert (session.credit("d"), session.credit("e")) == ((0, None), (0, 0))
+    facing.feed(completed(0))
+    assert session.credit("d") == (1, None)
+    assert len(facing.of(Settled)) == 1
+
+
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_a_subscription_begins_anew_with_no_credit(side: Side) -> None:
+    if side is SERVER:
+        facing = server(5, None)
+        facing.feed(command(0x0408, str8("d")))
+        facing.complete_all()
+        facing.feed(subscribe("d"))
+        assert facing.session.credit("d") == (0, 0)
+        return
+    facing = Facing.subscribed(CLIENT)
+    facing.session.call(MessageSubscribe("q", "e", 0, 0))
+    assert facing.session.granted("e") == (0, 0)
+    assert facing.session.granted("never") == (0, 0)

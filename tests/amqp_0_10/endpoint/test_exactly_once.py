@@ -1,0 +1,541 @@
+"""Two ends of this package, whose transport is cut at any octet, any number of times: every command is executed exactly
+once and in order, every handle ends once with the right result, no credit is lost, and an observer finds no fault.
+
+Both applications complete late and out of order. What they know of their sessions is pickled at each cut.
+`test_handles_once` has the single cases that were found so.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import (
+    Abandoned,
+    Accepted,
+    EndpointClosed,
+    Event,
+    Failed,
+    Handle,
+    Limits,
+    LocalProtocolError,
+    Opened,
+    Replied,
+    Settled,
+    Side,
+)
+from amqp_sansio.amqp_0_10 import (
+    CREDIT,
+    NONE,
+    BodyAborted,
+    BodyReceived,
+    Command,
+    CommandReceived,
+    Message,
+    MessageAccept,
+    MessageBegun,
+    MessageCancel,
+    MessageFlow,
+    MessageFlush,
+    MessageReceived,
+    MessageReject,
+    MessageRelease,
+    MessageSetFlowMode,
+    MessageStop,
+    MessageSubscribe,
+    MessageTransfer,
+    NoCredit,
+    QueueDeclare,
+    QueueQuery,
+    QueueQueryResult,
+    Rejected,
+    Released,
+    Resumed,
+    SequenceSet,
+    Session,
+    SessionClosed,
+    SessionRequested,
+    SessionState,
+    TxCommit,
+    TxRollback,
+    TxSelect,
+)
+from tests.kit.hostile_1_0 import Choices
+from tests.kit.pair_0_10 import SIDES, Chunks, Pair, client_config, server_config
+
+CLIENT, SERVER = Side.CLIENT, Side.SERVER
+NAMES = (b"plain", b"tx")
+DESTINATIONS = ("window", "credit")
+SIZES = (0, 5, 5, 40, 200, 9000)
+STARTS = (0, 0, 0xFFFF_FFF8, 0xFFFF_FFE0, 0x7FFF_FFF0)
+"""The ids of the first commands: some pass the end of the numbers."""
+STREAM_ABOVE = (None, None, 0, 100, 5000)
+
+
+class World:
+    """Two sessions that live longer than the connections that carry them, and an application at each end."""
+
+    def __init__(self, choices: Choices, chunks: Chunks | None = None) -> None:
+        self.choices = choices
+        self.chunks = chunks
+        above = choices.of(STREAM_ABOVE), choices.of(STREAM_ABOVE)
+        self.configs = (
+            client_config(max_frame_size=4096, stream_above=above[0]),
+            server_config(max_frame_size=4096, stream_above=above[1]),
+        )
+        self.serial = 0
+        self.pairs: list[Pair] = []
+        self.live: dict[tuple[Side, bytes], Session] = {}
+        self.kept: dict[tuple[Side, bytes], bytes] = {}
+        # What each end was asked to execute, and what it has executed, by who sent it.
+        self.asked: dict[tuple[Side, bytes], list[str]] = {
+            (side, name): [] for side in SIDES for name in NAMES
+        }
+        self.told: dict[tuple[Side, bytes], list[str]] = {key: [] for key in self.asked}
+        self.open: dict[tuple[Side, bytes], dict[int, Event]] = {key: {} for key in self.asked}
+        self.parts: dict[tuple[Side, bytes], list[bytes]] = {key: [] for key in self.asked}
+        self.bodies: dict[tuple[Side, bytes], dict[int, bytes]] = {key: {} for key in self.asked}
+        self.wanted: dict[tuple[object, ...], object] = {}
+        self.ended: dict[tuple[object, ...], Event] = {}
+        self.outcomes: dict[bytes, object] = {}
+        self.connect()
+        self.set_up()
+
+    @property
+    def pair(self) -> Pair:
+        """The connection of now."""
+        return self.pairs[-1]
+
+    def connect(self) -> None:
+        """The next connection."""
+        pair = Pair(
+            client=self.configs[0], server=self.configs[1], chunks=self.chunks, watched=True
+        )
+        pair.application = self.hear
+        self.pairs.append(pair)
+
+    def set_up(self) -> None:
+        """Both sessions with their subscriptions, in step, and with a timeout that both ends know."""
+        self.pair.open()
+        for name in NAMES:
+            session = self.pair.client.open_session(name, timeout=60)
+            session._state.sending.next_id = self.choices.of(STARTS)
+            self.live[CLIENT, name] = session
+            self.pair.pump()
+            if name == b"tx":
+                self.call(name, TxSelect())
+            for destination in DESTINATIONS:
+                self.subscribe(name, destination)
+        self.pair.pump()
+
+    def subscribe(self, name: bytes, destination: str) -> None:
+        """A subscription without credit."""
+        self.call(name, MessageSubscribe("q", destination, 0, 0))
+        if destination == "credit":
+            self.call(name, MessageSetFlowMode(destination, CREDIT))
+
+    # What comes.
+
+    def hear(self, side: Side, event: Event) -> None:
+        """Take one event."""
+        assert not isinstance(event, Failed), event
+        for handle in ended_by(event):
+            self.end_handle(handle, event)
+        if isinstance(event, SessionRequested):
+            kept = self.kept.pop((SERVER, event.name), None)
+            if kept is None:
+                state = SessionState(event.name, SERVER, Limits())
+                state.sending.next_id = self.choices.of(STARTS)
+            else:
+                state = pickle.loads(kept)
+            session = self.pair.server.accept_session(event.channel, state)
+            self.live[SERVER, event.name] = session
+        elif isinstance(event, Resumed):
+            self.check_resumed(side, event)
+        elif isinstance(event, SessionClosed):
+            session = self.live.pop((side, event.name))
+            assert event.resumable, event
+            self.kept[side, event.name] = pickle.dumps(session.detached_state())
+        elif isinstance(event, CommandReceived | MessageReceived | MessageBegun):
+            self.execute(side, event)
+        elif isinstance(event, BodyReceived):
+            self.go_on(side, event)
+        elif isinstance(event, BodyAborted):
+            key = side, self.name(side, event.channel)
+            self.parts[key] = []
+            del self.open[key][event.command_id]
+
+    def name(self, side: Side, channel: int) -> bytes:
+        """The session on a channel."""
+        (found,) = [
+            name
+            for (end, name), each in self.live.items()
+            if end is side and each.channel == channel
+        ]
+        return found
+
+    def execute(self, side: Side, event: CommandReceived | MessageReceived | MessageBegun) -> None:
+        """A command is told."""
+        key = side, self.name(side, event.channel)
+        assert event.command_id not in self.open[key], event
+        self.open[key][event.command_id] = event
+        if isinstance(event, MessageBegun):
+            self.parts[key] = []
+            return
+        command = event.command if isinstance(event, CommandReceived) else event.transfer
+        self.told[key].append(label(command, event.body))
+        if isinstance(event, MessageReceived):
+            self.bodies[key][event.command_id] = event.body
+
+    def go_on(self, side: Side, event: BodyReceived) -> None:
+        """A piece of a body."""
+        key = side, self.name(side, event.channel)
+        begun: Any = self.open[key][event.command_id]
+        self.parts[key].append(event.octets)
+        if event.last:
+            body = b"".join(self.parts[key])
+            self.told[key].append(label(begun.transfer, body))
+            self.bodies[key][event.command_id] = body
+
+    def check_resumed(self, side: Side, event: Resumed) -> None:
+        """What the session has to complete is what the application hasn't completed."""
+        key = side, self.name(side, event.channel)
+        incomplete: Any = event.incomplete
+        assert [each.command_id for each in incomplete] == list(self.open[key])
+        assert all([each.channel == event.channel for each in incomplete])
+
+    def end_handle(self, handle: Handle[Any], event: Event) -> None:
+        """A handle has ended: the first time, and as it was to be."""
+        assert handle.done, event
+        kind = handle.key[2]
+        key = handle.key if isinstance(kind, int) else (len(self.pairs), *handle.key)
+        assert key not in self.ended, (event, self.ended[key])
+        self.ended[key] = event
+        if isinstance(event, Abandoned):
+            assert kind in ("open", "timeout"), event
+        elif kind not in ("open", "timeout"):
+            wanted = self.wanted[handle.key]
+            if isinstance(wanted, bytes):
+                assert handle.result == self.outcomes[wanted], handle
+            else:
+                assert handle.result == wanted, handle
+
+    # What the applications do.
+
+    def note(self, handle: Handle[Any], wanted: object) -> None:
+        """A handle that is to end so."""
+        assert not handle.done
+        assert handle.key not in self.wanted
+        self.wanted[handle.key] = wanted
+
+    def call(self, name: bytes, command: Command[Any], *, sync: bool = False) -> None:
+        """The client sends a command."""
+        wanted = None
+        if isinstance(command, QueueQuery):
+            wanted = QueueQueryResult(queue=command.queue)
+        self.note(self.live[CLIENT, name].call(command, sync=sync), wanted)
+        if not isinstance(command, AT_ONCE):
+            self.asked[SERVER, name].append(label(command, b""))
+
+    def transfer(self, side: Side, name: bytes) -> None:
+        """Either end sends a message."""
+        choices = self.choices
+        self.serial += 1
+        body = b"%d " % self.serial
+        body += bytes(choices.of(SIZES))
+        destination = "" if side is CLIENT else choices.of(DESTINATIONS)
+        mode = choices.of((0, 0, NONE)) if side is CLIENT else 0
+        message = Message(body, routing_key=choices.of((None, "key")))
+        sent = self.live[side, name].transfer(
+            destination, message, accept_mode=mode, sync=choices.rarely()
+        )
+        self.note(sent.completion, None)
+        if sent.outcome is not None:
+            self.note(sent.outcome, body)
+            if side is CLIENT:
+                self.outcomes[body] = Accepted()
+        command = MessageTransfer(destination, mode, 0)
+        self.asked[side.other, name].append(label(command, body))
+
+    def finished(self, side: Side, name: bytes) -> list[int]:
+        """The commands that have come as a whole and aren't completed."""
+        key = side, name
+        return [
+            number
+            for number, event in self.open[key].items()
+            if not isinstance(event, MessageBegun) or number in self.bodies[key]
+        ]
+
+    def complete(self, side: Side, name: bytes) -> None:
+        """Either end completes one of the commands that it got, not always the first one."""
+        waiting = self.finished(side, name)
+        if not waiting:
+            return
+        number = waiting[self.choices.below(len(waiting))]
+        event: Any = self.open[side, name][number]
+        session = self.live[side, name]
+        result = None
+        if isinstance(event, CommandReceived):
+            if isinstance(event.command, QueueQuery):
+                result = QueueQueryResult(queue=event.command.queue)
+        elif side is SERVER and not event.transfer.accept_mode:
+            how = self.choices.below(4)
+            if how == 3:
+                self.settle(side, name, number)
+                return
+        session.complete(number, result)
+        del self.open[side, name][number]
+
+    def settle(self, side: Side, name: bytes, number: int) -> None:
+        """Accept, reject or release a message, which completes it too."""
+        session = self.live[side, name]
+        body = self.bodies[side, name][number]
+        sync = self.choices.rarely()
+        how = self.choices.below(6)
+        if how == 4:
+            handle = session.reject(number, code=1, text="no", sync=sync)
+            command: Any = MessageReject(SequenceSet.of(number), 1, "no")
+            self.outcomes[body] = Rejected(1, "no")
+        elif how == 5:
+            handle = session.release(number, set_redelivered=True, sync=sync)
+            command = MessageRelease(SequenceSet.of(number), True)
+            self.outcomes[body] = Released(True)
+        else:
+            handle = session.accept(number, sync=sync)
+            command = MessageAccept(SequenceSet.of(number))
+            self.outcomes[body] = Accepted()
+        self.note(handle, None)
+        if side is CLIENT:
+            self.asked[SERVER, name].append(label(command, b""))
+        self.open[side, name].pop(number, None)
+
+    def client_acts(self, name: bytes) -> None:
+        """The client uses a session."""
+        choices, session = self.choices, self.live[CLIENT, name]
+        match choices.below(16):
+            case 0 | 1 | 2:
+                self.transfer(CLIENT, name)
+            case 3 | 4 | 5:
+                ids = [
+                    number for number in session.unsettled if number in self.bodies[CLIENT, name]
+                ]
+                if ids:
+                    self.settle(CLIENT, name, choices.of(ids))
+            case 6 | 7:
+                self.complete(CLIENT, name)
+            case 8 | 9 | 10:
+                octets = choices.of((None, None, 500, 20_000))
+                self.top_up(name, choices.of(DESTINATIONS), choices.below(6) + 1, octets)
+            case 11:
+                self.serial += 1
+                command = QueueQuery(f"q{self.serial}")
+                self.call(name, command, sync=choices.rarely())
+            case 12:
+                self.serial += 1
+                self.call(name, QueueDeclare(f"q{self.serial}"))
+            case 13:
+                self.note(session.sync(), None)
+            case 14 if name == b"tx":
+                self.call(name, choices.of((TxCommit(), TxRollback())))
+            case 15:
+                self.rare(name)
+            case _:
+                session.flush(expected=choices.rarely(), confirmed=choices.rarely())
+
+    def rare(self, name: bytes) -> None:
+        """What a client does now and then."""
+        session, choices = self.live[CLIENT, name], self.choices
+        destination = choices.of(DESTINATIONS)
+        match choices.below(5):
+            case 0:
+                self.call(name, MessageStop(destination))
+            case 1:
+                self.call(name, MessageFlush(destination))
+            case 2:
+                self.call(name, MessageCancel(destination))
+            case 3:
+                self.subscribe(name, destination)
+            case _:
+                session.request_timeout(choices.of((60, None)))
+
+    def top_up(self, name: bytes, destination: str, messages: int, octets: int | None) -> None:
+        """Grant credit; its commands have no handles for the application."""
+        session = self.live[CLIENT, name]
+        known = set(session.pending)
+        session.top_up(destination, messages, octets)
+        for handle in session.pending:
+            if handle not in known:
+                self.note(handle, None)
+
+    def server_acts(self, name: bytes) -> None:
+        """The server uses a session."""
+        match self.choices.below(8):
+            case 0 | 1 | 2:
+                self.transfer(SERVER, name)
+            case 3 | 4 | 5 | 6:
+                self.complete(SERVER, name)
+            case _:
+                self.note(self.live[SERVER, name].sync(), None)
+
+    def act(self) -> None:
+        """One application does something, if it can."""
+        side, name = self.choices.of(SIDES), self.choices.of(NAMES)
+        if (side, name) not in self.live:
+            return
+        try:
+            (self.client_acts if side is CLIENT else self.server_acts)(name)
+        except NoCredit:
+            pass
+        except EndpointClosed:
+            assert "detach" in self.live[side, name]._channel.state.value
+        except LocalProtocolError as error:
+            assert error.rule or "isn't completed" in str(error) or "subscription" in str(error), (
+                error
+            )
+
+    # What happens between them.
+
+    def step(self) -> None:
+        """Something happens."""
+        choices, pair = self.choices, self.pair
+        match choices.below(16):
+            case 0 | 1 | 2 | 3 | 4 | 5 | 6:
+                self.act()
+            case 7 | 8:
+                pair.turn(choices.of(SIDES))
+            case 9 | 10:
+                side = choices.of(SIDES)
+                pair.write(side, choices.below(256))
+                pair.arrive(side.other, choices.below(256))
+            case 11 | 12:
+                pair.pump()
+            case 13:
+                pair.cut(choices.below(256), choices.below(256))
+                self.connect()
+            case 14 if choices.rarely():
+                key = choices.of(SIDES), choices.of(NAMES)
+                if key in self.live and key[0] is CLIENT:
+                    self.live[key].detach()
+            case _:
+                self.resume()
+        self.check()
+
+    def resume(self) -> None:
+        """The client attaches again what isn't attached."""
+        if not self.pair.client.is_open:
+            return
+        for side, name in list(self.kept):
+            if side is CLIENT:
+                state = pickle.loads(self.kept.pop((side, name)))
+                self.live[side, name] = self.pair.client.resume_session(state)
+
+    def check(self) -> None:
+        """What is always true."""
+        for session in self.live.values():
+            session._state.sending.check()
+            session._state.receiving.check()
+        assert not self.pair.violations, self.pair.violations
+        for key, told in self.told.items():
+            asked = self.asked[key]
+            assert told == asked[: len(told)], (key, told[-1], asked[len(told) - 1])
+
+    def finish(self) -> None:
+        """All is completed and settled; then both ends know the same, and a later message arrives."""
+        self.pair.pump()
+        self.resume()
+        self.pair.pump()
+        for _ in range(4):
+            self.rest()
+        for key, asked in self.asked.items():
+            assert self.told[key] == asked, key
+        for number in self.wanted:
+            assert number in self.ended, number
+        for name in NAMES:
+            session, other = self.live[CLIENT, name], self.live[SERVER, name]
+            for each in (session, other):
+                assert not each.pending
+                assert not each._state.sending.replay, each._state.sending.replay
+                assert not each._state.receiving.incomplete
+                assert not each._state.outgoing.unsettled
+                assert not each._state.octets
+                assert not each._state.weight
+                assert not each._channel.transport.bodies
+            for destination in DESTINATIONS:
+                if destination not in session._state.granted:
+                    self.subscribe(name, destination)
+                    self.rest()
+                assert session.granted(destination) == other.credit(destination)
+                self.top_up(name, destination, 3, None)
+                self.pair.pump()
+                count = len(self.told[CLIENT, name])
+                self.transfer_to(name, destination)
+                self.pair.pump()
+                assert len(self.told[CLIENT, name]) == count + 1
+        self.rest()
+        self.check()
+
+    def transfer_to(self, name: bytes, destination: str) -> None:
+        """One more message."""
+        body = b"later"
+        sent = self.live[SERVER, name].transfer(destination, body, accept_mode=NONE)
+        self.note(sent.completion, None)
+        command = MessageTransfer(destination, NONE, 0)
+        self.asked[CLIENT, name].append(label(command, body))
+
+    def rest(self) -> None:
+        """Both applications do all that they are asked for."""
+        for name in NAMES:
+            session = self.live[CLIENT, name]
+            for number in session.unsettled:
+                self.settle(CLIENT, name, number)
+            if name == b"tx":
+                self.call(name, TxCommit())
+            self.note(session.sync(), None)
+        self.pair.pump()
+        for name in NAMES:
+            for side in SIDES:
+                while self.open[side, name]:
+                    self.complete(side, name)
+            self.note(self.live[SERVER, name].sync(), None)
+            self.live[CLIENT, name].flush()
+        self.pair.pump()
+
+
+AT_ONCE = (MessageFlow, MessageStop, MessageSetFlowMode)
+
+
+def label(command: Any, body: bytes) -> str:
+    """What tells one command from another."""
+    fields = [getattr(command, name) for name in command.__match_args__]
+    shown = [repr(each) for each in fields if each]
+    return f"{command.NAME} {' '.join(shown)} {body[:12]!r} {len(body)}"
+
+
+def ended_by(event: Event) -> tuple[Handle[Any], ...]:
+    """The handles that an event ends."""
+    if isinstance(event, Settled | Abandoned):
+        return event.handles
+    if isinstance(event, Replied | Opened) and event.handle is not None:
+        return (event.handle,)
+    return ()
+
+
+def play(octets: bytes, chunks: Chunks | None = None) -> World:
+    """Let octets choose what happens."""
+    choices = Choices(octets)
+    world = World(choices, chunks)
+    while choices:
+        world.step()
+    world.finish()
+    return world
+
+
+@pytest.mark.rule("0-10/session/exactly-once", "0-10/session/state-kept")
+@given(st.binary(min_size=300, max_size=1200))
+def test_every_command_is_executed_exactly_once_whatever_is_cut(octets: bytes) -> None:
+    play(octets)

@@ -1,0 +1,357 @@
+"""Frames of 0-10 as they shouldn't be: sizes, reserved bits, tracks, flags, order (part 1 section 4)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import By, Closed, CloseHint, Failed, Scope, Side
+from amqp_sansio.amqp_0_10 import MessageReceived, SessionClosed
+from tests.kit.octets_0_10 import (
+    CLOSE_OK,
+    HEADER,
+    HEARTBEAT,
+    attach,
+    attached,
+    command,
+    command_point,
+    completed,
+    control,
+    expected,
+    flow,
+    flush,
+    frame,
+    ids,
+    open_,
+    open_ok,
+    routed,
+    segment,
+    start,
+    start_ok,
+    str8,
+    strings,
+    subscribe,
+    sync,
+    table,
+    transfer,
+    tune,
+    tune_ok,
+    vbin32,
+)
+from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing
+
+SEGMENT = segment(0x0401)
+
+
+# The header of a frame.
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/frame-size<12 malformed")
+@pytest.mark.parametrize("size", [0, 1, 11])
+def test_a_size_below_twelve_is_malformed(side: Side, size: int) -> None:
+    facing = Facing.opened(side)
+    facing.feed(frame(size=size))
+    (failed,) = facing.of(Failed)
+    assert (failed.error.code, failed.error.rule) == (501, "0-10/wire/frame-size<12 malformed")
+    assert facing.names() == ["connection.close"]
+    # Where the next frame begins can't be known: the answer isn't seen, the end of the stream is.
+    facing.feed(CLOSE_OK)
+    facing.end.receive_eof(facing.now)
+    facing.settle()
+    (closed,) = facing.of(Closed)
+    assert (closed.report.by, closed.report.code) == (By.LOCAL, 501)
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/connection.tune-ok/max-frame-size")
+@pytest.mark.parametrize("early", [True, False])
+def test_a_frame_above_the_agreed_size_is_a_framing_error(side: Side, early: bool) -> None:
+    tuning = tune(16, 4096) if side is CLIENT else tune_ok(16, 4096)
+    facing = Facing.opened(side, tuning=tuning)
+    octets = control(0x010A) + frame(bytes(4085))
+    assert len(octets) == 16 + 4097
+    # Its size is enough to see it: the rest isn't waited for, and gone by when the answer comes.
+    facing.feed(octets[: 16 + 12] if early else octets)
+    assert facing.names() == ["connection.close"]
+    facing.feed(octets[16 + 12 :] if early else b"")
+    facing.closes(501, "connection.tune-ok/max-frame-size")
+
+
+@BOTH_SIDES
+def test_a_frame_of_the_agreed_size_is_fine(side: Side) -> None:
+    facing = Facing.opened(side, tuning=tune(16, 4096) if side is CLIENT else tune_ok(16, 4096))
+    facing.feed(
+        attach(b"x" * 4078) if side is SERVER else control(0x0203, b"\x0f\xee" + b"x" * 4078)
+    )
+    assert facing.end.is_open
+    assert facing.of(Failed) == []
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/frame-reserved-zero")
+@pytest.mark.parametrize(
+    "octets",
+    [
+        frame(HEARTBEAT[12:], flags=0x1F),
+        frame(HEARTBEAT[12:], flags=0x2F),
+        frame(HEARTBEAT[12:], flags=0x4F),
+        frame(HEARTBEAT[12:], flags=0xCF),
+        frame(HEARTBEAT[12:], spare=1),
+        frame(HEARTBEAT[12:], track=0x10),
+        frame(HEARTBEAT[12:], tail=1),
+        frame(HEARTBEAT[12:], tail=0x80000000),
+        frame(HEARTBEAT[12:], 4, track=0),
+        frame(HEARTBEAT[12:], 255, track=1),
+    ],
+)
+def test_reserved_bits_are_zero(side: Side, octets: bytes) -> None:
+    facing = Facing.opened(side)
+    facing.feed(octets)
+    facing.closes(501, "wire/frame-reserved-zero")
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/controls-track0")
+@pytest.mark.parametrize("track", [1, 2, 15])
+def test_controls_are_on_track_zero(side: Side, track: int) -> None:
+    facing = Facing.opened(side)
+    facing.feed(frame(HEARTBEAT[12:], track=track))
+    facing.closes(501, "wire/controls-track0")
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/commands-track1")
+@pytest.mark.parametrize("track", [0, 2, 15])
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_commands_are_on_track_one(side: Side, track: int, kind: int) -> None:
+    facing = Facing.attached(side)
+    facing.feed(frame(SEGMENT, kind, track=track))
+    facing.closes(501, "wire/commands-track1")
+
+
+# Segments.
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/frame-flags")
+@pytest.mark.parametrize(
+    "octets",
+    [
+        # Not the last frame, then a new command.
+        frame(SEGMENT[:3], 1, flags=0x0E) + frame(SEGMENT, 1),
+        # The segment goes on as one of another kind, or at another place.
+        frame(SEGMENT[:3], 1, flags=0x0E) + frame(SEGMENT[3:], 2, flags=0x0D),
+        frame(SEGMENT[:3], 1, flags=0x0E) + frame(SEGMENT[3:], 1, flags=0x09),
+        # A second first segment.
+        frame(SEGMENT, 1, flags=0x0B) + frame(routed(), 2, flags=0x0F),
+        # Segments in the wrong order, or twice.
+        frame(SEGMENT, 1, flags=0x0B)
+        + frame(b"body", 3, flags=0x03)
+        + frame(routed(), 2, flags=0x07),
+        frame(SEGMENT, 1, flags=0x0B)
+        + frame(routed(), 2, flags=0x03)
+        + frame(routed(), 2, flags=0x07),
+        frame(SEGMENT, 1, flags=0x0B) + frame(SEGMENT, 1, flags=0x07),
+        # A segment that goes on behind its last frame.
+        frame(SEGMENT, 1, flags=0x0B) + frame(b"body", 3, flags=0x05),
+        # A header or a body first.
+        frame(routed(), 2),
+        frame(b"body", 3),
+    ],
+)
+def test_segments_out_of_order_are_a_framing_error(side: Side, octets: bytes) -> None:
+    facing = Facing.attached(side)
+    facing.feed(octets)
+    facing.closes(501, "wire/frame-flags")
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/frame-flags")
+@pytest.mark.parametrize(
+    "octets",
+    [
+        frame(HEARTBEAT[12:], flags=0x07),
+        frame(HEARTBEAT[12:], flags=0x0D),
+        frame(HEARTBEAT[12:14], flags=0x0E) + frame(HEARTBEAT[12:]),
+        frame(HEARTBEAT[12:14], flags=0x0A) + frame(HEARTBEAT[14:], flags=0x0D),
+    ],
+)
+def test_the_frames_of_a_control_are_in_order_too(side: Side, octets: bytes) -> None:
+    facing = Facing.opened(side)
+    facing.feed(octets)
+    facing.closes(501, "wire/frame-flags")
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/frame-flags", "0-10/wire/channel-order")
+def test_controls_in_several_frames_on_several_channels(side: Side) -> None:
+    facing = Facing.opened(side)
+    one, two = (control(0x0203, b"\0\x01" + name)[12:] for name in (b"a", b"b"))
+    facing.feed(
+        frame(one[:3], flags=0x0E, channel=1) + frame(two[:1], flags=0x0E, channel=2)
+        + frame(one[3:], flags=0x0D, channel=1) + frame(b"", flags=0x0C, channel=2)
+        + frame(two[1:], flags=0x0D, channel=2)
+    )  # fmt: skip
+    assert [(each.channel, each.record.name) for each in facing.sent()] == [(1, b"a"), (2, b"b")]
+
+
+@pytest.mark.rule("0-10/wire/frame-flags")
+@pytest.mark.parametrize("pieces", [1, 2, 3, 50])
+def test_a_command_may_come_in_any_pieces(pieces: int) -> None:
+    facing = Facing.attached(SERVER)
+    header = routed()
+
+    def cut(octets: bytes, kind: int, place: int) -> bytes:
+        parts = [octets[n : n + pieces] for n in range(0, len(octets), pieces)]
+        last = len(parts) - 1
+        return b"".join(
+            [
+                frame(each, kind, flags=place | (0 if n else 2) | (1 if n == last else 0))
+                for n, each in enumerate(parts)
+            ]
+        )
+
+    facing.feed(cut(SEGMENT, 1, 8) + cut(header, 2, 0) + cut(b"the body", 3, 4))
+    (message,) = facing.of(MessageReceived)
+    assert (message.headers.raw, message.body) == (header, b"the body")
+
+
+@BOTH_SIDES
+def test_empty_frames_are_frames(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.feed(
+        frame(b"", 1, flags=0x0E)
+        + frame(segment(0x0301, sync=True), 1, flags=0x0C)
+        + frame(b"", 1, flags=0x0D)
+    )
+    assert facing.out == completed(0)
+
+
+# Controls.
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    "octets",
+    [
+        frame(b""),
+        frame(b"\x01"),
+        frame(b"\x01\x0a"),
+        frame(b"\x01\x0a\x00"),
+        frame(b"\x01\x0a\x00\x00\x00"),
+        frame(b"\x01\x0d\x00\x00"),
+        frame(b"\x00\x00\x00\x00"),
+        frame(b"\x02\x0e\x00\x00"),
+        frame(b"\x03\x01\x00\x00"),
+        frame(b"\x01\x0b\x03\x00\x01"),
+        frame(b"\x01\x0b\x03\x00\x01\x40\x05abc"),
+        frame(b"\x02\x01\x01\x00\x00\x09s"),
+        frame(b"\x02\x08\x03\x00" + ids(0) + b"\0\0"),
+    ],
+    ids=lambda octets: octets[12:].hex() or "nothing",
+)
+def test_a_control_that_cannot_be_read_is_a_framing_error(side: Side, octets: bytes) -> None:
+    facing = Facing.opened(side)
+    facing.feed(octets)
+    (failed,) = facing.of(Failed)
+    assert (failed.scope, failed.by, failed.error.code) == (Scope.CONNECTION, By.LOCAL, 501)
+    facing.forget()
+    facing.feed(CLOSE_OK)
+    assert facing.of(Closed)[0].report.condition == "framing-error"
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/map-distinct")
+def test_a_map_with_a_key_twice_is_a_framing_error_in_a_control(side: Side) -> None:
+    pair = table(a="1")[8:]
+    twice = (4 + 2 * len(pair)).to_bytes(4) + b"\0\0\0\x02" + pair * 2
+    if side is CLIENT:
+        facing = Facing(CLIENT)
+        facing.feed(HEADER + control(0x0101, twice, strings("PLAIN"), strings("en_US")))
+    else:
+        facing = Facing.started(SERVER)
+        facing.feed(control(0x0102, twice, str8("PLAIN"), vbin32(b"\0ann\0pw"), str8("en_US")))
+    facing.closes(501, "wire/map-distinct")
+
+
+@BOTH_SIDES
+def test_the_answer_to_a_close_is_seen_whatever_the_peer_was_in_the_middle_of(side: Side) -> None:
+    for behind in (b"", frame(b"\0\0", flags=0x0D)):
+        facing = Facing.opened(side)
+        facing.feed(frame(HEARTBEAT[12:14], flags=0x0E))
+        facing.end.close()
+        facing.feed(behind + CLOSE_OK)
+        assert [type(event) for event in facing.events] == [Closed]
+
+
+@BOTH_SIDES
+def test_everything_behind_a_fault_is_dropped(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.feed(frame(b"\xff\xff") + transfer("d", b"x") + sync() + flush("completed") + HEARTBEAT)
+    assert [type(event) for event in facing.events] == [Failed, SessionClosed]
+    assert facing.names() == ["connection.close"]
+    facing.closes(501, None)
+
+
+@BOTH_SIDES
+def test_a_fault_is_told_with_the_place_of_its_frame(side: Side) -> None:
+    facing = Facing.opened(side)
+    before = len(HEADER) + (
+        len(start() + tune() + open_ok())
+        if side is CLIENT
+        else len(start_ok() + tune_ok() + open_())
+    )
+    facing.feed(HEARTBEAT * 3 + frame(b"\xff\xff"))
+    (failed,) = facing.of(Failed)
+    assert failed.error.offset == before + 3 * len(HEARTBEAT)
+
+
+# Whatever comes.
+
+
+MESSAGE = transfer("d", b"x" * 30, header=routed())
+WHOLE = {
+    CLIENT: [
+        attached() + expected() + command_point(), MESSAGE, sync(), flush("completed"),
+        completed((0, 3), timely=True), command(0x0302, b"\0\0\0\0"), HEARTBEAT,
+    ],
+    SERVER: [
+        attach() + command_point(), subscribe(), flow("d", 0, 9), MESSAGE, sync(),
+        flush("expected", "confirmed", "completed"), HEARTBEAT,
+    ],
+}  # fmt: skip
+
+
+@given(st.data())
+def test_octets_that_are_changed_end_in_events_and_nothing_else(data: st.DataObject) -> None:
+    side = data.draw(st.sampled_from([CLIENT, SERVER]))
+    facing = Facing.opened(side)
+    if side is CLIENT:
+        facing.end.open_session("s")
+    parts = data.draw(st.lists(st.sampled_from(WHOLE[side]), max_size=8))
+    octets = bytearray(b"".join([WHOLE[side][0], *parts]))
+    for _ in range(data.draw(st.integers(1, 4))):
+        octets[data.draw(st.integers(0, len(octets) - 1))] = data.draw(st.integers(0, 255))
+    step = data.draw(st.integers(1, 64))
+    for begin in range(0, len(octets), step):
+        if facing.end.receive_budget:
+            facing.feed(bytes(octets[begin : begin + step]))
+    facing.end.receive_eof(facing.now)
+    facing.settle()
+    # A server's application hasn't answered: what waits for it stays open until the transport is closed.
+    ended = [event for event in facing.events if type(event) is Closed]
+    assert len(ended) == 1
+    assert facing.events[-1] is ended[0]
+
+
+@given(st.binary(max_size=300))
+def test_random_octets_end_in_events_and_nothing_else(octets: bytes) -> None:
+    for side in (CLIENT, SERVER):
+        for facing in (Facing(side), Facing.opened(side), Facing.attached(side)):
+            facing.feed(octets)
+            facing.end.receive_eof(facing.now)
+            facing.settle()
+            assert type(facing.events[-1]) is Closed
+            assert facing.end.close_hint is not CloseHint.KEEP

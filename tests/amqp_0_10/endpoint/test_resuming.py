@@ -1,0 +1,314 @@
+"""Sessions of 0-10 that are attached again: what is sent again, and nothing executed twice (part 1 section 3.5)."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from amqp_sansio import EndpointClosed, Event, Failed, Side
+from amqp_sansio.amqp_0_10 import (
+    ExecutionSync,
+    MessageReceived,
+    QueuePurge,
+    Resumed,
+    Session,
+    SessionClosed,
+    SessionRequested,
+    SessionState,
+)
+from tests.kit.octets_0_10 import (
+    attach,
+    attached,
+    command_point,
+    completed,
+    confirmed,
+    content,
+    detached,
+    expected,
+    flush,
+    request_timeout,
+    segment,
+    timeout,
+    transfer,
+)
+from tests.kit.pair_0_10 import Pair
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing
+
+LAST = 0xFFFF_FFFF
+
+
+def lost(facing: Facing) -> SessionState:
+    """The connection is cut; what is left of its session, through pickle."""
+    session = facing.session
+    facing.end.connection_lost("cut", facing.now)
+    facing.settle()
+    found = pickle.loads(pickle.dumps(session.detached_state()))
+    assert isinstance(found, SessionState)
+    return found
+
+
+@pytest.mark.rule("0-10/session/exactly-once")
+def test_a_client_sends_again_what_the_server_has_not() -> None:
+    before = Facing.attached(CLIENT, keep=60)
+    handles = [before.session.call(QueuePurge(name)) for name in "abcd"]
+    before.feed(completed(0))
+    state = lost(before)
+    assert state.pending == tuple(handles[1:])
+    facing = Facing.opened(CLIENT)
+    session = facing.end.resume_session(state)
+    facing.settle()
+    assert facing.out == attach(b"s", force=True)
+    facing.forget()
+    # Command 1 came before the cut, 2 and 3 didn't.
+    facing.feed(attached() + expected(2) + completed((0, 1), timely=True))
+    assert facing.names() == [
+        "session.flush", "session.command-point", "queue.purge", "queue.purge", "session.completed",
+        "session.known-completed",
+    ]  # fmt: skip
+    point = facing.records()[1]
+    assert (point.command_id, point.command_offset) == (2, 0)
+    (resumed,) = facing.of(Resumed)
+    assert resumed.incomplete == ()
+    assert session.is_attached
+    pending = session.pending
+    assert pending == tuple(handles[2:])
+    facing.feed(completed((0, 3)))
+    assert list(session.pending) == []
+    assert all([handle.done for handle in pending])
+
+
+@pytest.mark.rule("0-10/session/exactly-once")
+def test_a_server_executes_nothing_twice() -> None:
+    before = Facing.attached(SERVER, keep=60)
+    before.feed(transfer("", b"a") + transfer("", b"b") + transfer("", b"c"))
+    before.session.complete(1)
+    state = lost(before)
+    facing = Facing.opened(SERVER)
+    facing.feed(attach(b"s", force=True))
+    session = facing.end.accept_session(0, state)
+    facing.settle()
+    assert facing.out == attached() + flush("expected", "confirmed", "completed")
+    facing.forget()
+    facing.feed(flush("expected", "confirmed", "completed") + expected(0))
+    told = [each.octets for each in facing.sent()]
+    assert told[:2] == [expected(3), confirmed(1)]
+    assert sorted(told[2:]) == sorted([command_point(0), completed(1, timely=True)])
+    (resumed,) = facing.of(Resumed)
+    assert [event.body for event in resumed.incomplete] == [b"a", b"c"]
+    facing.forget()
+    facing.feed(command_point(0) + transfer("", b"a") + transfer("", b"b") + transfer("", b"c"))
+    assert facing.events == []
+    facing.feed(transfer("", b"d"))
+    assert [event.body for event in facing.of(MessageReceived)] == [b"d"]
+    session.complete(0)
+    session.complete(2)
+    facing.feed(flush("completed"))
+    assert facing.sent()[-1].octets == completed((0, 2))
+
+
+@pytest.mark.rule("0-10/session/exactly-once")
+def test_a_command_cut_in_the_middle_comes_again_as_a_whole() -> None:
+    before = Facing.attached(SERVER, keep=60)
+    octets = content(segment(0x0401), b"", b"body")
+    before.feed(octets[:-3])
+    assert before.session.incomplete == ()
+    state = lost(before)
+    facing = Facing.opened(SERVER)
+    facing.feed(attach())
+    facing.end.accept_session(0, state)
+    facing.forget()
+    facing.feed(flush("expected") + expected(0) + command_point(0) + octets)
+    assert facing.sent()[0].octets == expected(0)
+    assert [event.body for event in facing.of(MessageReceived)] == [b"body"]
+
+
+def test_a_session_the_server_has_forgotten_is_not_resumed() -> None:
+    before = Facing.attached(CLIENT, keep=60)
+    handle = before.session.transfer("", b"x").completion
+    state = lost(before)
+    facing = Facing.opened(CLIENT)
+    session = facing.end.resume_session(state)
+    (pending, _) = session.pending
+    assert pending == handle
+    facing.forget()
+    facing.feed(attached() + expected())
+    assert facing.names() == ["session.flush", "session.detach"]
+    (failed,) = facing.of(Failed)
+    assert pending in failed.handles
+    assert "forgotten" in str(pending.error)
+    facing.feed(detached())
+    assert not facing.of(SessionClosed)[0].resumable
+
+
+def test_a_server_that_expects_what_was_never_sent_has_lost_count() -> None:
+    before = Facing.attached(CLIENT, keep=60)
+    before.session.sync()
+    state = lost(before)
+    facing = Facing.opened(CLIENT)
+    facing.end.resume_session(state)
+    facing.forget()
+    facing.feed(attached() + expected(9))
+    assert facing.names() == ["session.flush", "session.detach"]
+    assert "expects command 9" in str(facing.of(Failed)[0].error)
+
+
+def test_a_session_goes_on_over_the_end_of_the_ids() -> None:
+    before = Facing.attached(CLIENT, keep=60, point=command_point(LAST))
+    before.session._state.sending.next_id = LAST  # pyright: ignore[reportPrivateUsage]
+    handles = [before.session.call(ExecutionSync()) for _ in range(3)]
+    before.feed(completed(LAST))
+    assert [handle.done for handle in handles] == [True, False, False]
+    state = lost(before)
+    facing = Facing.opened(CLIENT)
+    session = facing.end.resume_session(state)
+    facing.feed(attached() + expected(1) + completed((LAST, 0)))
+    assert facing.records()[2].command_id == 1
+    assert len(session.pending) == 1
+    facing.feed(completed((LAST, 1)))
+    assert list(session.pending) == []
+
+
+def test_abandoning_a_state_ends_its_handles() -> None:
+    before = Facing.attached(CLIENT, keep=60)
+    before.session.sync()
+    state = lost(before)
+    report = before.of(SessionClosed)[0].report
+    (handle,) = state.abandon(report)
+    assert isinstance(handle.error, EndpointClosed)
+    assert len(state.pending) == 0
+
+
+def test_the_timeout_that_was_granted_comes_along() -> None:
+    facing = Facing.attached(CLIENT, keep=60)
+    assert facing.session.timeout == 60
+    facing.feed(timeout(20))
+    assert facing.session.timeout == 20
+    assert lost(facing).timeout == 20
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["the server knows it", "the server has forgotten it"])
+def test_a_client_that_is_cut_before_it_has_sent_a_command_point_goes_on(knows: bool) -> None:
+    before = Facing.opened(CLIENT)
+    before.end.open_session(b"s", timeout=60)
+    handle = before.session.call(ExecutionSync())
+    # The timeout is confirmed; what the server expects, which the command waits for, isn't known yet.
+    before.feed(attached() + timeout(60))
+    assert "session.command-point" not in before.names()
+    state = lost(before)
+    assert before.of(SessionClosed)[0].resumable
+    assert state.timeout == 60
+    facing = Facing.opened(CLIENT)
+    session = facing.end.resume_session(state)
+    facing.forget()
+    # No command has gone out, so that a server that knows of none can't have lost any.
+    facing.feed(attached() + (expected(0) if knows else expected()))
+    assert facing.names() == [
+        "session.flush", "session.request-timeout", "session.command-point", "execution.sync", "session.completed",
+    ]  # fmt: skip
+    assert len(facing.of(Resumed)) == 1
+    (pending,) = session.pending
+    assert pending == handle
+    facing.feed(timeout(60) + completed(0))
+    assert pending.done
+
+
+def test_a_client_that_was_never_told_a_timeout_has_nothing_to_go_on_with() -> None:
+    before = Facing.opened(CLIENT)
+    session = before.end.open_session(b"s", timeout=60)
+    before.feed(attached())
+    before.end.connection_lost("cut", before.now)
+    before.settle()
+    assert not before.of(SessionClosed)[0].resumable
+    with pytest.raises(EndpointClosed):
+        session.detached_state()
+
+
+@pytest.mark.rule("0-10/session.expected/empty-iff-new")
+def test_a_session_that_its_client_begins_anew_is_not_gone_on_with() -> None:
+    """Though no command went either way: who expects nothing holds no state."""
+    before = Facing.opened(SERVER)
+    before.feed(attach())
+    before.end.accept_session(0)
+    before.feed(request_timeout(60))
+    facing = Facing.opened(SERVER)
+    facing.feed(attach())
+    facing.end.accept_session(0, lost(before))
+    facing.feed(flush("expected") + expected())
+    assert "forgotten" in str(facing.of(Failed)[0].error)
+    facing.feed(detached())
+    assert not facing.of(SessionClosed)[0].resumable
+
+
+@pytest.mark.rule("0-10/session.expected/empty-iff-new")
+def test_a_server_tells_a_session_it_keeps_without_a_command_from_a_new_one() -> None:
+    before = Facing.opened(SERVER)
+    before.feed(attach())
+    before.end.accept_session(0)
+    before.feed(flush("expected"))
+    assert before.sent()[-1].octets == expected()
+    before.feed(request_timeout(60))
+    state = lost(before)
+    facing = Facing.opened(SERVER)
+    facing.feed(attach())
+    facing.end.accept_session(0, state)
+    facing.forget()
+    facing.feed(flush("expected"))
+    assert facing.sent()[0].octets == expected(0)
+    # The first command may have any number.
+    facing.feed(expected(0) + command_point(7) + transfer("", b"a"))
+    assert [each.command_id for each in facing.of(MessageReceived)] == [7]
+
+
+def opening_cut_after(octets: int) -> tuple[Pair, list[Session], bool]:
+    """A session is opened, and a message sent; so many octets arrive, and then the transport is gone at both ends.
+
+    The client's end of the session and the server's, and whether all octets have arrived.
+    """
+    pair = Pair().open()
+    served = accepting(pair)
+    session = pair.client.open_session("s", timeout=60)
+    session.transfer("", b"one")
+    left, moved = octets, True
+    while moved and left:
+        moved = False
+        for side in (CLIENT, SERVER):
+            pair.write(side)
+            flying = min(left, len(pair.flying[side]))
+            left -= flying
+            moved = pair.arrive(side.other, flying) or moved
+    pair.cut(0, 0)
+    return pair, [session, *served], left > 0
+
+
+def accepting(pair: Pair, state: SessionState | None = None) -> list[Session]:
+    """The server of a pair lets sessions in, which go on from `state`; those that it has let in."""
+    served: list[Session] = []
+
+    def hear(side: Side, event: Event) -> None:
+        if isinstance(event, SessionRequested):
+            served.append(pair.server.accept_session(event.channel, state))
+
+    pair.application = hear
+    return served
+
+
+def test_wherever_an_opening_is_cut_what_both_ends_keep_goes_on() -> None:
+    resumed = 0
+    for octets in range(0, 1000, 5):
+        before, ends, whole = opening_cut_after(octets)
+        (closed,) = before.of(CLIENT, SessionClosed)
+        if closed.resumable:
+            resumed += 1
+            after = Pair().open()
+            mine, theirs = [each.detached_state() for each in ends]
+            again = accepting(after, theirs)
+            session = after.client.resume_session(mine)
+            after.pump()
+            assert session.is_attached
+            assert again[0].is_attached
+            bodies = [each.body for pair in (before, after) for each in pair.of(SERVER, MessageReceived)]
+            assert bodies == [b"one"], octets
+        if whole:
+            break
+    assert resumed > 5

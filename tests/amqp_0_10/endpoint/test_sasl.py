@@ -1,0 +1,271 @@
+"""The login of 0-10: every mechanism both ways, challenges, refusals, steps out of turn (class 1)."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from amqp_sansio import (
+    AuthenticationRequested,
+    By,
+    Closed,
+    CloseHint,
+    Event,
+    Failed,
+    Limits,
+    LocalProtocolError,
+    Opened,
+    OpenRequested,
+    ScramKeysRequested,
+    Side,
+    Signal,
+)
+from amqp_sansio.amqp_0_10 import Config, Connection
+from amqp_sansio.sasl import (
+    Anonymous,
+    ClientMechanism,
+    External,
+    OAuthBearer,
+    Plain,
+    ScramSha1,
+    ScramSha256,
+    XOAuth2,
+    scram_keys,
+)
+from tests.kit.octets_0_10 import (
+    HEADER,
+    control,
+    parse,
+    start,
+    start_ok,
+    tune,
+    tune_ok,
+    vbin32,
+)
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, client_config, server_config
+
+NAMES = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-1", "EXTERNAL", "ANONYMOUS", "OAUTHBEARER", "XOAUTH2")
+NONCE = "clients+nonce+of+this+connection"
+MECHANISMS: tuple[ClientMechanism, ...] = (
+    Plain("user", "secret"),
+    ScramSha256("user", "secret", nonce=NONCE),
+    ScramSha1("user", "secret", nonce=NONCE),
+    External("user"),
+    Anonymous("trace"),
+    OAuthBearer("token", authzid="user"),
+    XOAuth2("user", "token"),
+)
+DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
+
+
+class Login:
+    """A client and a server that log in; the server has one user. What each has sent, and the events of both."""
+
+    def __init__(
+        self,
+        client: Config,
+        *,
+        user: str = "user",
+        password: str = "secret",
+        step: int = 1000,
+        pickled: bool = False,
+    ) -> None:
+        self.user = user
+        self.password = password
+        server = server_config(mechanisms=NAMES, nonce="servers+nonce+of+this+connection")
+        self.ends = {CLIENT: Connection.client(client), SERVER: Connection.server(server)}
+        self.sent = {CLIENT: b"", SERVER: b""}
+        self.events: dict[Side, list[Event]] = {CLIENT: [], SERVER: []}
+        self.asked: list[Event] = []
+        moved = True
+        while moved:
+            moved = False
+            for side in (CLIENT, SERVER):
+                octets = self.ends[side].data_to_send(0.0)
+                self.sent[side] += octets
+                for begin in range(0, len(octets), step):
+                    self.ends[side.other].receive_data(octets[begin : begin + step], 0.0)
+                    self.take(side.other)
+                    if pickled:
+                        self.ends[side.other] = pickle.loads(pickle.dumps(self.ends[side.other]))
+                moved = moved or bool(octets)
+
+    def take(self, side: Side) -> None:
+        """Take the events of one end; the server's application decides."""
+        end = self.ends[side]
+        while not isinstance(event := end.next_event(), Signal):
+            self.events[side].append(event)
+            match event:
+                case ScramKeysRequested(mechanism, user):
+                    self.asked.append(event)
+                    keys = scram_keys(self.password, b"sixteen octets..", digest=DIGESTS[mechanism])
+                    end.provide_scram_keys(keys if user == self.user else None)
+                case AuthenticationRequested(_, credentials):
+                    self.asked.append(event)
+                    if credentials.password in (None, self.password):
+                        end.accept_authentication()
+                    else:
+                        end.refuse_authentication("wrong password")
+                case OpenRequested():
+                    end.accept_open()
+                case _:
+                    pass
+
+
+@pytest.mark.parametrize("step", [1, 1000])
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda each: each.name)
+def test_every_mechanism_lets_in(mechanism: ClientMechanism, step: int) -> None:
+    login = Login(client_config(sasl=mechanism), step=step, pickled=step == 1)
+    for side in (CLIENT, SERVER):
+        assert login.ends[side].is_open, login.events
+        assert login.ends[side].mechanism == mechanism.name
+        assert isinstance(login.events[side][-1], Opened)
+    asked = login.asked[-1]
+    assert isinstance(asked, AuthenticationRequested)
+    assert asked.mechanism == asked.credentials.mechanism == mechanism.name
+    # Who the others are, their certificate or token says.
+    known = mechanism.name in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-1", "XOAUTH2")
+    assert login.ends[SERVER].user == ("user" if known else "")
+
+
+def test_scram_takes_two_rounds() -> None:
+    login = Login(client_config(sasl=MECHANISMS[1]))
+    names = [each.name for each in parse(login.sent[SERVER])]
+    assert names[:5] == [
+        "header", "connection.start", "connection.secure", "connection.secure", "connection.tune"
+    ]  # fmt: skip
+    assert [type(event) for event in login.asked] == [ScramKeysRequested, AuthenticationRequested]
+    challenge = parse(login.sent[SERVER])[2]
+    assert challenge.record.challenge.startswith(b"r=" + NONCE.encode())
+    answer = next(each for each in parse(login.sent[CLIENT]) if each.name == "connection.secure-ok")
+    assert answer.record.response.startswith(b"c=biws,r=")
+
+
+def test_plain_octet_by_octet() -> None:
+    login = Login(client_config(sasl=Plain("user", "secret")))
+    answer = parse(login.sent[CLIENT])[1]
+    assert answer.octets.endswith(b"\x05PLAIN" + vbin32(b"\0user\0secret") + b"\x05en_US")
+    assert "secret" not in repr(answer.record)
+
+
+@pytest.mark.rule("0-10/connection.start-ok/security")
+def test_the_strongest_of_several_is_taken() -> None:
+    login = Login(
+        client_config(sasl=(Anonymous(), Plain("user", "secret"), MECHANISMS[2], MECHANISMS[1]))
+    )
+    assert login.ends[SERVER].mechanism == "SCRAM-SHA-256"
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Plain("user", "wrong"),
+        ScramSha256("user", "wrong", nonce=NONCE),
+        ScramSha256("nobody", "secret", nonce=NONCE),
+        ScramSha1("user", "wrong", nonce=NONCE),
+    ],
+)
+def test_who_may_not_is_told_with_a_close(mechanism: ClientMechanism) -> None:
+    login = Login(client_config(sasl=mechanism))
+    told = parse(login.sent[SERVER])[-1]
+    assert (told.name, told.record.reply_code) == ("connection.close", 320)
+    for side, by in ((CLIENT, By.REMOTE), (SERVER, By.LOCAL)):
+        (closed,) = [event for event in login.events[side] if isinstance(event, Closed)]
+        assert closed.report.by is by
+        assert login.ends[side].close_hint is CloseHint.CLOSE_WHEN_SENT
+    (closed,) = [event for event in login.events[CLIENT] if isinstance(event, Closed)]
+    assert (closed.report.code, "login was refused" in closed.report.hint) == (320, True)
+
+
+def test_an_unknown_user_is_refused_in_the_words_of_a_wrong_password() -> None:
+    wrong = Login(client_config(sasl=ScramSha256("user", "wrong", nonce=NONCE)))
+    nobody = Login(client_config(sasl=ScramSha256("nobody", "secret", nonce=NONCE)))
+    assert parse(wrong.sent[SERVER])[-1].octets == parse(nobody.sent[SERVER])[-1].octets
+
+
+def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
+    facing = Facing(CLIENT, client_config(sasl=MECHANISMS[1]))
+    facing.feed(HEADER + start("SCRAM-SHA-256"))
+    facing.forget()
+    facing.feed(
+        control(0x0103, vbin32(b"r=" + NONCE.encode() + b"more,s=c2l4dGVlbiBvY3RldHMuLg==,i=4096"))
+    )
+    assert facing.names() == ["connection.secure-ok"]
+    facing.forget()
+    # It lets in without having proven that it knows the user.
+    facing.feed(tune())
+    facing.silently_ends(None)
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    [b"", b"r=other,s=c2l4dGVlbiBvY3RldHMuLg==,i=4096", b"e=other-error", b"\xff\xff",
+     b"r=" + NONCE.encode() + b"x,s=c2l4dGVlbg==,i=1"],
+)  # fmt: skip
+def test_a_challenge_that_makes_no_sense_ends_the_login(challenge: bytes) -> None:
+    facing = Facing(CLIENT, client_config(sasl=MECHANISMS[1]))
+    facing.feed(HEADER + start("SCRAM-SHA-256"))
+    facing.forget()
+    facing.feed(control(0x0103, vbin32(challenge)))
+    facing.silently_ends(None)
+
+
+def test_plain_has_no_challenge() -> None:
+    facing = Facing.started(CLIENT)
+    facing.feed(control(0x0103, vbin32(b"more?")))
+    facing.silently_ends(None)
+
+
+def test_challenges_are_bounded() -> None:
+    facing = Facing(CLIENT, client_config(sasl=OAuthBearer("t"), limits=Limits(sasl_rounds=0)))
+    facing.feed(HEADER + start("OAUTHBEARER"))
+    facing.forget()
+    facing.feed(control(0x0103, vbin32(b"{}")))
+    error = facing.silently_ends(None)
+    assert "Limits.sasl_rounds" in str(error)
+
+
+@pytest.mark.parametrize("response", [b"", b"ann", b"\0ann", b"ann\0pw"])
+def test_a_response_that_is_none_is_refused(response: bytes) -> None:
+    facing = Facing.started(SERVER)
+    facing.feed(start_ok("PLAIN", response))
+    assert facing.of(AuthenticationRequested) == []
+    assert isinstance(facing.events[0], Failed)
+    assert facing.names() == ["connection.close"]
+
+
+def test_nothing_goes_on_before_the_decision() -> None:
+    facing = Facing.started(SERVER)
+    facing.feed(start_ok() + tune_ok())
+    assert facing.out == b""
+    assert facing.end.state == "authenticating"
+    with pytest.raises(LocalProtocolError, match="scram keys"):
+        facing.end.provide_scram_keys(None)
+    with pytest.raises(LocalProtocolError):
+        facing.end.accept_open()
+    facing.end.accept_authentication()
+    with pytest.raises(LocalProtocolError):
+        facing.end.accept_authentication()
+    facing.settle()
+    assert facing.names() == ["connection.tune"]
+    assert facing.end.state == "tuned"
+
+
+def test_a_client_that_answers_no_challenge_is_out_of_turn() -> None:
+    facing = Facing.started(SERVER)
+    facing.feed(control(0x0104, vbin32(b"x")))
+    facing.closes(501, None)
+    client = Facing.started(CLIENT)
+    client.feed(start())
+    client.closes(501, None)
+
+
+def test_secure_octet_by_octet() -> None:
+    facing = Facing.started(SERVER, server_config(mechanisms=("SCRAM-SHA-256",), nonce="n" * 24))
+    facing.feed(start_ok("SCRAM-SHA-256", b"n,,n=user,r=" + NONCE.encode()))
+    facing.end.provide_scram_keys(scram_keys("secret", b"sixteen octets..", digest="sha256"))
+    facing.settle()
+    challenge = b"r=" + NONCE.encode() + b"n" * 24 + b",s=c2l4dGVlbiBvY3RldHMuLg==,i="
+    assert facing.out[12:16] == bytes.fromhex("01030100")
+    assert facing.out[20:].startswith(challenge)

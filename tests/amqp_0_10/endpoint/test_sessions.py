@@ -1,0 +1,567 @@
+"""Sessions of 0-10: attach, attached, detach, detached, timeouts, one session on one transport (class 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from amqp_sansio import (
+    Abandoned,
+    By,
+    Closed,
+    EndpointClosed,
+    Failed,
+    LimitExceeded,
+    LocalProtocolError,
+    Opened,
+    RemoteProtocolError,
+    Scope,
+    Side,
+)
+from amqp_sansio.amqp_0_10 import (
+    DetachCode,
+    Dialect,
+    ExecutionError,
+    ExecutionSync,
+    MessageReceived,
+    QueuePurge,
+    Resumed,
+    Session,
+    SessionClosed,
+    SessionRequested,
+)
+from tests.kit.octets_0_10 import (
+    attach,
+    attached,
+    command_point,
+    completed,
+    confirmed,
+    content,
+    control,
+    detach,
+    detached,
+    expected,
+    flush,
+    frame,
+    gap,
+    known_completed,
+    request_timeout,
+    segment,
+    subscribe,
+    sync,
+    timeout,
+    transfer,
+    tune_ok,
+    u8,
+    u32,
+    u64,
+    vbin16,
+)
+from tests.kit.wire_0_10 import BOTH_SIDES, CLIENT, SERVER, Facing, client_config, server_config
+
+ALL = flush("expected", "confirmed", "completed")
+
+
+# Attaching.
+
+
+def test_a_client_attaches_octet_by_octet() -> None:
+    facing = Facing.opened(CLIENT)
+    session = facing.end.open_session(b"\xff name", force=True)
+    facing.settle()
+    assert facing.out == frame(bytes.fromhex("020103000006") + b"\xff name")
+    assert not session.is_attached
+    assert facing.end.sessions == (0,)
+    facing.forget()
+    facing.feed(attached(b"\xff name"))
+    # What does the peer know of it? Only then comes the first command-point.
+    assert facing.out == frame(bytes.fromhex("020c0700"))
+    assert facing.events == []
+    facing.forget()
+    facing.feed(expected())
+    assert facing.out == frame(bytes.fromhex("02070300") + u32(0) + u64(0))
+    assert facing.events == [Opened(Scope.SESSION, 0, facing.of(Opened)[0].handle)]
+    assert session.is_attached
+
+
+def test_the_handle_of_the_attachment_gives_the_session() -> None:
+    facing = Facing.opened(CLIENT)
+    session = facing.end.open_session("s")
+    opening = session.opening
+    assert opening is not None
+    facing.feed(attached() + expected())
+    assert opening.result is session
+    assert facing.of(Opened)[0].handle == opening
+
+
+def test_a_server_attaches_octet_by_octet() -> None:
+    facing = Facing.opened(SERVER)
+    facing.feed(attach(b"s", force=True, channel=3))
+    assert facing.events == [SessionRequested(3, b"s", True)]
+    assert facing.out == b""
+    session = facing.end.accept_session(3)
+    facing.settle()
+    point = bytes.fromhex("02070300") + u32(0) + u64(0)
+    assert facing.out == frame(bytes.fromhex("020201000001") + b"s", channel=3) + frame(
+        point, channel=3
+    )
+    assert facing.events[1:] == [Opened(Scope.SESSION, 3, None)]
+    assert (session.channel, session.name, session.timeout) == (3, b"s", 0)
+    with pytest.raises(LocalProtocolError, match="no session waits"):
+        facing.end.accept_session(3)
+
+
+@pytest.mark.rule(
+    "0-10/wire/channel0", "0-10/wire/channels-many", "0-10/connection.tune-ok/available-channels"
+)
+def test_channels_are_taken_from_zero_on_up_to_the_number_agreed() -> None:
+    facing = Facing.opened(CLIENT, client_config(channel_max=2))
+    assert facing.end.channel_max == 2
+    first, second = facing.end.open_session("a"), facing.end.open_session("b")
+    assert (first.channel, second.channel) == (0, 1)
+    with pytest.raises(LimitExceeded, match="2 channels") as caught:
+        facing.end.open_session("c")
+    assert caught.value.rule == "0-10/connection.tune-ok/available-channels"
+    facing.feed(detached(b"a", 1))
+    assert facing.end.open_session("c").channel == 0
+
+
+@pytest.mark.rule("0-10/wire/channel0")
+def test_channel_zero_is_there_even_when_it_is_the_only_one() -> None:
+    facing = Facing.opened(SERVER, server_config(channel_max=1), tune_ok(1))
+    facing.feed(attach(channel=0))
+    facing.end.accept_session(0)
+    facing.feed(command_point() + transfer("", b"x"))
+    assert facing.session.incomplete == (0,)
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/connection.tune-ok/available-channels")
+@pytest.mark.parametrize("what", ["attach", "transfer", "command-point"])
+def test_a_channel_above_those_agreed_is_a_framing_error(side: Side, what: str) -> None:
+    makers: dict[str, Callable[..., bytes]] = {
+        "attach": attach, "transfer": transfer, "command-point": command_point
+    }  # fmt: skip
+    facing = Facing.opened(side)
+    facing.feed(makers[what](channel=15))
+    assert facing.end.is_open
+    facing = Facing.opened(side)
+    facing.feed(makers[what](channel=16))
+    facing.closes(501, "connection.tune-ok/available-channels")
+
+
+@pytest.mark.rule("0-10/session.attach/idempotence")
+@pytest.mark.parametrize("force", [True, False])
+def test_attaching_again_to_the_same_transport_succeeds(force: bool) -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(transfer("", b"x"))
+    facing.forget()
+    facing.feed(attach(b"s", force=force))
+    assert facing.out == attached(b"s")
+    assert facing.events == []
+    # Nothing of it has changed: the next command is the second one.
+    facing.feed(transfer("", b"y"))
+    assert facing.session.incomplete == (0, 1)
+
+
+def test_an_answer_to_attach_that_comes_again_changes_nothing() -> None:
+    facing = Facing.attached(CLIENT)
+    facing.feed(attached(b"s") + expected(5))
+    assert (facing.events, facing.out) == ([], b"")
+    assert facing.session.is_attached
+
+
+@pytest.mark.rule("0-10/session.attach/one-session")
+def test_a_second_session_on_the_same_transport_is_transport_busy() -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(attach(b"other"))
+    assert facing.out == frame(bytes.fromhex("020403000005") + b"other" + u8(2))
+    assert facing.events == []
+    assert facing.session.name == b"s"
+
+
+@pytest.mark.rule("0-10/session.attach/one-session")
+@pytest.mark.parametrize("name", [b"s", b"other"])
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_transport_that_is_being_detached_is_busy_until_it_is(name: bytes, failed: bool) -> None:
+    facing = Facing.attached(SERVER)
+    if failed:
+        facing.session.fail(ExecutionError(541, "broken"))
+    else:
+        facing.session.detach()
+    facing.forget()
+    facing.feed(attach(name))
+    assert facing.out == detached(name, 2)
+    assert facing.events == []
+    facing.feed(detached(b"s"))
+    assert [type(event) for event in facing.events] == [SessionClosed]
+    facing.feed(attach(name))
+    assert facing.requested() == SessionRequested(0, name, False)
+
+
+@pytest.mark.rule("0-10/session.attach/one-transport")
+def test_a_session_is_not_attached_on_two_channels() -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(attach(b"s", channel=1))
+    assert facing.out == detached(b"s", 1, channel=1)
+    assert facing.events == []
+    client = Facing.opened(CLIENT)
+    client.end.open_session("s")
+    with pytest.raises(LocalProtocolError) as caught:
+        client.end.open_session("s")
+    assert caught.value.rule == "0-10/session.attach/one-transport"
+
+
+@pytest.mark.rule("0-10/session.attach/one-transport", "0-10/session.attach/force")
+def test_with_force_a_session_is_moved_once_it_is_detached_where_it_was() -> None:
+    facing = Facing.attached(SERVER, keep=60)
+    session = facing.session
+    facing.feed(transfer("", b"x"))
+    facing.feed(attach(b"s", force=True, channel=1))
+    assert facing.requested() == SessionRequested(1, b"s", True)
+    with pytest.raises(LocalProtocolError, match="detach it there") as caught:
+        facing.end.accept_session(1)
+    assert caught.value.rule == "0-10/session.attach/one-transport"
+    facing.end.refuse_session(1)
+    session.detach()
+    facing.forget()
+    facing.feed(detached(b"s") + attach(b"s", force=True, channel=1))
+    moved = facing.end.accept_session(1, session.detached_state())
+    facing.feed(expected(0, channel=1))
+    (resumed,) = facing.of(Resumed)
+    assert [event.body for event in resumed.incomplete] == [b"x"]
+    assert [event.channel for event in resumed.incomplete] == [1]
+    assert moved.incomplete == (0,)
+    assert facing.end.sessions == (1,)
+
+
+@pytest.mark.rule("0-10/session.attach/one-transport")
+@pytest.mark.parametrize("code", list(DetachCode))
+def test_a_server_refuses_a_session_with_a_code(code: DetachCode) -> None:
+    facing = Facing.opened(SERVER)
+    facing.feed(attach(b"busy"))
+    facing.end.refuse_session(0, code)
+    facing.settle()
+    assert facing.out == detached(b"busy", code.value)
+    assert facing.end.sessions == ()
+    with pytest.raises(LocalProtocolError):
+        facing.end.refuse_session(0)
+
+
+@pytest.mark.rule("0-10/session.attach/one-transport")
+@pytest.mark.parametrize(("code", "name"), [(1, "session-busy"), (2, "transport-busy"), (9, "9")])
+def test_a_refused_session_fails_with_the_peers_code(code: int, name: str) -> None:
+    facing = Facing.opened(CLIENT)
+    session = facing.end.open_session("s", timeout=60)
+    opening, call = session.opening, session.call(QueuePurge("q"))
+    assert opening is not None
+    facing.feed(detached(b"s", code))
+    (failed,) = facing.of(Failed)
+    assert (failed.scope, failed.channel, failed.by) == (Scope.SESSION, 0, By.REMOTE)
+    assert failed.handles == (opening, call)
+    assert isinstance(opening.error, RemoteProtocolError)
+    assert (opening.error.code, opening.error.condition) == (code, name)
+    (closed,) = facing.of(SessionClosed)
+    assert (closed.report.code, closed.report.condition, closed.resumable) == (code, name, False)
+    assert facing.end.is_open
+    with pytest.raises(EndpointClosed, match=name):
+        session.sync()
+
+
+@pytest.mark.rule("0-10/session.attach/scoping")
+def test_names_are_the_users_own_and_the_server_is_told_whose() -> None:
+    facing = Facing.opened(SERVER)
+    facing.feed(attach(b"a", channel=0))
+    assert (facing.end.user, facing.requested().name) == ("ann", b"a")
+    facing.end.accept_session(0)
+    other = Facing.opened(SERVER)
+    other.feed(attach(b"a", channel=0))
+    assert other.end.accept_session(0).is_attached
+
+
+def test_a_client_is_not_attached_to() -> None:
+    facing = Facing.opened(CLIENT)
+    facing.feed(attach(b"yours"))
+    assert facing.out == detached(b"yours", 1)
+    assert facing.events == []
+
+
+def test_names_come_from_the_prefix() -> None:
+    facing = Facing.opened(CLIENT, client_config(session_prefix="job-"))
+    names = [facing.end.open_session().name for _ in range(3)]
+    assert len(set(names)) == 3
+    assert all([name.startswith(b"job-") for name in names])
+    with pytest.raises(LocalProtocolError, match="session_prefix"):
+        Facing.opened(CLIENT).end.open_session()
+
+
+def test_a_state_belongs_to_its_side_and_its_name() -> None:
+    facing = Facing.attached(CLIENT, keep=None)
+    facing.session.detach()
+    session = facing.session
+    facing.feed(detached())
+    state = session.detached_state()
+    server = Facing.opened(SERVER)
+    server.feed(attach(b"t"))
+    with pytest.raises(LocalProtocolError, match="session b's'"):
+        server.end.accept_session(0, state)
+    server.end.refuse_session(0)
+    server.feed(attach(b"s"))
+    with pytest.raises(LocalProtocolError, match="client"):
+        server.end.accept_session(0, state)
+    assert server.of(Opened) == []
+
+
+# Controls on a transport that isn't attached.
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/session/attachment")
+@pytest.mark.parametrize("channel", [0, 5])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "command-point",
+        "expected",
+        "confirmed",
+        "completed",
+        "known",
+        "flush",
+        "gap",
+        "ask",
+        "timeout",
+    ],
+)
+def test_other_controls_need_a_session(side: Side, channel: int, what: str) -> None:
+    octets = {
+        "command-point": command_point(channel=channel),
+        "expected": expected(channel=channel),
+        "confirmed": confirmed(0, channel=channel),
+        "completed": completed(0, channel=channel),
+        "known": known_completed(0, channel=channel),
+        "flush": flush("completed", channel=channel),
+        "gap": gap(0, channel=channel),
+        "ask": request_timeout(5, channel=channel),
+        "timeout": timeout(5, channel=channel),
+    }[what]
+    facing = Facing.opened(side)
+    facing.feed(octets)
+    answer = "0f000013000000" + f"{channel:02x}" + "00000000" + "02040300000003"
+    assert facing.out == bytes.fromhex(answer)
+    assert facing.events == []
+    assert facing.end.is_open
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/session/attachment")
+def test_commands_without_a_session_are_dropped_and_answered_once_each(side: Side) -> None:
+    facing = Facing.opened(side)
+    facing.feed(transfer("q", b"body", header=b"", channel=2) + sync(channel=2))
+    assert facing.out == detached(b"", 3, channel=2) * 2
+    assert facing.events == []
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/session/attachment")
+def test_detach_and_detached_need_no_session(side: Side) -> None:
+    facing = Facing.opened(side)
+    facing.feed(detached(b"old", 0) + attached(b"old", channel=1)[:0])
+    assert (facing.out, facing.events) == (b"", [])
+    facing.feed(detach(b"old"))
+    assert facing.out == detached(b"old", 3)
+    assert facing.events == []
+
+
+@BOTH_SIDES
+@pytest.mark.rule("0-10/wire/struct-required")
+@pytest.mark.parametrize(
+    "octets",
+    [
+        control(0x0201),
+        control(0x0202),
+        control(0x0203),
+        control(0x0204, vbin16(b"s")),
+        control(0x0204, None, u8(0)),
+        control(0x0207, u32(0), None),
+        control(0x0207, None, u64(0)),
+        control(0x0208),
+    ],
+)
+def test_a_control_without_a_field_that_must_be_there_is_a_framing_error(
+    side: Side, octets: bytes
+) -> None:
+    strict = {"dialect": Dialect.ERRATA}
+    facing = Facing.attached(side, client_config(**strict) if side is CLIENT else server_config(**strict))
+    facing.feed(octets)
+    facing.closes(501, "wire/struct-required")
+
+
+# Detaching.
+
+
+@BOTH_SIDES
+def test_detach_and_its_answer_octet_by_octet(side: Side) -> None:
+    facing = Facing.attached(side)
+    session = facing.session
+    session.detach()
+    session.detach()
+    facing.settle()
+    assert facing.out == frame(bytes.fromhex("020301000001") + b"s")
+    with pytest.raises(EndpointClosed, match="being detached"):
+        session.sync()
+    facing.forget()
+    facing.feed(detached(b"s", 0))
+    (closed,) = facing.events
+    assert isinstance(closed, SessionClosed)
+    assert (closed.name, closed.channel, closed.resumable) == (b"s", 0, False)
+    assert (closed.report.by, closed.report.code) == (By.LOCAL, 0)
+    assert facing.out == b""
+    with pytest.raises(EndpointClosed):
+        session.detached_state()
+
+
+@BOTH_SIDES
+def test_a_detach_of_the_peer_is_answered_octet_by_octet(side: Side) -> None:
+    facing = Facing.attached(side)
+    session = facing.session
+    call = session.call(ExecutionSync())
+    facing.forget()
+    facing.feed(detach(b"s"))
+    assert facing.out == frame(bytes.fromhex("020403000001") + b"s" + u8(0))
+    abandoned, closed = facing.events
+    assert isinstance(abandoned, Abandoned)
+    assert abandoned.handles == (call,)
+    assert isinstance(closed, SessionClosed)
+    assert (closed.report.by, closed.resumable) == (By.REMOTE, False)
+    assert facing.end.sessions == ()
+
+
+@BOTH_SIDES
+def test_a_detach_of_another_name_leaves_the_session_alone(side: Side) -> None:
+    facing = Facing.attached(side)
+    facing.feed(detach(b"other"))
+    assert facing.out == detached(b"other", 3)
+    facing.feed(detached(b"other", 2))
+    assert facing.events == []
+    assert facing.session.is_attached
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize("late", [True, False])
+def test_detaches_that_cross_end_the_session_once(side: Side, late: bool) -> None:
+    facing = Facing.attached(side)
+    facing.session.detach()
+    facing.forget()
+    facing.feed(detach(b"s"))
+    assert facing.names() in ([], ["session.detached"])
+    facing.feed(detached(b"s"))
+    if late:
+        facing.feed(detached(b"s"))
+    assert [type(event) for event in facing.events] == [SessionClosed]
+    assert facing.end.sessions == ()
+    assert facing.end.is_open
+
+
+@BOTH_SIDES
+def test_a_session_the_peer_says_is_not_attached_is_over(side: Side) -> None:
+    facing = Facing.attached(side, keep=60)
+    session = facing.session
+    call = session.call(ExecutionSync())
+    waiting = session.request_timeout(30)
+    facing.forget()
+    facing.feed(detached(b"", 3))
+    (failed,) = facing.of(Failed)
+    assert failed.error.condition == "not-attached"
+    (closed,) = facing.of(SessionClosed)
+    assert closed.resumable
+    assert not call.done
+    assert waiting.done
+    assert session.detached_state().pending == (call,)
+
+
+def test_what_is_behind_attach_goes_on_from_where_the_peer_says() -> None:
+    facing = Facing.opened(CLIENT)
+    session = facing.end.open_session("s")
+    handle = session.call(QueuePurge("q"))
+    second = session.transfer("x", b"body")
+    facing.feed(attached() + expected())
+    names = facing.names()
+    assert names == [
+        "session.attach", "session.flush", "session.command-point", "queue.purge", "message.transfer"
+    ]  # fmt: skip
+    facing.feed(completed((0, 1)))
+    assert handle.done
+    assert second.completion.done
+
+
+def test_a_session_can_be_left_before_it_is_attached() -> None:
+    facing = Facing.opened(CLIENT)
+    session = facing.end.open_session("s")
+    session.detach()
+    assert facing.names() == ["session.attach", "session.detach"]
+    facing.feed(attached(b"s"))
+    facing.feed(detached(b"s"))
+    assert [type(event) for event in facing.events] == [Abandoned, SessionClosed]
+    assert facing.names() == ["session.attach", "session.detach"]
+
+
+@BOTH_SIDES
+def test_close_forgets_the_session_before_it_leaves(side: Side) -> None:
+    facing = Facing.attached(side, keep=60)
+    session = facing.session
+    session.close()
+    session.close()
+    assert facing.names() == ["session.request-timeout"]
+    assert facing.records()[0].timeout == 0
+    facing.feed(timeout(0))
+    assert facing.names() == ["session.request-timeout", "session.detach"]
+    facing.feed(detached())
+    (closed,) = facing.of(SessionClosed)
+    assert not closed.resumable
+    with pytest.raises(EndpointClosed):
+        session.detached_state()
+
+
+# Sessions side by side.
+
+
+@pytest.mark.rule("0-10/wire/channels-many", "0-10/wire/channel-order")
+def test_sessions_go_on_side_by_side() -> None:
+    facing = Facing.opened(SERVER)
+    for channel, name in enumerate((b"a", b"b")):
+        facing.feed(attach(name, channel=channel))
+        facing.end.accept_session(channel)
+        facing.feed(command_point(10 * channel, channel=channel))
+    whole = {
+        channel: content(
+            segment(0x0401, b"\0", sync=False), b"", b"body %d" % channel, channel=channel
+        )
+        for channel in (0, 1)
+    }
+    cut = len(whole[0]) - 18
+    # The frames of two commands one after the other, each on its channel.
+    facing.feed(whole[0][:cut] + whole[1][:cut] + whole[1][cut:] + whole[0][cut:])
+    bodies = [(event.channel, event.command_id, event.body) for event in facing.of(MessageReceived)]
+    assert bodies == [(1, 10, b"body 1"), (0, 0, b"body 0")]
+    facing.forget()
+    facing.end.session(1).complete(10)
+    facing.feed(flush("completed", channel=1))
+    assert facing.out == completed(10, channel=1)
+    facing.feed(subscribe("d")[:6] + b"\x00\x01" + subscribe("d")[8:])
+    assert facing.asked().channel == 1
+
+
+@BOTH_SIDES
+def test_a_session_shows_where_it_stands(side: Side) -> None:
+    facing = Facing.attached(side)
+    session = facing.session
+    assert isinstance(session, Session)
+    assert repr(session) == "<AMQP 0-10 session b's' on channel 0, attached>"
+    with pytest.raises(EndpointClosed, match="channel 9"):
+        facing.end.session(9)
+    facing.feed(detach())
+    assert session.report is not None
+    assert "detached" in repr(session)
+    assert [type(event) for event in facing.events] == [SessionClosed]
+    assert issubclass(SessionClosed, Closed)

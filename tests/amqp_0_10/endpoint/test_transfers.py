@@ -1,0 +1,510 @@
+"""Messages of 0-10 on their way: transfer, accept, reject, release, acquire, resume, subscribe, cancel (class 4)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from amqp_sansio import Abandoned, Accepted, Failed, LocalProtocolError, Replied, Settled, Side
+from amqp_sansio.amqp_0_10 import (
+    NONE,
+    NOT_ACQUIRED,
+    Acquired,
+    CommandReceived,
+    Completed,
+    DeliveryProperties,
+    ExecutionError,
+    Message,
+    MessageFlow,
+    MessageProperties,
+    MessageReceived,
+    MessageSubscribe,
+    Rejected,
+    Released,
+    SequenceSet,
+    Struct32,
+)
+from tests.kit.octets_0_10 import (
+    accept,
+    acquire,
+    attach,
+    command_point,
+    completed,
+    content,
+    exception,
+    flush,
+    ids,
+    open_,
+    reject,
+    release,
+    result,
+    routed,
+    segment,
+    start_ok,
+    str8,
+    str16,
+    struct32,
+    sync,
+    transfer,
+    tune_ok,
+    u8,
+    u64,
+    user_id,
+)
+from tests.kit.wire_0_10 import (
+    BOTH_SIDES,
+    CLIENT,
+    SERVER,
+    Facing,
+    client_config,
+    fed,
+    sending,
+    server_config,
+)
+
+# transfer.
+
+
+def test_a_transfer_octet_by_octet() -> None:
+    facing = Facing.attached(CLIENT)
+    facing.session.transfer("amq.direct", Message(b"body", routing_key="key"))
+    facing.settle()
+    assert facing.out == content(
+        bytes.fromhex("0401010007000a") + b"amq.direct" + bytes.fromhex("0000"),
+        bytes.fromhex("000000080401000203") + b"key",
+        b"body",
+    )
+    assert [octets[0] for octets in (facing.out, facing.out[len(facing.out) - 16 :])] == [
+        0x0B,
+        0x07,
+    ]
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    ("header", "body"), [(b"", b""), (routed(), b""), (b"", b"body"), (routed(), b"body")]
+)
+def test_a_message_has_a_header_and_a_body_or_not(side: Side, header: bytes, body: bytes) -> None:
+    facing = fed(0) if side is CLIENT else Facing.attached(SERVER)
+    facing.feed(transfer("d", body, header=header, sync=True))
+    (message,) = facing.of(MessageReceived)
+    assert (message.destination, message.body, message.sync) == ("d", body, True)
+    # A client that says nothing of acceptance waits for none.
+    assert (message.accepts, message.acquired) == (side is CLIENT, True)
+    assert message.message.delivery_properties.routing_key == ("key" if header else None)
+    assert message.message == Message(body, routing_key="key" if header else None)
+
+
+@pytest.mark.rule("0-10/message.transfer/blank-destination")
+@pytest.mark.parametrize("destination", ["", None])
+def test_an_empty_destination_is_the_default_exchange(destination: str | None) -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(transfer(destination, b"x", header=routed("jobs")))
+    (message,) = facing.of(MessageReceived)
+    assert (message.destination, message.message.delivery_properties.routing_key) == ("", "jobs")
+    facing.session.complete(0)
+    client = Facing.attached(CLIENT)
+    client.session.transfer("", Message(b"x", routing_key="jobs"))
+    assert client.records()[0].destination == ""
+
+
+@pytest.mark.rule("0-10/message.subscribe/zero-credit")
+@pytest.mark.parametrize("destination", ["nowhere", "", None])
+def test_a_client_has_no_such_destination(destination: str | None) -> None:
+    facing = fed(0)
+    facing.feed(transfer(destination, b"x", header=routed()))
+    facing.excepts(404, "message.subscribe/zero-credit", 0, 0x0401)
+
+
+@pytest.mark.rule("0-10/message.transfer/nonexistent-exchange")
+def test_a_server_refuses_an_exchange_that_is_not_there() -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(transfer("nowhere", b"x"))
+    facing.session.fail(ExecutionError(404, "no exchange 'nowhere'"), 0, field="destination")
+    facing.gives_up(404, 0, 0x0401, field=0)
+
+
+def test_a_server_sends_to_subscriptions_only() -> None:
+    facing, _ = sending()
+    with pytest.raises(LocalProtocolError, match="no subscription"):
+        facing.session.transfer("nowhere", b"x")
+    assert facing.sent() == []
+
+
+@pytest.mark.rule("0-10/message.message-properties/user-id")
+@pytest.mark.parametrize("body", [b"", b"body"])
+@pytest.mark.parametrize("name", [b"bob", b"", b"ann\0", b"\xff"])
+def test_a_user_id_is_that_of_the_one_who_is_logged_in(name: bytes, body: bytes) -> None:
+    facing = Facing.attached(SERVER)
+    facing.feed(
+        transfer("", body, header=user_id(b"ann")) + transfer("", body, header=user_id(name))
+    )
+    (message,) = facing.of(MessageReceived)
+    assert message.headers.message_properties.user_id == b"ann"
+    facing.excepts(403, "message.message-properties/user-id", 1, 0x0401)
+
+
+@pytest.mark.rule("0-10/message.message-properties/user-id")
+@pytest.mark.parametrize(("mechanism", "refused"), [("ANONYMOUS", True), ("EXTERNAL", False)])
+def test_who_has_no_name_sends_none_and_whose_name_is_elsewhere_is_left_to_the_application(
+    mechanism: str, refused: bool
+) -> None:
+    facing = Facing.started(SERVER, server_config(mechanisms=(mechanism,)))
+    facing.feed(start_ok(mechanism, b"ann"))
+    facing.end.accept_authentication()
+    facing.feed(tune_ok() + open_())
+    facing.end.accept_open()
+    facing.feed(attach())
+    facing.end.accept_session(0)
+    assert facing.end.user == ""
+    facing.feed(command_point() + transfer("", b"x") + transfer("", b"x", header=user_id(b"ann")))
+    assert len(facing.of(MessageReceived)) == 2 - refused
+    if refused:
+        facing.excepts(403, "message.message-properties/user-id", 1, 0x0401)
+
+
+def test_headers_go_on_octet_by_octet() -> None:
+    header = (
+        struct32(0x4711, None, True)
+        + struct32(0x0403, *[None] * 4, str8("text/plain"))
+        + routed("k")
+    )
+    facing = Facing.attached(SERVER)
+    facing.feed(transfer("", b"x", header=header))
+    (message,) = facing.of(MessageReceived)
+    assert message.headers.raw == header
+    (other,) = message.headers.others
+    assert isinstance(other, Struct32)
+    client = Facing.attached(CLIENT)
+    client.session.transfer("", message.message)
+    assert client.sent()[0].segments[2] == header
+
+
+def test_every_property_of_a_message_octet_by_octet() -> None:
+    message = Message(
+        b"",
+        delivery_properties=DeliveryProperties(
+            discard_unroutable=True, immediate=True, redelivered=True, priority=9, delivery_mode=2, ttl=1000,
+            exchange="e", routing_key="k",
+        ),
+        message_properties=MessageProperties(
+            content_length=5, message_id=UUID(int=7), correlation_id=b"c", content_type="t", user_id=b"ann",
+            app_id=b"a",
+        ),
+    )  # fmt: skip
+    facing = Facing.attached(CLIENT)
+    facing.session.transfer("", message)
+    assert facing.sent()[0].segments[2] == struct32(
+        0x0401, True, True, True, u8(9), u8(2), u64(1000), None, None, str8("e"), str8("k")
+    ) + struct32(
+        0x0403,
+        u64(5),
+        UUID(int=7).bytes,
+        str16("c"),
+        None,
+        str8("t"),
+        None,
+        str16("ann"),
+        str16("a"),
+    )
+
+
+@pytest.mark.rule("0-10/message.delivery-properties/redelivered-sticky")
+def test_redelivered_goes_both_ways() -> None:
+    facing = fed(0)
+    facing.feed(transfer("d", b"x", header=struct32(0x0401, False, False, True)))
+    assert facing.of(MessageReceived)[0].headers.delivery_properties.redelivered
+    server, _ = sending()
+    server.session.transfer(
+        "d", Message(b"x", delivery_properties=DeliveryProperties(redelivered=True))
+    )
+    assert server.sent()[0].headers.raw == struct32(0x0401, False, False, True)
+
+
+# The outcome.
+
+
+def test_a_published_message_that_is_executed_is_taken() -> None:
+    facing = Facing.attached(CLIENT)
+    one = facing.session.transfer("e", b"x")
+    two = facing.session.transfer("e", b"x", accept_mode=NONE)
+    assert one.outcome is not None
+    assert two.outcome is None
+    facing.feed(completed((0, 1)))
+    assert facing.events == [
+        Settled((one.completion, two.completion), Completed()), Settled((one.outcome,), Accepted())
+    ]  # fmt: skip
+    assert facing.session.pending == ()
+
+
+def test_a_published_message_that_is_unroutable_is_rejected() -> None:
+    facing = Facing.attached(CLIENT)
+    sent = facing.session.transfer("e", b"x")
+    assert sent.outcome is not None
+    facing.forget()
+    facing.feed(reject(0, code=1, text="unroutable") + completed(0))
+    assert sent.outcome.result == Rejected(1, "unroutable")
+    assert sent.completion.result is None
+    assert facing.of(Settled) == [
+        Settled((sent.outcome,), Rejected(1, "unroutable")), Settled((sent.completion,), Completed())
+    ]  # fmt: skip
+    # The reject is a command too.
+    facing.feed(flush("completed"))
+    assert facing.sent()[-1].octets == completed(0)
+
+
+@pytest.mark.parametrize(
+    ("octets", "state"),
+    [
+        (accept(0), Accepted()),
+        (reject(0), Rejected()),
+        (release(0), Released()),
+        (release(0, set_redelivered=True), Released(True)),
+    ],
+)
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_a_word_about_a_message_settles_it_once(side: Side, octets: bytes, state: object) -> None:
+    if side is CLIENT:
+        facing = Facing.attached(CLIENT)
+        sent = facing.session.transfer("e", b"x")
+    else:
+        facing, (sent,) = sending()
+    outcome = sent.outcome
+    assert outcome is not None
+    facing.forget()
+    facing.feed(octets)
+    if side is SERVER:
+        (asked,) = facing.of(CommandReceived)
+        assert asked.handles == (outcome,)
+        assert not outcome.done
+        facing.session.complete(asked.command_id)
+        facing.settle()
+    assert outcome.result == state
+    facing.feed(octets + completed(0))
+    if side is SERVER:
+        facing.complete_all()
+    assert facing.of(Settled) == [
+        Settled((outcome,), state),
+        Settled((sent.completion,), Completed()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("say", "octets"),
+    [
+        ("accept", "04020100010000080000000000000001"),
+        ("reject", "040301000300000800000000000000010000"),
+        ("release", "04040100010000080000000000000001"),
+    ],
+)
+def test_a_word_about_messages_octet_by_octet(say: str, octets: str) -> None:
+    facing = fed(3)
+    getattr(facing.session, say)(0, 1)
+    facing.settle()
+    assert facing.sent()[0].octets[12:] == bytes.fromhex(octets)
+    assert facing.session.unsettled == (2,)
+    # They are taken, too: nothing is left to be completed of them.
+    assert facing.session.incomplete == (2,)
+    facing.forget()
+    facing.feed(flush("completed"))
+    assert facing.out == completed((0, 1))
+    with pytest.raises(LocalProtocolError, match="already settled"):
+        getattr(facing.session, say)(0)
+
+
+@pytest.mark.rule("0-10/message.release/set-redelivered")
+def test_release_with_set_redelivered_octet_by_octet() -> None:
+    facing = fed()
+    facing.session.release(0, set_redelivered=True)
+    facing.settle()
+    assert facing.out == release(0, set_redelivered=True)
+    facing = fed()
+    facing.session.reject(0, code=1, text="no")
+    facing.settle()
+    assert facing.out == reject(0, code=1, text="no")
+
+
+def test_a_message_of_accept_mode_none_wants_no_word() -> None:
+    facing = fed(accept_mode=1)
+    assert facing.session.unsettled == ()
+    assert facing.session.incomplete == (0,)
+    with pytest.raises(LocalProtocolError, match="accept-mode none"):
+        facing.session.accept(0)
+    facing.session.complete(0)
+    facing.feed(flush("completed"))
+    assert facing.out == completed(0)
+
+
+def test_a_message_can_be_completed_before_it_is_accepted() -> None:
+    facing = fed()
+    facing.session.complete(0)
+    assert facing.session.unsettled == (0,)
+    handle = facing.session.accept(0, sync=True)
+    (told,) = facing.sent()
+    assert told.octets == accept(0, sync=True)
+    facing.feed(completed((0, facing.last_id)))
+    assert handle.done
+
+
+def test_a_server_is_told_of_words_about_messages_it_never_sent() -> None:
+    facing, _ = sending()
+    facing.feed(accept(7))
+    facing.excepts(542, None, 3, 0x0402)
+
+
+# acquire.
+
+
+@pytest.mark.rule("0-10/message.accept/acquisition")
+def test_only_what_is_acquired_is_accepted() -> None:
+    facing = fed(2, acquire_mode=NOT_ACQUIRED)
+    with pytest.raises(LocalProtocolError) as caught:
+        facing.session.accept(0)
+    assert caught.value.rule == "0-10/message.accept/acquisition"
+    assert facing.sent() == []
+    assert facing.session.unsettled == (0, 1)
+    server, _ = sending(acquire_mode=NOT_ACQUIRED)
+    server.feed(accept(0))
+    server.excepts(542, "message.accept/acquisition", 3, 0x0402)
+
+
+@pytest.mark.rule("0-10/message.reject/acquisition")
+def test_a_reject_of_what_is_not_acquired_is_ignored() -> None:
+    facing, (sent,) = sending(acquire_mode=NOT_ACQUIRED)
+    outcome = sent.outcome
+    assert outcome is not None
+    facing.feed(reject(0))
+    (asked,) = facing.of(CommandReceived)
+    # The application isn't told of a message that it would drop.
+    assert asked.handles == ()
+    facing.session.complete(asked.command_id)
+    facing.settle()
+    assert not outcome.done
+    assert facing.of(Failed) == []
+    facing.feed(acquire(0))
+    facing.session.complete(4, Acquired(SequenceSet.of(0)))
+    facing.feed(reject(0))
+    assert facing.asked().handles == (outcome,)
+    facing.session.complete(5)
+    assert outcome.result == Rejected()
+
+
+@pytest.mark.rule("0-10/message.reject/acquisition")
+def test_the_own_reject_of_what_is_not_acquired_changes_nothing() -> None:
+    facing = fed(acquire_mode=NOT_ACQUIRED)
+    facing.session.reject(0)
+    assert list(facing.session.unsettled) == [0]
+    facing.session.release(0)
+    assert list(facing.session.unsettled) == []
+
+
+@pytest.mark.rule("0-10/message.acquire/one-to-one")
+def test_every_acquire_has_one_result_with_what_was_acquired() -> None:
+    facing, sent = sending(3, acquire_mode=NOT_ACQUIRED)
+    session = facing.session
+    facing.feed(acquire((0, 2)))
+    (asked,) = facing.of(CommandReceived)
+    assert asked.handles == tuple([each.outcome for each in sent])
+    last = asked.command_id
+    with pytest.raises(LocalProtocolError, match=r"has message\.acquired result"):
+        session.complete(last)
+    session.complete(last, Acquired(SequenceSet.of(0, 2)))
+    with pytest.raises(LocalProtocolError):
+        session.complete(last, Acquired(SequenceSet.of(1)))
+    facing.feed(flush("completed"))
+    assert facing.out == result(last, struct32(0x0404, ids(0, 2))) + completed((0, last))
+    # Those that are acquired can be accepted.
+    facing.forget()
+    facing.feed(accept(0, 2))
+    session.complete(last + 1)
+    assert [each.outcome.done for each in sent if each.outcome] == [True, False, True]
+    facing.feed(acquire(1))
+    session.complete(last + 2, Acquired(SequenceSet()))
+    assert facing.names().count("execution.result") == 1
+    facing.feed(accept(1))
+    facing.excepts(542, "message.accept/acquisition", last + 3, 0x0402)
+
+
+@pytest.mark.rule("0-10/message.acquire/one-to-one")
+def test_a_client_accepts_what_it_has_acquired() -> None:
+    facing = fed(2, acquire_mode=NOT_ACQUIRED)
+    handle = facing.session.acquire(0, 1)
+    assert facing.sent()[-1].octets[12:] == bytes.fromhex("04050101010000080000000000000001")
+    last = facing.last_id
+    facing.feed(result(last, struct32(0x0404, ids(1))) + completed((0, last)))
+    assert handle.result == Acquired(SequenceSet.of(1))
+    assert Replied(handle) in facing.events
+    facing.session.accept(1)
+    with pytest.raises(LocalProtocolError, match="not acquired"):
+        facing.session.accept(0)
+
+
+# What ends with the session.
+
+
+@BOTH_SIDES
+def test_what_a_lost_session_had_under_way_is_abandoned(side: Side) -> None:
+    if side is CLIENT:
+        facing = Facing.attached(CLIENT)
+        sent = facing.session.transfer("e", b"x")
+    else:
+        facing, (sent,) = sending()
+    facing.end.connection_lost("cut", 1.0)
+    facing.now = 1.0
+    facing.settle()
+    (abandoned,) = facing.of(Abandoned)
+    assert set(abandoned.handles) == {sent.completion, sent.outcome}
+
+
+def test_a_transfer_that_is_refused_fails_with_all_others() -> None:
+    facing = Facing.attached(CLIENT)
+    one, two = facing.session.transfer("nowhere", b"x"), facing.session.transfer("e", b"y")
+    facing.feed(exception(404, 0, 4, 1, 0, "no exchange 'nowhere'"))
+    (failed,) = facing.of(Failed)
+    assert set(failed.handles) == {one.completion, one.outcome, two.completion, two.outcome}
+    assert (failed.error.code, failed.error.class_id, failed.error.method_id) == (404, 4, 1)
+
+
+def test_messages_of_two_subscriptions_are_told_apart() -> None:
+    facing = fed(0)
+    facing.session.call(MessageSubscribe("q", "other", 0, 0))
+    facing.session.call(MessageFlow("other", 0, 1))
+    facing.session.call(MessageFlow("other", 1, None))
+    facing.feed(
+        transfer("other", b"a", header=routed()) + transfer("d", b"b", header=routed()) + sync()
+    )
+    assert [(each.destination, each.body) for each in facing.of(MessageReceived)] == [
+        ("other", b"a"), ("d", b"b")
+    ]  # fmt: skip
+    assert facing.session.granted("other") == (0, None)
+    assert facing.session.granted("d")[0] == 99
+
+
+def test_a_large_message_is_cut_into_frames_of_the_agreed_size() -> None:
+    facing = Facing.attached(CLIENT, client_config(max_frame_size=4096))
+    body = bytes(range(256)) * 50
+    facing.session.transfer("e", Message(body, content_type="x" * 200))
+    facing.session.transfer("e", Message(b"", application_headers={"k": "v" * 9000}))
+    large, headed = facing.sent()
+    assert large.body == body
+    assert max(large.sizes) == 4096
+    assert len(large.sizes) == 2 + 4
+    assert max(headed.sizes) == 4096
+    properties = headed.headers.message_properties
+    assert properties is not None
+    assert properties.application_headers == {"k": "v" * 9000}
+    server = Facing.attached(SERVER, server_config(max_frame_size=65_535))
+    server.feed(large.octets + headed.octets)
+    assert [each.body for each in server.of(MessageReceived)] == [body, b""]
+
+
+def test_a_command_segment_is_cut_into_frames_too() -> None:
+    facing = Facing.attached(CLIENT, client_config(max_frame_size=4096))
+    facing.session.call(MessageSubscribe("q", "d", 0, 0, arguments={"k": "v" * 9000}))
+    (told,) = facing.sent()
+    assert len(told.sizes) == 3
+    server = Facing.attached(SERVER)
+    server.feed(told.octets)
+    assert dict(server.asked().command.arguments) == {"k": "v" * 9000}
+    assert told.octets[12 : 12 + 4] == segment(0x0407, sync=True)[:4]

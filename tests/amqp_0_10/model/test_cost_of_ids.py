@@ -1,0 +1,255 @@
+"""A command costs what it does: ids that nobody holds, or that are settled, can be named again and again for nothing.
+
+0-10 part 1 sections 3.2 and 3.3, class 4. Steps are counted, not time: twice the transfers that are held and twice the
+frames may cost twice the steps. Before, each frame took a step for each transfer that was held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from amqp_sansio import Failed, Limits, RemoteProtocolError, Signal
+from amqp_sansio.amqp_0_10 import (
+    NOT_ACQUIRED,
+    Acquired,
+    CommandReceived,
+    MessageAccept,
+    MessageAcquire,
+    MessageReject,
+    MessageRelease,
+    SequenceSet,
+    SessionConfirmed,
+    TxRollback,
+    TxSelect,
+)
+from amqp_sansio.amqp_0_10.model.execution import RESOURCE_LIMIT_EXCEEDED
+from amqp_sansio.amqp_0_10.model.transfers import EACH, FREE
+from tests.kit.octets_0_10 import (
+    accept,
+    acquire,
+    command,
+    completed,
+    confirmed,
+    flow,
+    reject,
+    release,
+)
+from tests.kit.steps import assert_linear, count_steps
+from tests.kit.talk_0_10 import Talk010, frames, transfer
+from tests.kit.talk_0_10 import completed as completes
+from tests.kit.wire_0_10 import CLIENT, SERVER, Facing, server_config
+
+SIZE = 300
+SELECT, ROLLBACK = command(TxSelect.CODE), command(TxRollback.CODE)
+Make = Callable[[int], Callable[[], object]]
+
+
+def feed(facing: Facing, *pieces: bytes) -> list[Any]:
+    """Let octets arrive, and complete each command; the other events."""
+    end = facing.end
+    found: list[Any] = []
+    for octets in pieces:
+        end.receive_data(octets, 0.0)
+        while not isinstance(event := end.next_event(), Signal):
+            if isinstance(event, CommandReceived):
+                result = Acquired(SequenceSet()) if isinstance(event.command, MessageAcquire) else None
+                facing.session.complete(event.command_id, result)
+            else:
+                found.append(event)
+        end.data_to_send(0.0)
+    return found
+
+
+def serving(size: int, *, acquire_mode: int = 0) -> Facing:
+    """A server with transfers that wait for a word; in their middle as many are settled."""
+    facing = Facing.subscribed(SERVER, server_config(lenient_accepts=False))
+    feed(facing, flow("d", 0, None) + flow("d", 1, None))
+    for _ in range(3 * size):
+        facing.session.transfer("d", b"x", acquire_mode=acquire_mode)
+    feed(facing, release((size, 2 * size - 1)), release((size, 2 * size - 1)))
+    return facing
+
+
+def publishing(size: int) -> Facing:
+    """A client with publishes that wait for a word; in their middle as many are completed."""
+    facing = Facing.attached(CLIENT)
+    for _ in range(3 * size):
+        facing.session.transfer("", b"x")
+    feed(facing, completed((size, 2 * size - 1)), completed((size, 2 * size - 1)))
+    return facing
+
+
+def again(make: Callable[[int], Facing], octets: Callable[[int], bytes]) -> Make:
+    """The same frame comes again and again."""
+
+    def work(size: int) -> Callable[[], object]:
+        facing, pieces = make(size), [octets(size)] * (size // 5)
+        assert max(map(len, pieces)) < 60
+
+        def run() -> None:
+            assert not [each for each in feed(facing, *pieces) if isinstance(each, Failed)]
+
+        return run
+
+    return work
+
+
+def hole(size: int) -> tuple[int, int]:
+    """The ids of the middle."""
+    return size, 2 * size - 1
+
+
+@pytest.mark.parametrize("say", [accept, reject, release])
+@pytest.mark.parametrize("make", [serving, publishing])
+def test_words_about_what_is_settled(make: Callable[[int], Facing], say: Callable[..., bytes]) -> None:
+    assert_linear(again(make, lambda size: say(hole(size))), SIZE)
+
+
+@pytest.mark.parametrize("say", [completed, confirmed])
+@pytest.mark.parametrize("make", [serving, publishing])
+def test_controls_that_tell_nothing_new(make: Callable[[int], Facing], say: Callable[..., bytes]) -> None:
+    assert_linear(again(make, lambda size: say(hole(size))), SIZE)
+
+
+def test_completions_that_come_and_go() -> None:
+    """A peer may take back what it has told completed, and tell it anew."""
+
+    def work(size: int) -> Callable[[], object]:
+        facing = publishing(size)
+        pieces = [completed(hole(size)), completed((size, size))] * (size // 10)
+        return lambda: feed(facing, *pieces)
+
+    assert_linear(work, SIZE)
+
+
+@pytest.mark.parametrize("names", [accept, release])
+def test_a_command_with_overlapping_ranges(names: Callable[..., bytes]) -> None:
+    """Each range names all."""
+
+    def work(size: int) -> Callable[[], object]:
+        facing = serving(size)
+        return lambda: feed(facing, names(*[(0, 3 * size - 1 - n) for n in range(size // 2)]))
+
+    assert_linear(work, SIZE)
+
+
+def test_acquiring_what_is_settled() -> None:
+    assert_linear(again(serving, lambda size: acquire(hole(size))), SIZE)
+
+
+# What a command names without settling it.
+
+
+def limited(facing: Facing, *pieces: bytes) -> int:
+    """How many frames come until the session ends for want of what pays for them."""
+    for place, octets in enumerate(pieces):
+        for event in feed(facing, octets):
+            if isinstance(event, Failed):
+                assert isinstance(event.error, RemoteProtocolError)
+                assert event.error.code == RESOURCE_LIMIT_EXCEEDED
+                return place
+    return len(pieces)
+
+
+def test_acquiring_in_vain_is_bounded() -> None:
+    facing = serving(SIZE, acquire_mode=NOT_ACQUIRED)
+    assert limited(facing, *[acquire((0, 3 * SIZE - 1))] * 40) == EACH
+
+
+def test_rejecting_what_is_not_acquired_is_bounded() -> None:
+    """It's ignored (rule message.reject/acquisition)."""
+    facing = serving(SIZE, acquire_mode=NOT_ACQUIRED)
+    assert limited(facing, *[reject((0, 3 * SIZE - 1))] * 40) == EACH
+
+
+def test_accepting_and_rolling_back_is_bounded() -> None:
+    facing = serving(SIZE)
+    feed(facing, SELECT)
+    assert limited(facing, *[accept((0, 3 * SIZE - 1)), ROLLBACK] * 40) == 2 * EACH
+
+
+def test_rolling_back_a_little_costs_a_little() -> None:
+    """Whatever else is held."""
+
+    def work(size: int) -> Callable[[], object]:
+        facing = serving(size)
+        feed(facing, SELECT)
+        return lambda: feed(facing, *[accept(5), ROLLBACK] * (size // 10))
+
+    assert_linear(work, SIZE)
+
+
+def test_a_few_at_a_time_are_free() -> None:
+    facing = serving(FREE // 2)
+    feed(facing, SELECT)
+    assert limited(facing, *[accept((0, 3 * FREE // 2 - 1)), ROLLBACK] * 40) == 80
+
+
+def test_what_is_settled_is_paid_for() -> None:
+    """However often it was rolled back before."""
+    facing = serving(SIZE, acquire_mode=NOT_ACQUIRED)
+    assert limited(facing, *[acquire((0, 3 * SIZE - 1))] * EACH, release((0, 3 * SIZE - 1))) == EACH + 1
+    assert not [each for each in facing.session.pending if each.key[-1] == "outcome"]
+
+
+# Observers.
+
+
+def watching(size: int, *, acquire_mode: int = 0) -> Talk010:
+    talk = Talk010(limits=Limits(calls=10_000)).open().session().subscribe()
+    talk.server(*[transfer("d", acquire_mode=acquire_mode) for _ in range(3 * size)])
+    return talk.client(MessageRelease(SequenceSet([hole(size)])))
+
+
+@pytest.mark.parametrize("name", ["accept", "reject", "release", "acquire", "completed", "confirmed"])
+def test_what_an_observer_hears_again_and_again(name: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        talk, ids = watching(size), SequenceSet([hole(size)])
+        said: Any = {
+            "accept": MessageAccept(ids),
+            "reject": MessageReject(ids),
+            "release": MessageRelease(ids),
+            "acquire": MessageAcquire(ids),
+            "completed": completes(*ids),
+            "confirmed": SessionConfirmed(ids),
+        }[name]
+        octets = frames(said)
+
+        def run() -> None:
+            for _ in range(size // 5):
+                talk.observer.receive_data(octets, "client", 1)
+                while not isinstance(talk.observer.next_event(), Signal):
+                    pass
+
+        return run
+
+    assert_linear(work, SIZE)
+
+
+@pytest.mark.parametrize("name", ["acquire", "reject"])
+def test_an_observer_loses_sight_of_what_an_endpoint_refuses(name: str) -> None:
+    """It judges nothing of which it can't know."""
+    talk, ids = watching(SIZE, acquire_mode=NOT_ACQUIRED), SequenceSet([(0, 3 * SIZE - 1)])
+    said: Any = MessageAcquire(ids) if name == "acquire" else MessageReject(ids)
+    octets = frames(said)
+    steps = count_steps(lambda: talk.client(*[octets] * 200))
+    assert steps < 200 * 3 * SIZE * 2
+
+
+def test_an_observer_of_accepts_that_are_rolled_back_again_and_again() -> None:
+    """Neither its model nor its history goes on for ever."""
+    talk, number = watching(SIZE).client(TxSelect()), 2
+
+    def roll_back(times: int) -> None:
+        nonlocal number
+        for _ in range(times):
+            talk.client(MessageAccept(SequenceSet([(0, 3 * SIZE - 1)])), TxRollback())
+            number += 2
+            talk.server(completes(number))
+
+    first = count_steps(lambda: roll_back(20))
+    assert count_steps(lambda: roll_back(20)) < first / 4
+    assert len(talk.messages) == 3 * SIZE

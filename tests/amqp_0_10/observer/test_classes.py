@@ -1,0 +1,467 @@
+"""The observer on commands of 0-10's classes 4 to 10: what their sender did wrong, and what isn't held against it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from amqp_sansio import Limits
+from amqp_sansio.amqp_0_10 import (
+    DeliveryProperties,
+    DtxCommit,
+    DtxEnd,
+    DtxForget,
+    DtxPrepare,
+    DtxRollback,
+    DtxSelect,
+    DtxStart,
+    ExecutionResult,
+    ExecutionSync,
+    FileAck,
+    FileCancel,
+    FileConsume,
+    FileConsumeOk,
+    FileDeliver,
+    FileOpen,
+    FileOpenOk,
+    FileReject,
+    MessageAccept,
+    MessageAcquire,
+    MessageCancel,
+    MessageFlow,
+    MessageFlush,
+    MessageProperties,
+    MessageReject,
+    MessageRelease,
+    MessageSetFlowMode,
+    MessageStop,
+    MessageSubscribe,
+    SequenceSet,
+    SessionAttach,
+    SessionAttached,
+    SessionCommandPoint,
+    SessionDetach,
+    SessionDetached,
+    SessionExpected,
+    SessionFlush,
+    SessionGap,
+    StreamCancel,
+    StreamConsume,
+    TxCommit,
+    TxRollback,
+    TxSelect,
+    XaResult,
+    Xid,
+    encode_headers,
+)
+from tests.kit.observing import CLIENT, SERVER, take
+from tests.kit.talk_0_10 import Talk010, completed, frames, stage, transfer
+from tools.conformance.rules import read_rules
+
+XID = Xid(1, b"g", b"b")
+OTHER = Xid(1, b"g", b"c")
+
+
+def _talk(**options: Any) -> Talk010:
+    return Talk010(**options).open().session()
+
+
+def _ids(*ids: int) -> SequenceSet:
+    return SequenceSet.of(*ids)
+
+
+def _flow(messages: int | None = None, octets: int | None = None) -> list[MessageFlow]:
+    return [MessageFlow("d", 0, messages), MessageFlow("d", 1, octets)]
+
+
+def _open(messages: int | None = None, octets: int | None = None, **options: Any) -> Talk010:
+    """A subscription with credit; its commands have the ids 0 to 2."""
+    return _talk(**options).subscribe().client(*_flow(messages, octets))
+
+
+def _client(*what: Any) -> Talk010:
+    return _talk().client(*what)
+
+
+def _dtx(*what: Any) -> Talk010:
+    return _client(DtxSelect(), *what)
+
+
+SIZE = len(encode_headers((DeliveryProperties(routing_key="key"), MessageProperties())))
+"""The octets of the header segment that `transfer` makes."""
+
+_RULES: list[tuple[str, Any]] = [
+    (
+        "message.set-flow-mode/mode-switching",
+        lambda: (
+            _open()
+            .client(MessageCancel("d"))
+            .subscribe()
+            .server(completed(0, 1, 2, 3, 4))
+            .client(*_flow(1), MessageSetFlowMode("d", 0))
+        ),
+    ),
+    ("tx.select/exactly-once", lambda: _client(TxSelect(), TxSelect())),
+    ("tx.select/no-dtx", lambda: _client(DtxSelect(), TxSelect())),
+    ("tx.select/explicit-accepts", lambda: _talk().subscribe(accept_mode=1).client(TxSelect())),
+    ("tx.select/explicit-accepts", lambda: _client(TxSelect()).subscribe(accept_mode=1)),
+    ("tx.commit/select-required", lambda: _client(TxCommit())),
+    ("tx.rollback/select-required", lambda: _client(TxRollback())),
+    ("dtx.select/required", lambda: _client(DtxStart(XID))),
+    ("dtx.start/join-and-resume", lambda: _dtx(DtxStart(XID, True, True))),
+    # The context is looked at before the xid, as a server does.
+    ("dtx.start/illegal-state", lambda: _dtx(DtxStart(XID), DtxStart(XID))),
+    ("dtx.start/illegal-state", lambda: _dtx(DtxStart(XID), DtxStart(OTHER))),
+    (
+        "dtx.end/suspend",
+        lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxStart(XID, join=True)),
+    ),
+    ("dtx.end/suspend-and-fail", lambda: _dtx(DtxStart(XID), DtxEnd(XID, True, True))),
+    ("dtx.end/not-associated", lambda: _dtx(DtxStart(XID), DtxEnd(OTHER))),
+    ("dtx.end/not-associated", lambda: _dtx(DtxStart(XID), DtxEnd(XID), DtxEnd(XID))),
+    # Unlike XA, 0-10 wants a suspended branch to be resumed before it ends.
+    (
+        "dtx.end/not-associated",
+        lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxEnd(XID)),
+    ),
+    ("dtx.commit/not-disassociated", lambda: _dtx(DtxStart(XID), DtxCommit(XID))),
+    ("dtx.prepare/not-disassociated", lambda: _dtx(DtxStart(XID), DtxPrepare(XID))),
+    ("dtx.rollback/not-disassociated", lambda: _dtx(DtxStart(XID), DtxRollback(XID))),
+    ("dtx.forget/not-disassociated", lambda: _dtx(DtxStart(XID), DtxForget(XID))),
+    ("dtx.commit/two-phase", lambda: _client(DtxPrepare(XID), DtxCommit(XID, one_phase=True))),
+    ("file.consume/queue-empty", lambda: _client(FileConsume("", "t"))),
+    ("file.consume/tag-empty", lambda: _client(FileConsume("q", " "))),
+    ("file.consume/tag-in-use", lambda: _client(FileConsume("q", "t"), FileConsume("q", "t"))),
+    ("stream.consume/queue-empty", lambda: _client(StreamConsume(None, "t"))),
+    ("stream.consume/tag-empty", lambda: _client(StreamConsume("q"))),
+    ("stream.consume/tag-in-use", lambda: _client(*[StreamConsume("q", "t")] * 2)),
+    ("file.deliver/non-zero", lambda: _talk().server(FileDeliver("t", 0))),
+    ("file.ack/session-local", lambda: _talk().server(FileDeliver("t", 1)).client(FileAck(2))),
+    (
+        "file.reject/session-local",
+        lambda: (
+            _talk().session(1, b"two").server(FileDeliver("t", 7), channel=1).client(FileReject(7))
+        ),
+    ),
+    (
+        "file.open/content-size",
+        lambda: _client(FileOpen("i", 9)).server(FileOpenOk(4)).client(stage(b"sixoct")),
+    ),
+    (
+        "file.open-ok/behavior",
+        lambda: _client(FileOpen("i", 1)).client(stage(b"x")).server(FileOpenOk(0)),
+    ),
+    ("message.accept/acquisition", lambda: _open().server(transfer("d")).client(_accept(1))),
+    (
+        "message.accept/acquisition",
+        lambda: _open().server(transfer("d"), ExecutionSync()).client(_accept(1)),
+    ),
+    ("message.accept/acquisition", lambda: _given().client(_accept(0), _accept(0))),
+    ("message.accept/acquisition", lambda: _given().client(_accept(0), MessageRelease(_ids(0)))),
+    ("message.reject/acquisition", lambda: _given().client(_accept(0), MessageReject(_ids(0), 0))),
+    ("message.accept/acquisition", lambda: _given(acquire_mode=1).client(_accept(0))),
+    ("message.accept/acquisition", lambda: _client(transfer("x")).server(*[_accept(0)] * 2)),
+    ("message.cancel/not-found", lambda: _client(MessageCancel("d"))),
+    ("message.cancel/not-found", lambda: _client(MessageStop("d"))),
+    ("message.cancel/not-found", lambda: _open().client(MessageCancel("d"), _flow(1)[0])),
+    ("message.set-flow-mode/mode-switching", lambda: _open(1).client(MessageSetFlowMode("d", 0))),
+    (
+        "message.set-flow-mode/mode-switching",
+        lambda: _open(1, SIZE).server(_bare()).client(completed(0), MessageSetFlowMode("d", 0)),
+    ),
+    ("message.subscribe/zero-credit", lambda: _talk().server(transfer("d"))),
+    ("message.subscribe/zero-credit", lambda: _talk().subscribe().server(transfer("d"))),
+    ("message.subscribe/zero-credit", lambda: _open(2).server(*[transfer("d")] * 3)),
+    (
+        "message.subscribe/zero-credit",
+        lambda: _open().client(MessageCancel("d")).server(completed(0, 1, 2, 3), transfer("d")),
+    ),
+    (
+        "message.subscribe/zero-credit",
+        lambda: (
+            _talk()
+            .subscribe()
+            .client(MessageSetFlowMode("d", 0), *_flow(1))
+            .server(transfer("d"))
+            .client(completed(0))
+            .server(transfer("d"))
+        ),
+    ),
+    (
+        "message.set-flow-mode/byte-accounting",
+        lambda: _open(None, SIZE).server(transfer("d", b"x")),
+    ),
+    (
+        "message.stop/zero",
+        lambda: _open().client(MessageStop("d")).server(completed(3), transfer("d")),
+    ),
+    (
+        "message.flush/zero",
+        lambda: _open().client(MessageFlush("d")).server(completed(3), transfer("d")),
+    ),
+    ("session/exactly-once", lambda: _client(ExecutionSync()).server(completed(0, 1))),
+]
+
+
+def _accept(*ids: int) -> MessageAccept:
+    return MessageAccept(_ids(*ids))
+
+
+def _given(**fields: Any) -> Talk010:
+    return _open().server(transfer("d", **fields))
+
+
+def _bare() -> bytes:
+    return transfer("d", None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "make"), _RULES, ids=[f"{n}-{rule}" for n, (rule, _) in enumerate(_RULES)]
+)
+@pytest.mark.rule(*{f"0-10/{rule}" for rule, _ in _RULES})
+def test_a_broken_rule_is_told_once(rule: str, make: Any) -> None:
+    talk = make()
+    assert talk.rules == [rule]
+    talk.finish()
+    assert talk.rules == [rule]
+
+
+@pytest.mark.parametrize(
+    "make", [make for _, make in _RULES], ids=[f"{n}" for n in range(len(_RULES))]
+)
+def test_a_session_that_may_go_on_is_not_judged(make: Any) -> None:
+    """The same octets, behind a session.attach that takes the session from elsewhere."""
+    told = make()
+    attach, forced = frames(SessionAttach(b"s")), frames(SessionAttach(b"s", force=True))
+    talk = Talk010()
+    for sender, what in told.arrivals:
+        assert isinstance(what, bytes)
+        talk.send(sender, what.replace(attach, forced))
+    assert not talk.finish().rules
+
+
+@pytest.mark.parametrize("make", [make for _, make in _RULES])
+def test_what_a_gap_hides_is_not_held_against_anybody(make: Any) -> None:
+    told = make()
+    for cut in (CLIENT, SERVER):
+        for place in range(9, len(told.arrivals)):
+            talk = Talk010()
+            for number, (sender, what) in enumerate(told.arrivals):
+                assert isinstance(what, bytes)
+                if number == place:
+                    talk.gap(cut, 40)
+                if number >= place and sender == cut:
+                    continue
+                talk.send(sender, what)
+            assert set(talk.finish().rules) <= set(told.rules)
+
+
+@pytest.mark.parametrize("make", [make for _, make in _RULES])
+def test_a_pickled_observer_judges_alike_wherever_arrivals_are_cut(make: Any) -> None:
+    told = make().finish()
+    observer = Talk010().observer
+    events: list[Any] = []
+    now = 0
+    for sender, what in told.arrivals:
+        assert isinstance(what, bytes)
+        now += 1_000_000_000
+        for begin in range(0, len(what), 5):
+            observer.receive_data(what[begin : begin + 5], sender, now)
+            observer = pickle.loads(pickle.dumps(observer))
+            events += take(observer)
+    observer.finish(now + 1_000_000_000)
+    events += take(observer)
+    assert events == told.events
+
+
+# What isn't held against anybody.
+
+_ALLOWED: list[Any] = [
+    lambda: _client(FileOpen("i", 9)).server(FileOpenOk(4)).client(stage(b"fiveo")),
+    lambda: _client(FileOpen("i", 3)).server(FileOpenOk(4)).client(stage(b"fiveo")),
+    lambda: _dtx(
+        DtxPrepare(XID),
+        DtxCommit(XID),
+        DtxCommit(XID, True),
+        DtxPrepare(XID),
+        DtxStart(XID),
+        DtxEnd(XID),
+        DtxCommit(XID, True),
+    ),
+    lambda: (
+        _open(1, SIZE)
+        .server(_bare())
+        .client(MessageSetFlowMode("d", 0), completed(0))
+        .server(_bare())
+    ),
+    lambda: (
+        _open(1)
+        .client(MessageStop("d"), *_flow(1, SIZE))
+        .server(_bare())
+        .client(MessageSetFlowMode("d", 0))
+    ),
+    lambda: (
+        _open(1)
+        .client(MessageStop("d"), *_flow(1), MessageCancel("d"))
+        .server(completed(0, 1, 2, 3, 4, 5), transfer("d"))
+    ),
+    lambda: _client(DtxSelect(), DtxSelect()),
+    lambda: _dtx(DtxStart(XID), DtxEnd(XID, suspend=True), DtxStart(XID, resume=True), DtxEnd(XID)),
+    lambda: _dtx(DtxStart(XID), DtxEnd(XID), DtxPrepare(XID), DtxCommit(XID)),
+    lambda: (
+        _dtx(DtxStart(XID))
+        .server(ExecutionResult(1, XaResult(1)))
+        .client(DtxStart(OTHER), DtxEnd(OTHER), DtxEnd(XID))
+    ),
+    lambda: _talk().subscribe(accept_mode=1).client(MessageCancel("d"), TxSelect()),
+    lambda: _client(FileConsume("q", "t"), FileCancel("t"), FileConsume("q", "t")),
+    lambda: _client(FileConsume("q", "t"), StreamConsume("q", "t"), StreamCancel("t")),
+    lambda: (
+        _talk()
+        .server(*[FileDeliver("t", tag) for tag in (9, 1, 2)])
+        .client(FileAck(9), FileAck(2, multiple=True), FileAck(0, multiple=True), FileReject(1))
+    ),
+    # After a rollback the client holds what it had accepted.
+    lambda: (
+        _open()
+        .client(TxSelect())
+        .server(*[transfer("d")] * 2)
+        .client(_accept(0, 1), TxRollback(), _accept(1), MessageRelease(_ids(0)), TxCommit())
+    ),
+    lambda: _given(acquire_mode=1).client(MessageAcquire(_ids(0)), _accept(0)),
+    lambda: _given(acquire_mode=1).client(MessageRelease(_ids(0))),
+    # Credit that is taken back counts until the server has heard of it.
+    lambda: _open(1).client(MessageStop("d"), *_flow(1)).server(*[transfer("d")] * 2),
+    lambda: _open().client(MessageCancel("d")).server(transfer("d"), completed(0, 1, 2, 3)),
+    lambda: _open().client(MessageCancel("d")).subscribe().server(transfer("d")),
+    lambda: _open(1).server(transfer("d")).client(completed(0)).server(transfer("d")),
+    lambda: _open(None, SIZE).server(_bare()).client(completed(0)).server(_bare()),
+    lambda: _open(1, SIZE).server(_bare()).client(MessageSetFlowMode("d", 0)),
+    lambda: _open().client(MessageStop("d"), MessageSetFlowMode("d", 0)),
+    lambda: (
+        _open()
+        .client(MessageStop("d"))
+        .server(completed(3))
+        .client(MessageSetFlowMode("d", 0), *_flow(1))
+    ),
+    lambda: _talk().server(MessageFlow("amq.direct", 0, 5), MessageStop("")),
+    lambda: _client(ExecutionSync(), SessionGap(_ids(1, 2))).server(completed(0, 1, 2)),
+]
+
+
+@pytest.mark.parametrize("make", _ALLOWED)
+@pytest.mark.rule(
+    "0-10/tx.rollback/keeps-acquired", "0-10/message.flow/infinite", "0-10/message.set-flow-mode/default",
+    "0-10/message.subscribe/window-default", "0-10/dtx.end/success",
+)  # fmt: skip
+def test_what_the_sender_may_do(make: Any) -> None:
+    assert not make().finish().rules
+
+
+def test_a_session_that_is_attached_again_is_not_judged() -> None:
+    talk = _open().server(transfer("d")).client(_accept(0), SessionDetach(b"s"))
+    talk.server(SessionDetached(b"s", 0)).client(SessionAttach(b"s"), SessionCommandPoint(0, 0))
+    talk.server(SessionAttached(b"s"), completed(0, 1, 2, 3), SessionCommandPoint(0, 0))
+    talk.client(_accept(0), TxCommit())
+    assert not talk.finish().rules
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_a_session_that_the_other_side_knows_is_not_new(number: int) -> None:
+    talk = Talk010().open().client(SessionAttach(b"s"), SessionFlush(expected=True))
+    expected = SessionExpected(_ids(5))
+    talk.server(SessionAttached(b"s"), expected).client(SessionCommandPoint(number, 0))
+    talk.server(completed(0, 1, 2, 3, 4)).client(TxCommit(), MessageStop("d"))
+    assert not talk.finish().rules
+
+
+def test_a_command_point_that_goes_back_ends_the_judging() -> None:
+    talk = _client(TxSelect(), SessionCommandPoint(1, 0), TxCommit())
+    talk.client(SessionCommandPoint(0, 0), TxSelect(), TxCommit())
+    assert not talk.finish().rules
+
+
+def test_a_command_that_cannot_be_read_ends_the_judging() -> None:
+    talk = _client(b"\x0f\x01\x00\x12\x00\x01\x00\x00\x00\x00\x00\x00\x05\x01\x01\x00\x00\x00")
+    assert not talk.rules
+    damaged = b"\x0f\x01\x00\x12\x00\x01\x00\x00\x00\x00\x00\x00\x05\x63\x01\x00\x00\x00"
+    talk = _client(damaged, TxCommit())
+    assert talk.rules == ["wire/struct-code"]
+
+
+# What answers what.
+
+
+def test_commands_that_answer_commands() -> None:
+    talk = _client(FileConsume("q", "t", nowait=True), FileConsume("q", "u"), FileOpen("a", 1))
+    talk.client(FileOpen("b", 2)).server(FileConsumeOk("u"), FileOpenOk(0), FileOpenOk(0))
+    talk.client(stage(b"x"), stage(b"yy")).finish()
+    by_seq = {unit.seq: unit for unit in talk.observed}
+    answered = [
+        (unit.event, by_seq[unit.answers].event, by_seq[unit.answers].content)
+        for unit in talk.observed[-5:]
+        if unit.answers is not None
+    ]
+    assert [(event, asked) for event, asked, _ in answered] == [
+        ("file.consume-ok", "file.consume"),
+        ("file.open-ok", "file.open"),
+        ("file.open-ok", "file.open"),
+        ("file.stage", "file.open-ok"),
+        ("file.stage", "file.open-ok"),
+    ]
+    assert answered[0][2] == FileConsume("q", "u")
+    assert [content for _, _, content in answered[1:3]] == [FileOpen("a", 1), FileOpen("b", 2)]
+    assert not talk.rules
+
+
+def test_behind_a_gap_nothing_is_answered_that_may_have_been() -> None:
+    talk = _client(FileConsume("q", "t")).gap("server", 40).client(FileConsume("q", "u"))
+    asked = talk.observed[-1]
+    talk.server(FileConsumeOk("u"))
+    assert talk.finish().observed[-1].answers == asked.seq
+
+
+# Limits.
+
+
+def test_beyond_the_limits_nothing_is_judged() -> None:
+    limits = Limits(calls=4, consumers=4)
+    names = [MessageSubscribe("q", f"d{n}", 0, 0) for n in range(9)]
+    talk = _talk(limits=limits).client(*names, MessageCancel("x")).server(transfer("x"))
+    talk.client(*[FileConsume("q", f"t{n}") for n in range(9)], FileConsume("q", "t8"))
+    talk.server(*[FileDeliver("t", tag) for tag in range(1, 90, 3)]).client(FileAck(2))
+    talk.client(DtxSelect(), *[each for n in range(9) for each in _branch(n)])
+    talk.client(*[FileOpen("i", 1)] * 9)
+    talk.server(*[FileOpenOk(0)] * 9).client(*[stage(b"xyz")] * 9)
+    assert not talk.finish().rules
+
+
+def _branch(number: int) -> list[Any]:
+    xid = Xid(number, b"g", b"")
+    return [DtxStart(xid), DtxEnd(xid, suspend=True)]
+
+
+def test_messages_beyond_the_limit_are_forgotten() -> None:
+    talk = _open(limits=Limits(calls=4)).client(TxSelect()).server(*[transfer("d")] * 9)
+    talk.client(_accept(0), _accept(8), _accept(7, 6), _accept(5))
+    assert not talk.rules
+    assert talk.client(_accept(8)).rules == ["message.accept/acquisition"]
+    talk.server(*[transfer("d")] * 4).client(_accept(9, 10, 11, 12), TxRollback())
+    # More than can be known was accepted: what the rollback gives back is anything before it.
+    talk.client(_accept(6, 9))
+    assert len(talk.finish().rules) == 1
+
+
+def test_stops_without_end_hold_little() -> None:
+    talk = _open(3).client(*[MessageStop("d")] * 400).server(*[transfer("d")] * 3)
+    assert not talk.rules
+    assert len(pickle.dumps(talk.observer)) < 60_000
+    talk.server(transfer("d"))
+    assert talk.finish().rules == ["message.subscribe/zero-credit"]
+
+
+def test_every_rule_that_is_told_is_one_of_the_specification() -> None:
+    rules = read_rules()
+    assert all([rules.find(f"0-10/{rule}") is not None for rule, _ in _RULES])

@@ -1,0 +1,357 @@
+"""A hostile peer of AMQP 1.0: whatever well-formed frames it sends, the endpoint keeps its promises.
+
+Nothing is raised out of the read path, all that is kept stays bounded, every end is told once, and the endpoint sends
+what can be read. Below are the single cases that random peers have found.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import Closed, Failed, Limits, Scope, Signal
+from amqp_sansio.amqp_1_0 import (
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    End,
+    Flow,
+    LinkClosed,
+    LinkFailed,
+    LinkOpened,
+    LinkRequested,
+    Message,
+    Open,
+    Performative,
+    SessionRequested,
+    Source,
+    Target,
+    Transfer,
+)
+from amqp_sansio.endpoint import CloseHint, Side
+from tests.kit.facing_1_0 import (
+    BOTH_SIDES,
+    CLIENT,
+    SERVER,
+    Facing,
+    octets_of,
+    parse,
+    their_open,
+)
+from tests.kit.hostile_1_0 import Choices, Peer
+from tests.kit.pair_1_0 import client_config, server_config
+from tests.kit.using_1_0 import Using, check_books
+
+LIMITS = Limits(
+    unparsed=20_000,
+    message=12_000,
+    bodies=16_000,
+    channels=3,
+    requests=4,
+    unsettled=8,
+    consumers=4,
+    backlog_high=20_000,
+    backlog_low=5000,
+    backlog_hard=60_000,
+)
+
+
+def config_of(side: Side, **changes: Any) -> Any:
+    """A configuration with small limits."""
+    made = client_config if side is CLIENT else server_config
+    return made(**{"limits": LIMITS, "max_frame_size": 4096, "incoming_window": 20, **changes})
+
+
+def facing_of(side: Side, **changes: Any) -> Facing:
+    """An open connection with small limits; `changes` are those of the peer's open."""
+    return Facing.opened(side, config_of(side), their_open(**changes))
+
+
+def play(octets: bytes, facing: Facing, *, reads: bool, cuts: bool, check: bool) -> Using:
+    """Let octets choose what the peer sends and what the application does, until all is over."""
+    choices = Choices(octets)
+    peer, application = Peer(choices, facing.end), Using(choices, facing.end, check=check)
+    heard = 0
+    while choices:
+        if choices.below(2):
+            application.act()
+        else:
+            frame = peer.frame()
+            at = choices.below(len(frame)) if cuts else 0
+            for piece in (frame[:at], frame[at:]):
+                if len(piece) <= facing.end.receive_budget:
+                    facing.end.receive_data(piece, 0.0)
+                take(facing, reads)
+        take(facing, reads)
+        for event in facing.events[heard:]:
+            application.hear(event)
+        heard = len(facing.events)
+        check_books(facing.end)
+    facing.end.connection_lost("over", 0.0)
+    facing.settle()
+    for event in facing.events[heard:]:
+        application.hear(event)
+    return application
+
+
+def take(facing: Facing, reads: bool) -> None:
+    """Take events; octets only from an endpoint whose peer reads."""
+    if reads:
+        facing.settle()
+        return
+    while not isinstance(event := facing.end.next_event(), Signal):
+        facing.events.append(event)
+
+
+PLAYS = st.binary(min_size=300, max_size=900)
+
+
+@given(PLAYS, st.sampled_from([CLIENT, SERVER]), st.sampled_from([512, 4096]), st.booleans(), st.booleans())
+def test_nothing_breaks_whatever_the_peer_sends(
+    octets: bytes, side: Side, frame_size: int, reads: bool, cuts: bool
+) -> None:
+    facing = facing_of(side, max_frame_size=frame_size, channel_max=2)
+    application = play(octets, facing, reads=reads, cuts=cuts, check=False)
+    assert application.telling.closed
+    for sent in parse(facing.out):
+        assert sent.size <= frame_size
+        assert isinstance(sent.body, Performative) or sent.body is None
+
+
+@given(PLAYS, st.sampled_from([CLIENT, SERVER]))
+def test_every_handle_ends_by_one_event_whatever_the_peer_sends(octets: bytes, side: Side) -> None:
+    application = play(octets, facing_of(side), reads=True, cuts=False, check=False)
+    ended = application.telling.ended
+    for handle in application.handles:
+        assert handle.done
+        assert id(handle) in ended, handle
+    for handle in application.at_once:
+        assert id(handle) not in ended, handle
+
+
+@given(PLAYS, st.sampled_from([CLIENT, SERVER]))
+def test_what_raises_changes_nothing_whatever_the_peer_sends(octets: bytes, side: Side) -> None:
+    play(octets, facing_of(side), reads=True, cuts=False, check=True)
+
+
+@given(PLAYS, st.sampled_from([CLIENT, SERVER]))
+def test_the_strict_books_of_a_peer_take_all_that_is_sent(octets: bytes, side: Side) -> None:
+    """What the endpoint sends follows the rules by the books of an observer that saw both sides."""
+    facing = facing_of(side)
+    play(octets, facing, reads=True, cuts=False, check=False)
+    begun: set[int] = set()
+    handles: dict[int, set[int]] = {}
+    for sent in parse(facing.out):
+        frame = sent.body
+        if isinstance(frame, Begin):
+            assert sent.channel not in begun
+            begun.add(sent.channel)
+            handles[sent.channel] = set()
+        elif isinstance(frame, End):
+            begun.remove(sent.channel)
+        elif isinstance(frame, Attach):
+            assert frame.handle not in handles[sent.channel]
+            handles[sent.channel].add(frame.handle)
+        elif isinstance(frame, Detach):
+            handles[sent.channel].remove(frame.handle)
+        elif isinstance(frame, Transfer | Flow) and frame.handle is not None:
+            assert frame.handle in handles[sent.channel]
+        if not isinstance(frame, Begin | Open | Close | End):
+            assert sent.channel in begun
+
+
+# What was found.
+
+BEGIN = Begin(next_outgoing_id=0, incoming_window=50, outgoing_window=50)
+
+
+def attach(name: str, handle: int = 0, **changes: Any) -> Attach:
+    """A link whose sender is the peer."""
+    values: dict[str, Any] = {
+        "name": name,
+        "handle": handle,
+        "role": False,
+        "source": Source("q"),
+        "target": Target("q"),
+        "initial_delivery_count": 0,
+        **changes,
+    }
+    return Attach(**values)
+
+
+def with_session(side: Side, *, accept: bool = True, **changes: Any) -> tuple[Facing, Any]:
+    """An endpoint with a session that its peer has begun."""
+    facing = facing_of(side, **changes)
+    facing.feed(octets_of(BEGIN))
+    (event,) = facing.of(SessionRequested)
+    session = facing.end.session(event.channel)
+    if accept:
+        session.accept()
+    return facing.forget(), session
+
+
+def accepted(facing: Facing, session: Any, frame: Attach, channel: int = 0) -> Any:
+    """A link that the peer attaches and the application accepts."""
+    facing.feed(octets_of(frame, channel))
+    event = facing.of(LinkRequested)[-1]
+    link = session.link(event.link)
+    link.accept_attach()
+    facing.forget()
+    return link
+
+
+@BOTH_SIDES
+def test_the_answer_to_a_fault_that_does_not_fit_ends_the_connection(side: Side) -> None:
+    """The peer takes frames of 512 octets, and attaches a link of a longer name, which can't be refused."""
+    facing, _ = with_session(side, max_frame_size=512)
+    facing.feed(octets_of(attach("n" * 600)))
+    facing.feed(octets_of(Transfer(0, 0, b"t", 0), payload=Message(b"x").encode()))
+    assert [event.scope for event in facing.of(Failed)] == [Scope.CONNECTION]
+    assert facing.names()[-1] == "close"
+
+
+@BOTH_SIDES
+def test_a_peer_that_does_not_read_ends_with_the_backlog(side: Side) -> None:
+    """Each fault is answered until there is no room for answers."""
+    facing, _ = with_session(side)
+    facing.end.data_to_send(0.0)
+    wrong = Flow(0, 50, 0, 50, handle=0, link_credit=1)
+    for number in range(4000):
+        for frame in (attach(f"{number}" + "n" * 200), wrong, Detach(0, True)):
+            if facing.end.receive_budget:
+                facing.end.receive_data(octets_of(frame), 0.0)
+            take(facing, reads=False)
+        if not facing.end.is_open:
+            break
+    assert facing.of(Failed)[-1].error.condition == "amqp:resource-limit-exceeded"
+    assert facing.end.send_backlog <= LIMITS.backlog_hard + 1000
+
+
+@BOTH_SIDES
+def test_the_description_of_a_fault_fits_whatever_its_letters(side: Side) -> None:
+    facing, _ = with_session(side, max_frame_size=512)
+    facing.feed(octets_of(attach("\N{SNOWMAN}" * 110)))
+    facing.feed(octets_of(Flow(0, 50, 0, 50, handle=0, link_credit=1)))
+    assert facing.names() == ["attach", "detach"]
+    assert facing.end.is_open
+
+
+@BOTH_SIDES
+def test_a_link_may_be_stolen_from_a_session_that_ends(side: Side) -> None:
+    facing, session = with_session(side)
+    accepted(facing, session, attach("n"))
+    facing.feed(octets_of(BEGIN, 1))
+    other = facing.end.session(facing.of(SessionRequested)[0].channel)
+    other.accept()
+    session.close()
+    facing.forget()
+    facing.feed(octets_of(attach("n"), 1))
+    assert facing.of(LinkRequested)
+    assert not facing.of(Failed)
+    assert facing.names() == []
+
+
+@BOTH_SIDES
+def test_a_link_is_stolen_from_the_question_for_it(side: Side) -> None:
+    """The first one is refused, so that its late answer can't be taken for the second one's."""
+    facing, session = with_session(side)
+    facing.feed(octets_of(attach("n", 0)), octets_of(attach("n", 1)))
+    first, second = [event.link for event in facing.of(LinkRequested)]
+    assert facing.names() == ["attach", "detach"]
+    assert facing.sent()[1].body.error.condition == "amqp:link:stolen"
+    session.link(second).accept_attach()
+    facing.feed(octets_of(Detach(0, True)))
+    assert [event.link for event in facing.of(LinkOpened)] == [second]
+    assert [event.link for event in facing.of(LinkClosed)] == [first]
+    assert session.link(second).is_open
+
+
+@BOTH_SIDES
+def test_a_name_twice_in_a_session_without_an_answer_ends_it(side: Side) -> None:
+    facing, _ = with_session(side, accept=False)
+    facing.feed(octets_of(attach("n", 0)), octets_of(attach("n", 1)))
+    (failed,) = facing.of(Failed)
+    assert (failed.scope, failed.error.rule) == (Scope.SESSION, "1.0/transport/link/name-unique")
+    assert facing.names() == ["begin", "end"]
+
+
+@BOTH_SIDES
+def test_links_that_come_and_go_before_the_session_is_answered_are_not_kept(side: Side) -> None:
+    facing, session = with_session(side, accept=False)
+    for number in range(100):
+        facing.feed(octets_of(attach(f"n{number}")), octets_of(Detach(0, number % 2 == 0)))
+    assert len(facing.of(LinkRequested)) == len(facing.of(LinkClosed)) == 100
+    assert not session.names
+    assert not session.asked
+    session.accept()
+    facing.settle()
+    assert accepted(facing, session, attach("n1")).is_open
+
+
+@BOTH_SIDES
+def test_links_that_come_and_go_after_the_own_end_are_not_kept_nor_told(side: Side) -> None:
+    facing, session = with_session(side)
+    facing.feed(octets_of(attach("kept", 1)))
+    session.close()
+    facing.forget()
+    for number in range(100):
+        facing.feed(octets_of(attach(f"n{number}")), octets_of(Detach(0, number % 2 == 0)))
+    assert not facing.events
+    assert list(session.names) == [("kept", 1 - session.side)]
+    facing.feed(octets_of(End()))
+    assert [event.scope for event in facing.of(Closed)] == [Scope.LINK, Scope.SESSION]
+
+
+@BOTH_SIDES
+def test_the_peers_links_may_be_as_many_as_the_own_ones(side: Side) -> None:
+    """An answer isn't one link more."""
+    facing, session = with_session(side)
+    for _ in range(LIMITS.consumers):
+        session.open_sender("q")
+    for number in range(LIMITS.consumers):
+        assert accepted(facing, session, attach(f"n{number}", number)).is_open
+
+
+@BOTH_SIDES
+def test_links_that_only_one_end_closes_are_forgotten(side: Side) -> None:
+    """RabbitMQ 3 answers a closing detach with a plain one, and never attaches again to close too (section 2.6.6)."""
+    facing, session = with_session(side)
+    for number in range(300):
+        link = accepted(facing, session, attach(f"n{number}"))
+        link.close()
+        facing.feed(octets_of(Detach(0)))
+    assert len(session.names) == len(session.crossed) == 64
+    again = accepted(facing, session, attach("n0"))
+    assert again.is_open
+    check_books(facing.end)
+
+
+@pytest.mark.parametrize("how", ["detach", "close", "fault", "own close"])
+@BOTH_SIDES
+def test_the_octets_of_a_delivery_that_ends_with_its_link_are_given_back(side: Side, how: str) -> None:
+    """Else a peer could use up Limits.bodies with deliveries that it never completes."""
+    facing, session = with_session(side)
+    payload = Message(bytes(3000)).encode()
+    for number in range(20):
+        link = accepted(facing, session, attach(f"n{number}", snd_settle_mode=number % 2))
+        link.flow(5)
+        facing.feed(octets_of(Transfer(0, number, b"t", 0, more=True), payload=payload))
+        assert facing.end._sessions.transport.bodies == len(payload)
+        if how == "own close":
+            link.close()
+        elif how == "fault":
+            facing.feed(octets_of(Transfer(0, number + 1, b"u", 0, more=True)))
+        facing.feed(octets_of(Detach(0, how == "close")))
+        assert link.report is not None
+        assert facing.end._sessions.transport.bodies == 0
+        assert not session.peer.deliveries
+        check_books(facing.end)
+    assert len(facing.of(LinkFailed)) <= 1
+    assert facing.end.close_hint is CloseHint.KEEP
+    pickle.dumps(facing.end)

@@ -1,0 +1,234 @@
+"""Settlement: outcomes, ranges, both settle modes (1.0 part 2 sections 2.6.12 and 2.7.6, part 3 section 3.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio import LocalProtocolError, Settled
+from amqp_sansio.amqp_1_0 import (
+    Accepted,
+    Delivery,
+    Detach,
+    Disposition,
+    Error,
+    Flow,
+    Message,
+    Modified,
+    Rejected,
+    Released,
+    Symbol,
+    TransactionalState,
+    Updated,
+)
+from tests.kit.links_1_0 import BODY, Mapped, transfer
+from tests.kit.links_1_0 import flow as session_flow
+
+BIG = 0xFFFF_FFFF
+
+
+def flow(credit: int, count: int | None = 0, **changes: Any) -> Flow:
+    """The peer's flow for the link with handle 0, as its receiver."""
+    return session_flow(handle=0, delivery_count=count, link_credit=credit, **changes)
+
+
+@pytest.mark.rule("1.0/transport/disposition/range")
+@pytest.mark.rule("1.0/transport/disposition/settled")
+@pytest.mark.rule("1.0/transport/transfer/rcv-first")
+@pytest.mark.rule("1.0/transport/settle-mode/receiver")
+def test_one_disposition_settles_many() -> None:
+    facing = Mapped.begun()
+    link = facing.sender()
+    handles = [link.send(Message(str(number))) for number in range(4)]
+    facing.get(Disposition(True, 0, 2, True, Accepted()))
+    (settled,) = facing.of(Settled)
+    assert (settled.handles, settled.state) == (tuple(handles[:3]), Accepted())
+    assert list(link.pending) == [handles[3].key[2]]
+    # Unset, last is first.
+    facing.get(Disposition(True, 3, None, True, Rejected(Error(Symbol("a:b")))))
+    assert handles[3].result == Rejected(Error(Symbol("a:b")))
+    # What is settled already, and what was never sent, is nothing to complain about.
+    facing.get(Disposition(True, 0, 9, True, Released()))
+    assert len(facing.of(Settled)) == 2
+
+
+@pytest.mark.rule("1.0/transport/disposition/role")
+def test_a_disposition_covers_all_links_of_its_direction_and_no_others() -> None:
+    facing = Mapped.begun()
+    link = facing.sender()
+    from tests.kit.links_1_0 import attach
+
+    other = facing.session.open_sender("target", name="second")
+    facing.get(attach("second", 1, True))
+    facing.get(session_flow(handle=1, delivery_count=0, link_credit=5))
+    receiver = facing.session.open_receiver("source", name="in", credit=5)
+    facing.get(attach("in", 2, False))
+    handles = [link.send(Message("a")), other.send(Message("b"))]
+    facing.get(transfer(0, handle=2), BODY)
+    facing.get(Disposition(True, 0, 1, True, Accepted()))
+    assert all([handle.done for handle in handles])
+    receiver.accept(0)
+    facing.forget()
+    facing.get(Disposition(True, 0, None, True, Released()))
+    assert not facing.events
+
+
+def test_a_range_that_runs_backwards_ends_the_session() -> None:
+    facing = Mapped.begun()
+    facing.get(Disposition(True, 5, 3, True, Accepted()))
+    facing.fails_session("amqp:invalid-field", "transport/disposition/range")
+
+
+@pytest.mark.rule("1.0/transport/disposition/range")
+def test_a_huge_range_costs_what_is_there() -> None:
+    facing = Mapped.begun()
+    link = facing.sender()
+    handle = link.send(Message("m"))
+    facing.get(Disposition(True, 0, 0x7FFF_FFFE, True, Accepted()))
+    assert handle.done
+
+
+@pytest.mark.rule("1.0/transport/delivery/settle-once")
+@pytest.mark.rule("1.0/transport/transfer/rcv-second")
+def test_mode_second_settles_after_the_sender() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(rcv_settle_mode=1)
+    facing.get(transfer(0), BODY)
+    (handle,) = link.accept(*facing.of(Delivery))
+    assert facing.frames() == [Disposition(True, 0, None, False, Accepted())]
+    assert not handle.done
+    with pytest.raises(LocalProtocolError, match="settles it first"):
+        link.update([0], Accepted(), settled=True)
+    facing.get(Disposition(False, 0, None, True, Accepted()))
+    assert [(event.handles, event.state) for event in facing.of(Settled)] == [((handle,), Accepted())]
+
+
+@pytest.mark.rule("1.0/transport/transfer/rcv-second")
+def test_a_receiver_that_settles_first_in_mode_second_is_detached() -> None:
+    facing = Mapped.begun()
+    link = facing.sender(rcv_settle_mode=1, theirs={"rcv_settle_mode": 1})
+    link.send(Message("m"))
+    facing.forget()
+    facing.get(Disposition(True, 0, None, True, Accepted()))
+    facing.fails_link("amqp:not-allowed", "transport/transfer/rcv-second")
+
+
+@pytest.mark.rule("1.0/transport/transfer/rcv-default")
+def test_the_senders_part_of_mode_second_is_done_by_itself() -> None:
+    facing = Mapped.begun()
+    link = facing.sender(rcv_settle_mode=1, theirs={"rcv_settle_mode": 1})
+    handles = [link.send(Message(str(number))) for number in range(3)]
+    facing.forget()
+    facing.get(Disposition(True, 0, 2, False, Accepted()))
+    assert facing.frames() == [Disposition(False, 0, 2, True, Accepted())]
+    assert [event.handles for event in facing.of(Settled)] == [tuple(handles)]
+
+
+def test_an_application_may_settle_by_itself() -> None:
+    facing = Mapped.begun()
+    link = facing.sender(auto_settle=False, rcv_settle_mode=1, theirs={"rcv_settle_mode": 1})
+    first, second = link.send(Message("1")), link.send(Message("2"))
+    facing.forget()
+    facing.get(Disposition(True, 0, 1, False, Modified(True)))
+    assert [(event.handles, event.state) for event in facing.of(Updated)] == [((first, second), Modified(True))]
+    assert not first.done
+    tag: Any = second.key[2]
+    link.settle(first)
+    link.settle(tag, Released())
+    assert facing.frames() == [
+        Disposition(False, 0, None, True, Modified(True)),
+        Disposition(False, 1, None, True, Released()),
+    ]
+    assert (first.result, second.result) == (Modified(True), Released())
+    with pytest.raises(LocalProtocolError, match="no unsettled delivery"):
+        link.settle(first)
+
+
+@pytest.mark.rule("1.0/transport/delivery/receiver-settles-quietly")
+def test_what_the_sender_settled_needs_no_frame() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver()
+    facing.get(transfer(0, settled=True), BODY)
+    with pytest.raises(LocalProtocolError, match="isn't unsettled"):
+        link.accept(*facing.of(Delivery))
+    assert not facing.frames()
+
+
+@pytest.mark.rule("1.0/transport/delivery/spontaneous")
+def test_a_sender_may_reach_a_terminal_state_by_itself() -> None:
+    facing = Mapped.begun()
+    link = facing.sender()
+    handle = link.send(Message("m"))
+    facing.forget()
+    link.update(handle, Released())
+    assert facing.frames() == [Disposition(False, 0, None, False, Released())]
+    facing.get(Disposition(True, 0, None, True, Released()))
+    assert handle.result == Released()
+
+
+@pytest.mark.rule("1.0/delivery-state/terminal-final")
+def test_a_receiver_does_not_change_its_mind() -> None:
+    facing = Mapped.begun()
+    link = facing.sender(auto_settle=False)
+    link.send(Message("m"))
+    facing.forget()
+    facing.get(Disposition(True, 0, None, False, Accepted()))
+    facing.get(Disposition(True, 0, None, True, Released()))
+    facing.fails_link("amqp:illegal-state", "delivery-state/terminal-final")
+
+
+def test_the_four_outcomes_and_consecutive_ids_in_one_frame() -> None:
+    facing = Mapped.begun()
+    link = facing.receiver(credit=20)
+    for number in range(8):
+        facing.get(transfer(number), BODY)
+    deliveries = facing.of(Delivery)
+    facing.forget()
+    link.accept(*deliveries[:3], deliveries[5])
+    link.reject(deliveries[3], error=Error(Symbol("a:b"), "bad"))
+    link.release(deliveries[4])
+    link.modify(deliveries[6], delivery_failed=True, undeliverable_here=True, message_annotations={"x": 1})
+    assert facing.frames() == [
+        Disposition(True, 0, 2, True, Accepted()),
+        Disposition(True, 5, None, True, Accepted()),
+        Disposition(True, 3, None, True, Rejected(Error(Symbol("a:b"), "bad"))),
+        Disposition(True, 4, None, True, Released()),
+        Disposition(True, 6, None, True, Modified(True, True, {Symbol("x"): 1})),
+    ]
+    with pytest.raises(LocalProtocolError, match="delivery 0 isn't unsettled"):
+        link.accept(deliveries[0], deliveries[7])
+    link.update([deliveries[7]], TransactionalState(b"t", Accepted()))
+    assert facing.frames()[-1].state == TransactionalState(b"t", Accepted())
+
+
+@pytest.mark.rule("1.0/transport/disposition/partial")
+def test_a_delivery_may_be_settled_while_it_is_being_sent() -> None:
+    facing = Mapped.begun()
+    link = facing.sender()
+    facing.peer_takes(512)
+    facing.get(flow(10, incoming_window=1))
+    handle = link.send(Message(b"x" * 2000))
+    facing.get(Disposition(True, 0, None, True, Rejected()))
+    assert handle.result == Rejected()
+    facing.get(session_flow(next_incoming_id=1, incoming_window=50))
+    facing.settle()
+    assert facing.sent()[-1].body.more is False
+    assert not link.pending
+    assert link.kept_octets == 0
+    link.send(Message("next"))
+
+
+@pytest.mark.rule("1.0/transport/disposition/detached-links")
+def test_a_delivery_is_settled_after_its_link_was_detached() -> None:
+    """The handle has ended with the link; the event has another one of the same key, and nothing is left to resume."""
+    facing = Mapped.begun()
+    link = facing.sender()
+    handle = link.send(Message("m"))
+    facing.get(Detach(0, False))
+    assert handle.error is not None
+    facing.get(Disposition(True, 0, None, True, Accepted()))
+    (settled,) = facing.of(Settled)
+    assert settled.handles == (handle,)
+    assert settled.handles[0].result == Accepted()
+    assert link.saved_state().unsettled == ()

@@ -1,0 +1,423 @@
+"""Field tables: octets kept, names and bounds checked, nothing malformed gets through."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from time import process_time
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio._classic.codec.table import (
+    EMPTY,
+    QPID,
+    QPID_0_8,
+    RABBIT,
+    RABBIT_0_8,
+    SPEC_0_8,
+    SPEC_0_9_1,
+    Table,
+    TableRules,
+    Timestamp,
+    Typed,
+    check_table,
+    decode_table,
+    encode_table,
+)
+from amqp_sansio._classic.codec.table_rules import name_fault
+from amqp_sansio.errors import CodecError
+from tests.kit.captures import everywhere
+from tests.kit.classic_values import RULES, Other, accepted, raw_of, table_values, untyped
+from tests.kit.pcap_streams import METHOD, frames
+
+every_rules = pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
+
+
+@every_rules
+@given(data=st.data())
+@pytest.mark.rule("0-8/wire/table-layout", "0-9-1/wire/table-layout")
+def test_tables_survive(rules: TableRules, data: st.DataObject) -> None:
+    values = data.draw(table_values(rules))
+    octets = encode_table(values, rules)
+    assert octets[:4] == struct.pack(">I", len(octets) - 4)
+    table = decode_table(octets, rules)
+    expected = untyped(values)
+    assert table == expected
+    assert expected == table
+    assert table.to_dict() == expected
+    assert list(table) == list(values)
+    assert encode_table(table, rules) == octets
+    assert encode_table(Other(values), rules) == octets
+    assert Table(values, rules=rules).raw == octets[4:]
+    assert accepted(octets[4:], rules)
+    copy = pickle.loads(pickle.dumps(table))
+    assert copy == table
+    assert (copy.raw, copy.rules) == (table.raw, table.rules)
+    assert hash(copy) == hash(table)
+    for size in range(4, len(octets) - 1, 7):
+        # Cut anywhere it may only be whole when it's cut behind an entry.
+        if accepted(octets[4:size], rules):
+            short = list(Table.from_wire(octets[4:size], rules))
+            assert short == list(values)[: len(short)]
+
+
+@every_rules
+@given(raw=st.binary(max_size=60))
+@pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
+def test_any_octets_are_a_table_or_refused(rules: TableRules, raw: bytes) -> None:
+    if accepted(raw, rules):
+        assert encode_table(Table.from_wire(raw, rules), rules)[4:] == raw
+
+
+@every_rules
+@given(data=st.data())
+@pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
+def test_damaged_tables_are_tables_or_refused(rules: TableRules, data: st.DataObject) -> None:
+    raw = bytearray(raw_of(data.draw(table_values(rules)), rules))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(raw)))
+        raw[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=5))
+    if accepted(bytes(raw), rules):
+        assert encode_table(Table.from_wire(bytes(raw), rules), rules)[4:] == raw
+
+
+@pytest.mark.parametrize("path", everywhere("o0[89]*.pcap"))
+def test_tables_of_captures_are_built_again_octet_for_octet(path: Any) -> None:
+    for frame in frames(path):
+        tables = frame.dialect.tables
+        found: list[Any] = []
+        if frame.kind == METHOD:
+            if frame.payload[:4] in (b"\0\x63\0\x01", b"\0\x3c\0\x28"):
+                continue
+            method = frame.dialect.decode_method(frame.payload)
+            found = [getattr(method, name) for name in method.__match_args__]
+        else:
+            kind = frame.dialect.properties[int.from_bytes(frame.payload[:2], "big")]
+            found = [getattr(kind.from_wire(frame.payload[12:], tables), "headers", None)]
+        for table in found:
+            if isinstance(table, Table):
+                check_table(table.raw, 0, len(table.raw), tables)
+                rebuilt = again(table)
+                if not holds_array(table.to_dict()):
+                    assert encode_table(rebuilt, ANY)[4:] == table.raw
+                assert Table(rebuilt, rules=ANY) == table
+                assert encode_table(table.to_dict(), RABBIT)[4:] == Table(table.to_dict()).raw
+                assert Table(table.to_dict()) == table
+
+
+ANY = TableRules("any", "tbBsUuIilLfdDSATFVx", "l")
+"""Rules that can send every tag."""
+
+
+def holds_array(value: Any) -> bool:
+    """Whether there is an array within, whose items don't say their types when they are read."""
+    if isinstance(value, dict):
+        return any(holds_array(inner) for inner in cast("dict[str, Any]", value).values())
+    return isinstance(value, list)
+
+
+def again(value: Any) -> Any:
+    """A value with the wire types within."""
+    if isinstance(value, Table):
+        return {name: Typed(tag, again(inner)) for name, tag, inner in value.entries()}
+    if isinstance(value, list):
+        return [again(inner) for inner in cast("list[object]", value)]
+    return value
+
+
+# Names, duplicates.
+
+
+@pytest.mark.rule("0-8/wire/table-duplicates", "0-9-1/wire/table-duplicates")
+def test_which_of_two_entries_with_one_name_counts() -> None:
+    raw = b"\x01aI\0\0\0\x01\x01bI\0\0\0\x02\x01aI\0\0\0\x03"
+    for rules in RULES:
+        for octets in (raw, raw + b"\x01\xffV"):  # the second is read the careful way
+            table = Table.from_wire(octets, rules)
+            first = rules in (SPEC_0_8, RABBIT_0_8, QPID_0_8)
+            assert table["a"] == (1 if first else 3)
+            assert list(table)[:2] == ["a", "b"]
+            assert [value for _, _, value in table.entries()][:3] == [1, 2, 3]
+            assert encode_table(table, rules)[4:] == octets
+    # By the specifications a server refuses it in 0-9-1; in 0-8 it knows which one counts.
+    check_table(raw, 0, len(raw), SPEC_0_8)
+    check_table(raw, 0, len(raw), RABBIT)
+    with pytest.raises(CodecError, match="there twice") as error:
+        check_table(raw, 0, len(raw), SPEC_0_9_1)
+    assert (error.value.code, error.value.rule) == (502, "wire/table-duplicates")
+    # A mapping has no name twice, so none is ever sent.
+    assert Table({"a": 1, "b": 2}).entries() == [("a", "I", 1), ("b", "I", 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", "doesn't begin"),
+        ("9a", "doesn't begin"),
+        ("_a", "doesn't begin"),
+        ("a b", "more than letters"),
+        ("x-death", "more than letters"),
+        ("a" * 129, "longer than 128"),
+    ],
+)
+@pytest.mark.rule(
+    "0-8/wire/table-name-syntax",
+    "0-9-1/wire/table-name-syntax",
+    "0-8/wire/table-name-check",
+    "0-9-1/wire/table-name-check",
+)
+def test_names_by_the_specifications(name: str, words: str) -> None:
+    for rules in (SPEC_0_8, SPEC_0_9_1):
+        for values in ({name: 1}, {"ok": {name: 1}}):
+            with pytest.raises(CodecError, match=words) as error:
+                encode_table(values, rules)
+            assert error.value.rule == "wire/table-name-syntax"
+            raw = raw_of(values, RABBIT)
+            with pytest.raises(CodecError, match=words) as error:
+                check_table(raw, 0, len(raw), rules)
+            assert (error.value.code, error.value.rule) == (502, "wire/table-name-check")
+            # It can be read all the same, and RabbitMQ has no such rule.
+            assert Table.from_wire(raw, rules) == values
+            check_table(raw, 0, len(raw), RABBIT)
+    raw = b"\x01lA\0\0\0\x0d" + b"F\0\0\0\x08" + bytes((2,)) + b"9aI\0\0\0\x01"
+    with pytest.raises(CodecError, match="doesn't begin"):
+        check_table(raw, 0, len(raw), SPEC_0_9_1)
+
+
+@pytest.mark.parametrize("name", ["a", "$", "#", "a_9$#", "é", "a" * 128, "x-match"])
+@pytest.mark.rule("0-8/wire/table-name-syntax", "0-9-1/wire/table-name-syntax")
+def test_names_that_the_specifications_allow(name: str) -> None:
+    assert name_fault(name) is None
+    for rules in (SPEC_0_8, SPEC_0_9_1):
+        raw = raw_of({name: 1}, rules)
+        check_table(raw, 0, len(raw), rules)
+
+
+# Bounds.
+
+
+def nested(levels: int, tag: bytes) -> bytes:
+    raw = b""
+    for _ in range(levels):
+        raw = (b"\x01n" if tag == b"F" else b"") + tag + struct.pack(">I", len(raw)) + raw
+    return raw if tag == b"F" else b"\x01n" + raw
+
+
+@every_rules
+@pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
+def test_nesting_is_bounded(rules: TableRules) -> None:
+    shallow = rules.limited(5, rules.entries)
+    for tag in (b"F", b"A"):
+        assert accepted(nested(4, tag), shallow)
+        assert not accepted(nested(5, tag), shallow)
+        assert accepted(nested(31, tag), rules)
+        assert not accepted(nested(32, tag), rules)
+        assert not accepted(nested(3000, tag), rules)
+    four: list[dict[str, Any]] = [{"a": {"a": {"a": {}}}}, {"a": {"a": Other({"a": {}})}}]
+    for values in four:
+        assert encode_table(values, rules.limited(4, 10))
+        with pytest.raises(CodecError, match="deeper than 3 levels"):
+            encode_table(values, rules.limited(3, 10))
+    if "A" in rules.writes:
+        assert encode_table({"a": [[[]]]}, rules.limited(4, 10))
+        with pytest.raises(CodecError, match="deeper than 3 levels"):
+            encode_table({"a": [[[]]]}, rules.limited(3, 10))
+
+
+def test_a_table_in_itself_is_refused() -> None:
+    table: dict[str, Any] = {}
+    table["self"] = table
+    array: list[Any] = []
+    array.append(array)
+    for values in (table, {"array": array}, Other({"t": table})):
+        with pytest.raises(CodecError, match="deeper than 32 levels"):
+            encode_table(values, RABBIT)
+
+
+@every_rules
+def test_the_number_of_entries_is_bounded(rules: TableRules) -> None:
+    few = rules.limited(rules.depth, 9)
+    ten = b"".join([b"\x02n%dV" % number for number in range(10)])
+    assert accepted(ten[:-4], few)
+    assert not accepted(ten, few)
+    for size, fits in ((9, True), (10, False)):
+        assert accepted(b"\x01aA" + struct.pack(">I", size) + b"V" * size, few) is fits
+    # Octets don't count as entries.
+    assert accepted(b"\x01aS\0\0\0\x64" + b"x" * 100, few)
+
+
+@pytest.mark.parametrize("depth", [0, -1, 129])
+def test_rules_refuse_a_depth_beyond_what_can_be_read(depth: int) -> None:
+    with pytest.raises(ValueError, match="from 1 to 128"):
+        RABBIT.limited(depth, 10)
+
+
+def test_the_deepest_nesting_that_rules_may_allow_can_be_read() -> None:
+    deep = RABBIT.limited(128, 65_536)
+    for tag in (b"F", b"A"):
+        assert accepted(nested(127, tag), deep)
+        assert not accepted(nested(128, tag), deep)
+        table = Table.from_wire(nested(127, tag), deep)
+        assert table == Table.from_wire(table.raw, deep).to_dict()
+        assert hash(table) == hash(pickle.loads(pickle.dumps(table)))
+        assert len(repr(table)) > 127
+        assert encode_table(table.to_dict(), deep)[4:] == table.raw
+
+
+HOSTILE: dict[str, Callable[[int], bytes]] = {
+    "nested tables": lambda size: nested(31, b"F")[:-7] + b"\x01nF" + struct.pack(">I", size) + b"\0V" * (size // 2),
+    "one name again and again": lambda size: b"\x01aV" * (size // 3),
+    "names": lambda size: b"".join([b"\x06%06dV" % number for number in range(size // 8)]),
+    "array of nothing": lambda size: b"\x01aA" + struct.pack(">I", size) + b"V" * size,
+    "array of empty tables": lambda size: b"\x01aA" + struct.pack(">I", size) + b"F\0\0\0\0" * (size // 5),
+    "nested too deep": lambda size: nested(size // 60, b"F"),
+    "long names": lambda size: (b"\xff" + b"\xff" * 255 + b"V") * (size // 257),
+    "no table": lambda size: b"\xff" * size,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.rule("0-8/security/length-check", "0-9-1/security/length-check")
+def test_time_grows_with_the_octets(name: str) -> None:
+    def took(size: int) -> float:
+        raw = HOSTILE[name](size)
+        best = 1e9
+        for _ in range(3):
+            began = process_time()
+            for work in (
+                lambda: check_table(raw, 0, len(raw), RABBIT),
+                lambda: Table.from_wire(raw, RABBIT).to_dict(),
+            ):
+                try:
+                    work()
+                except CodecError:
+                    continue
+            best = min(best, process_time() - began)
+        return best
+
+    # Eight times the octets: 8 when it's linear, 64 when it's quadratic.
+    assert took(560_000) < 24 * max(took(70_000), 0.0005)
+
+
+# The mapping itself.
+
+
+def test_a_table_is_a_mapping() -> None:
+    table = Table({"a": 1, "b": [True, {"c": "d"}], "e": {"f": None}})
+    assert isinstance(table, Mapping)
+    assert table["a"] == 1
+    assert table.get("a") == 1 and table.get("z") is None and table.get("z", 5) == 5
+    assert "a" in table and "z" not in table and cast("Any", 1) not in table
+    assert len(table) == 3 and bool(table) and not EMPTY
+    assert list(table) == list(table.keys()) == ["a", "b", "e"]
+    assert list(table.values()) == [1, [True, {"c": "d"}], {"f": None}]
+    assert dict(table.items()) == dict(table) == {**table}
+    with pytest.raises(KeyError):
+        table["z"]
+    assert repr(table) == (
+        "Table({'a': 1, 'b': [True, Table({'c': 'd'})], 'e': Table({'f': None})})"
+    )
+    plain = table.to_dict()
+    assert type(plain["e"]) is dict and type(plain["b"][1]) is dict
+    plain["b"].append(5)
+    assert len(table["b"]) == 2
+    assert encode_table(table["e"], RABBIT) == encode_table({"f": None}, RABBIT)
+
+
+def test_equality_is_that_of_mappings() -> None:
+    table = Table({"a": 1, "b": [1, 2], "n": {"x": 1}})
+    same = {"n": {"x": 1}, "b": [1, 2], "a": 1}
+    assert table == same == table
+    assert table == Table(same)
+    assert table == Other(same)
+    assert hash(table) == hash(Table(same))
+    assert Table({"a": Typed("l", 1)}) == Table({"a": 1})
+    assert table != {"a": 1}
+    assert table != [("a", 1)]
+    assert Table({"nan": float("nan")}) == Table({"nan": float("nan")})
+    assert EMPTY == {} == Table()
+
+
+def test_timestamps() -> None:
+    moment = Timestamp(1_700_000_000)
+    assert moment.as_datetime() == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert repr(moment) == "Timestamp(1700000000)"
+    assert moment == 1_700_000_000
+    with pytest.raises(OverflowError):
+        Timestamp(2**64 - 1).as_datetime()
+
+
+def test_tables_of_other_rules_are_translated() -> None:
+    table = Table(
+        {"s": Typed("s", "text"), "l": Typed("l", 7), "b": Typed("b", 1), "n": {"S": Typed("s", "x")}},
+        rules=SPEC_0_9_1,
+    )
+    moved = Table.from_wire(encode_table(table, RABBIT)[4:], RABBIT)
+    assert moved == table
+    assert [tag for _, tag, _ in moved.entries()] == ["S", "I", "b", "F"]
+    assert moved["n"].entries() == [("S", "S", "x")]
+    # What has one meaning for both keeps its type, and an error says what can't be said.
+    assert encode_table(Table({"a": Typed("u", 5)}), QPID)[4:] == b"\x01au\0\x05"
+    with pytest.raises(CodecError, match="dialect '0-8' have no type 't'"):
+        encode_table(Table({"a": True}), SPEC_0_8)
+    assert encode_table(Table({"a": 1}), SPEC_0_8) == encode_table({"a": 1}, RABBIT)
+    assert encode_table({"inner": Table({"a": Typed("u", 5)})}, RABBIT)[15:] == b"\x01au\0\x05"
+    assert encode_table(EMPTY, SPEC_0_8) == bytes(4)
+
+
+def test_rules_pickle_and_compare() -> None:
+    for rules in RULES:
+        assert pickle.loads(pickle.dumps(rules)) is rules
+        smaller = rules.limited(3, 5)
+        assert pickle.loads(pickle.dumps(smaller)) == smaller != rules
+        assert hash(pickle.loads(pickle.dumps(smaller))) == hash(smaller)
+        assert rules.limited(rules.depth, rules.entries) is rules
+        assert rules.name in repr(rules)
+        assert rules != rules.name
+
+
+def test_a_table_with_its_length() -> None:
+    octets = b"\0\0\0\x03\x01aV"
+    assert decode_table(octets, RABBIT) == {"a": None}
+    for wrong in (b"", b"\0\0\0", octets[:-1], octets + b"\0", b"\0\0\0\x02\x01a"):
+        with pytest.raises(CodecError):
+            decode_table(wrong, RABBIT)
+
+
+# What other implementations write is read, and the reverse.
+
+
+def test_pika_understands_us_and_we_pika() -> None:
+    data = pytest.importorskip("pika.data")
+    values = {
+        "text": "é", "small": 5, "big": 2**40, "yes": True, "octets": b"\0\xff",
+        "none": None, "table": {"a": 1, "b": [1, "x", {"c": False}]}, "decimal": Decimal("1.5"),
+        "moment": datetime(2023, 1, 2, 3, 4, 5, tzinfo=UTC),
+    }  # fmt: skip
+    pieces: list[bytes] = []
+    data.encode_table(pieces, values)
+    read = decode_table(b"".join(pieces), RABBIT).to_dict()
+    assert read.pop("moment").as_datetime() == datetime(2023, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert read == {name: value for name, value in values.items() if name != "moment"}
+    octets = encode_table(values, RABBIT)
+    assert data.decode_table(octets, 0) == (values, len(octets))
+
+
+def test_py_amqp_understands_us_and_we_py_amqp() -> None:
+    serialization = pytest.importorskip("amqp.serialization")
+    values = {
+        "text": "é", "small": 5, "big": 2**40, "yes": True, "float": 1.5,
+        "none": None, "table": {"a": 1, "b": [1, "x", {"c": False}]},
+        "moment": datetime(2023, 1, 2, 3, 4, 5),
+    }  # fmt: skip
+    read = decode_table(serialization.dumps("F", [values]), RABBIT).to_dict()
+    assert read.pop("moment").as_datetime() == datetime(2023, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert read == {name: value for name, value in values.items() if name != "moment"}
+    (understood,), _ = serialization.loads("F", encode_table(values, RABBIT), 0)
+    assert understood == values

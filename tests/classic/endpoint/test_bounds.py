@@ -1,0 +1,231 @@
+"""Bounds: whatever the peer sends, no endpoint holds more than its Limits allow."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import (
+    PAUSED,
+    Closed,
+    Failed,
+    LimitExceeded,
+    Limits,
+    RemoteProtocolError,
+    Scope,
+    Signal,
+    Version,
+)
+from amqp_sansio.amqp_0_9_1 import BasicProperties, Published
+from amqp_sansio.endpoint import Side
+from tests.kit.driving import OPERATIONS, VERSIONS, Driver, Operation
+from tests.kit.facing import BOTH_VERSIONS, Facing, body, header
+from tests.kit.pair import SIDES, client_config, held_octets, server_config
+
+LIMITS = Limits(
+    unparsed=6000,
+    message=12_000,
+    bodies=16_000,
+    header=4096,
+    channels=3,
+    requests=4,
+    calls=6,
+    unsettled=5,
+    unconfirmed=5,
+    consumers=2,
+    backlog_high=20_000,
+    backlog_low=5000,
+    backlog_hard=60_000,
+)
+SLACK = 10_000
+"""One unit more than the backlog's bound: what is queued as a whole when the bound isn't reached yet."""
+
+
+def check_bounds(end: Any, limits: Limits) -> None:
+    """Every gauge is within its limit."""
+    assert held_octets(end) <= limits.unparsed + limits.bodies + limits.backlog_hard + SLACK
+    assert end.receive_budget <= limits.unparsed
+    assert len(end.channels) <= limits.channels
+    server = end.role is Side.SERVER
+    for number in end.channels:
+        channel = end.channel(number)
+        assert len(channel.calls(server) or ()) <= limits.requests
+        assert len(channel.calls(not server) or ()) <= limits.calls
+        assert len(channel.unsettled) <= limits.unsettled
+        assert len(channel.unconfirmed) <= limits.unconfirmed
+        assert len(channel.consumers) <= limits.consumers + limits.requests
+        assert len(channel.deferred or ()) <= limits.requests + 1
+
+
+@given(VERSIONS, OPERATIONS, st.booleans())
+def test_two_ends_stay_within_their_limits(
+    version: Version, operations: list[Operation], damage: bool
+) -> None:
+    driver = Driver(
+        version,
+        client=client_config(limits=LIMITS, frame_max=4096),
+        server=server_config(limits=LIMITS, frame_max=4096),
+        damage=damage,
+    )
+    for operation in operations:
+        driver.apply(operation)
+        for side in SIDES:
+            check_bounds(driver.pair.ends[side], LIMITS)
+
+
+UNITS = st.lists(st.tuples(st.integers(0, 17), st.integers(1, 4), st.integers(0, 9)), max_size=80)
+
+
+def hostile_unit(facing: Facing, code: int, channel: int, size: int) -> bytes:
+    """What a client may send that makes a server remember something."""
+    name, fields = (
+        ("channel.open", {}),
+        ("channel.open", {}),
+        ("channel.close", {"reply_code": 200}),
+        ("channel.close-ok", {}),
+        ("queue.declare", {"queue": "q" * size}),
+        ("queue.declare", {"queue": "q", "arguments": {"k" * size: "v" * 30 * size}}),
+        ("basic.consume", {"queue": "q", "consumer_tag": "c" * size}),
+        ("basic.consume", {"queue": "q", "consumer_tag": "c" * size, "no_wait": True}),
+        ("basic.cancel", {"consumer_tag": "c" * size, "no_wait": True}),
+        ("confirm.select", {"no_wait": True}),
+        ("tx.select", {}),
+        ("basic.publish", {}),
+        ("channel.flow", {"active": bool(size % 2)}),
+        ("basic.get", {"queue": "q"}),
+    )[code % 14]
+    if code >= 14:
+        return header(channel, 60, size * 1500) if code % 2 else body(channel, bytes(size * 300))
+    if not facing.dialect.named.get(name):
+        return facing.method("basic.qos", channel)
+    return facing.method(name, channel, **fields)
+
+
+@given(VERSIONS, UNITS, st.booleans())
+def test_a_hostile_client_cannot_fill_a_server(
+    version: Version, units: list[tuple[int, int, int]], reads: bool
+) -> None:
+    """Nothing is answered, and a client that doesn't read leaves the answers lying."""
+    facing = Facing.opened(version, Side.SERVER, limits=LIMITS, frame_max=4096)
+    end = facing.end
+    for code, channel, size in units:
+        unit = hostile_unit(facing, code, channel, size)
+        if len(unit) <= end.receive_budget:
+            end.receive_data(unit, 0.0)
+        while not isinstance(end.next_event(), Signal):
+            check_bounds(end, LIMITS)
+        if reads:
+            end.data_to_send(0.0)
+        check_bounds(end, LIMITS)
+        assert len(pickle.dumps(end)) < 200_000
+
+
+@BOTH_VERSIONS
+def test_a_client_that_never_reads_is_ended(version: Version) -> None:
+    """Answers that pile up are what the peer provokes: 506 (Limits.backlog_hard)."""
+    limits = Limits(backlog_hard=1000)
+    facing = Facing.opened(version, Side.SERVER, 0, limits=limits)
+    end = facing.end
+    for _ in range(200):
+        end.receive_data(facing.method("channel.open"), 0.0)
+        end.receive_data(facing.method("channel.close"), 0.0)
+        while not isinstance(event := end.next_event(), Signal):
+            facing.events.append(event)
+        assert end.send_backlog < 1500
+    (failed,) = facing.of(Failed)
+    assert isinstance(failed.error, RemoteProtocolError)
+    assert (failed.error.code, failed.scope) == (506, Scope.CONNECTION)
+
+
+@BOTH_VERSIONS
+def test_requests_beyond_the_limit_pause_until_one_is_answered(version: Version) -> None:
+    facing = Facing.opened(version, Side.SERVER, limits=Limits(requests=3))
+    end = facing.end
+    end.receive_data(facing.method("queue.declare", queue="q") * 5, 0.0)
+    for _ in range(3):
+        assert not isinstance(end.next_event(), Signal)
+    assert end.next_event() is PAUSED
+    facing.channel.reply(facing.make("queue.declare-ok", queue="q"))
+    assert not isinstance(end.next_event(), Signal)
+    assert end.next_event() is PAUSED
+    assert len(end.unanswered) == 3
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("ending", ["receive_eof", "connection_lost"])
+def test_a_paused_connection_ends_all_the_same(version: Version, ending: str) -> None:
+    """What is still unparsed then is dropped: nobody would answer it."""
+    facing = Facing.opened(version, Side.SERVER, limits=Limits(requests=1))
+    end = facing.end
+    end.receive_data(facing.method("queue.declare", queue="q") * 5, 0.0)
+    assert not isinstance(end.next_event(), Signal)
+    assert end.next_event() is PAUSED
+    arguments = ("reset", 1.0) if ending == "connection_lost" else (1.0,)
+    getattr(end, ending)(*arguments)
+    assert isinstance(end.next_event(), Closed)
+    assert isinstance(end.next_event(), Closed)
+    assert end.next_event() is Signal.NEED_DATA
+    assert held_octets(end) == 0
+
+
+@BOTH_VERSIONS
+def test_a_body_above_the_limit_ends_its_channel(version: Version) -> None:
+    facing = Facing.opened(version, Side.SERVER, 2, limits=Limits(message=1000))
+    error = facing.refuses(
+        facing.method("basic.publish"),
+        header(1, 60, 1001),
+        code=311,
+        rule=None,
+        scope=Scope.CHANNEL,
+        close=False,
+    )
+    assert "Limits.message" in str(error)
+    facing.feed(body(1, bytes(1001)), facing.message("basic.publish", bytes(1000), 2))
+    assert held_octets(facing.end) == 0
+    assert facing.end.is_open
+
+
+@BOTH_VERSIONS
+def test_bodies_under_way_share_a_limit(version: Version) -> None:
+    facing = Facing.opened(version, Side.SERVER, 3, limits=Limits(message=1000, bodies=1500))
+    for channel in (1, 2):
+        facing.feed(facing.method("basic.publish", channel))
+    facing.feed(header(1, 60, 1000))
+    facing.feed(header(2, 60, 600))
+    (failed,) = facing.of(Failed)
+    assert (failed.channel, failed.error.code) == (2, 311)
+    facing.feed(body(1, bytes(1000)))
+    facing.feed(facing.message("basic.publish", bytes(900), 3))
+    assert len(facing.of(Failed)) == 1
+    assert [len(event.body) for event in facing.of(Published)] == [1000, 900]
+
+
+@BOTH_VERSIONS
+def test_small_pieces_of_a_body_cost_what_they_hold(version: Version) -> None:
+    """One object for each octet would cost fifty times the body."""
+    facing = Facing.opened(version, Side.SERVER)
+    facing.feed(facing.method("basic.publish"), header(1, 60, 5000))
+    for number in range(4999):
+        facing.feed(body(1, bytes((number % 256,))))
+    assert len(pickle.dumps(facing.end)) < 12_000
+    facing.feed(body(1, b"!"))
+    assert facing.events[-1].body == bytes([n % 256 for n in range(4999)]) + b"!"  # type: ignore[attr-defined]
+
+
+@BOTH_VERSIONS
+def test_own_calls_and_publishes_are_limited(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT, limits=Limits(calls=2, unconfirmed=2, backlog_hard=5000))
+    channel = facing.channel
+    for _ in range(2):
+        channel.call(facing.make("basic.qos"))
+    with pytest.raises(LimitExceeded, match=r"Limits\.calls"):
+        channel.call(facing.make("basic.qos"))
+    with pytest.raises(LimitExceeded, match=r"Limits\.backlog_hard"):
+        channel.publish(bytes(5000))
+    with pytest.raises(LimitExceeded, match=r"Limits\.backlog_hard"):
+        channel.begin(facing.make("basic.publish"), BasicProperties(message_id="x" * 200), 0)
+        channel.continue_body(bytes(5000))

@@ -1,0 +1,481 @@
+"""Calls: requests and replies in their order, content in pieces, and answers that the core gives by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    Accepted,
+    Closed,
+    Handle,
+    LimitExceeded,
+    Limits,
+    LocalProtocolError,
+    Replied,
+    SendPaused,
+    SendResumed,
+    Settled,
+    Version,
+)
+from amqp_sansio._classic.codec.dialect import default_dialect
+from amqp_sansio.amqp_0_9_1 import (
+    BasicProperties,
+    ConsumerCancelled,
+    ContentBegun,
+    ContentChunk,
+    Delivery,
+    FlowChanged,
+    Message,
+    MessageReturned,
+    MethodReceived,
+    Published,
+    Request,
+    Returned,
+)
+from amqp_sansio.endpoint import Side
+from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing, body, header
+from tests.kit.pair import asked, client_config, server_config
+
+
+@BOTH_VERSIONS
+def test_replies_go_out_in_the_order_of_the_requests(version: Version) -> None:
+    pair, channel, peer = asked(version)
+    first = channel.call(pair.method("queue.declare", queue="a"))
+    second = channel.call(pair.method("basic.qos"))
+    pair.pump()
+    with pytest.raises(LocalProtocolError, match=r"queue\.declare on channel 1"):
+        peer.reply(pair.method("basic.qos-ok"))
+    peer.reply(pair.method("queue.declare-ok", queue="a"))
+    peer.reply(pair.method("basic.qos-ok"))
+    pair.pump()
+    assert [event.handle for event in pair.take(Side.CLIENT, Replied)] == [first, second]
+    assert first.result == pair.method("queue.declare-ok", queue="a")
+    with pytest.raises(LocalProtocolError):
+        peer.reply(pair.method("basic.qos-ok"))
+
+
+@BOTH_VERSIONS
+def test_a_call_is_pending_until_its_event(version: Version) -> None:
+    pair, channel, peer = asked(version)
+    handle = channel.call(pair.method("basic.qos"))
+    assert not handle.done
+    with pytest.raises(LocalProtocolError, match="no answer yet"):
+        _ = handle.result
+    assert handle == Handle(handle.key)
+    twin: Handle[Any] = Handle(handle.key)
+    assert hash(handle) == hash(twin)
+    assert handle.error is None
+    del peer
+
+
+@BOTH_VERSIONS
+def test_calls_that_want_no_answer_are_done_at_once(version: Version) -> None:
+    pair, channel, _ = asked(version)
+    handle = channel.call(pair.method("queue.declare", queue="q", no_wait=True))
+    assert handle.done
+    assert handle.result is None
+    pair.pump()
+    (received,) = pair.take(Side.SERVER, MethodReceived)
+    assert received.method.queue == "q"
+    assert pair.server.unanswered == ()
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize(
+    "name",
+    ["channel.close", "channel.close-ok", "channel.open", "connection.close", "connection.tune-ok"],
+)
+def test_what_the_core_sends_by_itself_is_not_for_others_to_send(
+    version: Version, side: Side, name: str
+) -> None:
+    facing = Facing.opened(version, side)
+    for target in (facing.channel, facing.end):
+        for verb in (target.call, target.send, target.reply):
+            with pytest.raises(LocalProtocolError):
+                verb(facing.make(name))
+    assert facing.end.is_open
+    assert facing.end.send_backlog == 0
+
+
+@pytest.mark.rule("0-9-1/rabbitmq/connection.update-secret")
+def test_requests_of_the_connection_class() -> None:
+    pair, _, _ = asked(AMQP_0_9_1)
+    method = pair.method("connection.update-secret", new_secret=b"new", reason="old")
+    handle = pair.client.call(method)
+    pair.pump()
+    (request,) = pair.take(Side.SERVER, Request)
+    assert (request.channel, request.method) == (0, method)
+    assert pair.server.unanswered == (method,)
+    pair.server.channel(request.channel).reply(pair.method("connection.update-secret-ok"))
+    pair.pump()
+    assert handle.done
+    pair.server.send(pair.method("connection.blocked", reason="memory"))
+    pair.pump()
+    assert type(pair.take(Side.CLIENT)[-1]).__name__ == "Blocked"
+
+
+@BOTH_VERSIONS
+def test_methods_of_another_version_are_refused(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    other = AMQP_0_8 if version is AMQP_0_9_1 else AMQP_0_9_1
+    named = facing.dialect.named
+    strangers = [
+        kind
+        for kind in default_dialect(other).methods.values()
+        if kind.CLASS_ID >= 40 and kind is not named.get(kind.NAME)
+    ]
+    assert len(strangers) > 10
+    for kind in strangers:
+        for verb in (facing.channel.call, facing.channel.send, facing.channel.reply):
+            with pytest.raises(LocalProtocolError):
+                verb(kind())
+    assert facing.end.send_backlog == 0
+
+
+@BOTH_VERSIONS
+def test_only_a_client_publishes_settles_and_opens(version: Version) -> None:
+    facing = Facing.opened(version, Side.SERVER)
+    channel = facing.channel
+    for command in (
+        lambda: channel.publish(b"x"),
+        lambda: channel.accept(1),
+        lambda: channel.accept(0, multiple=True),
+        lambda: channel.reject(1),
+        lambda: channel.release(1),
+        facing.end.open_channel,
+    ):
+        with pytest.raises(LocalProtocolError, match="only a client"):
+            command()
+
+
+@BOTH_VERSIONS
+def test_only_a_server_delivers_and_confirms(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    with pytest.raises(LocalProtocolError):
+        facing.channel.deliver(b"x", consumer_tag="c")
+    with pytest.raises(LocalProtocolError):
+        facing.channel.confirm(1)
+
+
+# Replies with content.
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("stream_above", [None, 10])
+@pytest.mark.parametrize("cut_after", [0, 1, 2])
+def test_a_reply_that_is_cut_short_leaves_its_call_open(
+    version: Version, stream_above: int | None, cut_after: int
+) -> None:
+    """basic.get-ok, then a close before its content is complete: the call ends with the channel."""
+    facing = Facing.opened(version, Side.CLIENT, stream_above=stream_above)
+    handle = facing.channel.call(facing.make("basic.get", queue="q"))
+    units = [facing.method("basic.get-ok", delivery_tag=1), header(1, 60, 100), body(1, bytes(50))]
+    facing.feed(*units[: cut_after + 1])
+    assert not handle.done
+    facing.feed(facing.method("channel.close", reply_code=404, class_id=60, method_id=70))
+    assert handle.done
+    assert handle.error is not None
+    endings = [event for event in facing.events if handle in getattr(event, "handles", ())]
+    assert len(endings) == 1
+
+
+@BOTH_VERSIONS
+def test_a_reply_in_pieces_ends_its_call_after_the_last(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT, stream_above=10)
+    handle = facing.channel.call(facing.make("basic.get", queue="q"))
+    facing.feed(facing.method("basic.get-ok", delivery_tag=1), header(1, 60, 100))
+    facing.feed(body(1, bytes(60)), body(1, b""), body(1, bytes(40)))
+    kinds = [type(event) for event in facing.events]
+    assert kinds == [ContentBegun, ContentChunk, ContentChunk, Replied]
+    assert [chunk.last for chunk in facing.of(ContentChunk)] == [False, True]
+    assert handle.result == Message(facing.make("basic.get-ok", delivery_tag=1), BasicProperties(), b"")
+
+
+@BOTH_VERSIONS
+def test_a_get_has_its_message(version: Version) -> None:
+    pair, channel, peer = asked(version)
+    handle = channel.call(pair.method("basic.get", queue="q"))
+    pair.pump()
+    method = pair.method("basic.get-ok", delivery_tag=peer.last_tag + 1, message_count=3)
+    peer.reply(method, BasicProperties(priority=4), b"got")
+    pair.pump()
+    message = handle.result
+    assert (message.method, message.body, message.properties.priority) == (method, b"got", 4)
+    channel.accept(1)
+    pair.pump()
+    assert peer.unsettled == {}
+
+
+# Content in pieces.
+
+
+@BOTH_VERSIONS
+def test_content_goes_out_in_pieces(version: Version) -> None:
+    pair, channel, _ = asked(version)
+    assert channel.begin(pair.method("basic.publish", routing_key="q"), BasicProperties(), 300_000) is None
+    with pytest.raises(LocalProtocolError, match="must come"):
+        channel.call(pair.method("basic.qos"))
+    with pytest.raises(LocalProtocolError, match="under way"):
+        channel.publish(b"between")
+    for _ in range(3):
+        channel.continue_body(bytes(100_000))
+    channel.continue_body(b"")
+    with pytest.raises(LocalProtocolError):
+        channel.continue_body(b"x")
+    channel.publish(b"after")
+    pair.pump()
+    assert [len(event.body) for event in pair.take(Side.SERVER, Published)] == [300_000, 5]
+
+
+@BOTH_VERSIONS
+def test_more_than_was_announced_is_refused(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    facing.channel.begin(facing.make("basic.publish"), BasicProperties(), 10)
+    facing.misuse(lambda: facing.channel.continue_body(bytes(11)), "wire/content-incomplete")
+    for size in (-1, 1 << 64):
+        with pytest.raises(LocalProtocolError):
+            facing.channel.begin(facing.make("basic.publish"), BasicProperties(), size)
+    with pytest.raises(LocalProtocolError, match="carries no content"):
+        facing.channel.begin(facing.make("basic.qos"), BasicProperties(), 1)
+
+
+def test_a_publish_in_pieces_is_confirmed_and_returned() -> None:
+    pair, channel, peer = asked(AMQP_0_9_1)
+    channel.call(pair.method("confirm.select", no_wait=True))
+    method = pair.method("basic.publish", routing_key="q", mandatory=True)
+    handles: list[Any] = []
+    for _ in range(2):
+        handle = channel.begin(method, BasicProperties(), 10)
+        handles.append(handle)
+        channel.continue_body(b"hello")
+        channel.continue_body(b"world")
+    pair.pump()
+    assert [event.number for event in pair.take(Side.SERVER, Published)] == [1, 2]
+    returned = pair.method("basic.return", reply_code=312, reply_text="NO_ROUTE", routing_key="q")
+    peer.send(returned, BasicProperties(), b"helloworld")
+    peer.confirm(2, multiple=True)
+    pair.pump()
+    (event,) = pair.take(Side.CLIENT, MessageReturned)
+    assert event.handle == handles[0]
+    assert handles[0].result == Returned(312, "NO_ROUTE")
+    assert handles[1].result == Accepted()
+
+
+@BOTH_VERSIONS
+def test_a_delivery_in_pieces_has_its_handle(version: Version) -> None:
+    pair, channel, peer = asked(version)
+    for tag, no_ack in (("c", False), ("free", True)):
+        method = pair.method("basic.consume", queue="q", consumer_tag=tag, no_ack=no_ack, no_wait=True)
+        channel.call(method)
+    pair.pump()
+    handles: list[Any] = []
+    for number, tag in ((1, "c"), (2, "free")):
+        deliver = pair.method("basic.deliver", consumer_tag=tag, delivery_tag=number)
+        handles.append(peer.begin(deliver, BasicProperties(), 0))
+    pair.pump()
+    assert [event.body for event in pair.take(Side.CLIENT, Delivery)] == [b"", b""]
+    channel.accept(1)
+    pair.pump()
+    assert [handle.done for handle in handles] == [True, True]
+    assert [event.handles for event in pair.take(Side.SERVER, Settled)] == [(handles[0],)]
+
+
+def test_a_publish_that_comes_in_pieces_has_its_number() -> None:
+    pair, channel, peer = asked(AMQP_0_9_1, server=server_config(stream_above=10))
+    channel.call(pair.method("confirm.select", no_wait=True))
+    handles = [channel.publish(bytes(size)) for size in (5, 50)]
+    pair.pump()
+    (begun,) = pair.take(Side.SERVER, ContentBegun)
+    assert begun.number == 2
+    peer.confirm(begun.number, multiple=True)
+    pair.pump()
+    assert [handle.result for handle in handles] == [Accepted(), Accepted()]
+
+
+def test_a_return_is_tied_to_its_publish_even_in_streaming_mode() -> None:
+    pair, channel, peer = asked(AMQP_0_9_1, client=client_config(stream_above=10))
+    channel.call(pair.method("confirm.select", no_wait=True))
+    handle = channel.publish(bytes(100), routing_key="q", mandatory=True)
+    pair.pump()
+    method = pair.method("basic.return", reply_code=312, routing_key="q")
+    peer.send(method, BasicProperties(), bytes(100))
+    peer.confirm(1)
+    pair.pump()
+    assert handle.result == Returned(312, "")
+
+
+# What the core answers by itself.
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_flow_is_answered_and_stops_content(version: Version, side: Side) -> None:
+    pair, channel, peer = asked(version)
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    pair.pump()
+    here, there = (channel, peer) if side is Side.CLIENT else (peer, channel)
+
+    def send() -> None:
+        if side is Side.CLIENT:
+            here.publish(b"x")
+        else:
+            here.deliver(b"x", consumer_tag="c")
+
+    handle = there.call(pair.method("channel.flow", active=False))
+    pair.pump()
+    assert handle.result.active is False
+    assert [event.active for event in pair.take(side, FlowChanged)] == [False]
+    with pytest.raises(LocalProtocolError, match="stopped the flow"):
+        send()
+    with pytest.raises(LocalProtocolError, match="stopped the flow"):
+        here.begin(pair.method("basic.publish"), BasicProperties(), 0)
+    there.call(pair.method("channel.flow", active=True))
+    pair.pump()
+    send()
+
+
+@BOTH_VERSIONS
+def test_a_stopped_flow_does_not_stop_replies(version: Version) -> None:
+    pair, channel, peer = asked(version)
+    channel.call(pair.method("channel.flow", active=False))
+    handle = channel.call(pair.method("basic.get", queue="q"))
+    pair.pump()
+    peer.reply(pair.method("basic.get-ok", delivery_tag=1), None, b"x")
+    pair.pump()
+    assert handle.result.body == b"x"
+
+
+@BOTH_VERSIONS
+def test_answers_wait_behind_content_in_pieces(version: Version) -> None:
+    """A method between the frames of a message would break it (section 4.2.6)."""
+    pair, channel, peer = asked(version)
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    channel.begin(pair.method("basic.publish"), BasicProperties(), 10)
+    pair.pump()
+    calls = [peer.call(pair.method("channel.flow", active=active)) for active in (False, True)]
+    if version is AMQP_0_9_1:
+        calls.append(peer.call(pair.method("basic.cancel", consumer_tag="c")))
+    pair.pump()
+    assert not any([handle.done for handle in calls])
+    assert len(pair.take(Side.CLIENT, FlowChanged)) == 2
+    channel.continue_body(bytes(10))
+    pair.pump()
+    names = ["channel.flow-ok", "channel.flow-ok", "basic.cancel-ok"]
+    assert [handle.result.NAME for handle in calls] == names[: len(calls)]
+    assert calls[0].result.active is False
+    assert len(pair.take(Side.SERVER, Published)) == 1
+
+
+@BOTH_VERSIONS
+def test_answers_that_wait_are_limited(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT, limits=Limits(requests=3))
+    facing.channel.begin(facing.make("basic.publish"), BasicProperties(), 10)
+    facing.settle()
+    facing.feed(facing.method("channel.flow", active=True) * 20)
+    assert len(facing.of(FlowChanged)) <= 4
+    assert facing.names()[-1] == "channel.close" or facing.end.next_event() is not None
+
+
+@pytest.mark.parametrize("no_wait", [True, False])
+def test_a_server_cancels_a_consumer(no_wait: bool) -> None:
+    pair, channel, peer = asked(AMQP_0_9_1)
+    channel.call(pair.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    pair.pump()
+    handle = peer.call(pair.method("basic.cancel", consumer_tag="c", no_wait=no_wait))
+    pair.pump()
+    assert handle.done
+    assert [event.consumer_tag for event in pair.take(Side.CLIENT, ConsumerCancelled)] == ["c"]
+    assert channel.consumers == peer.consumers == {}
+
+
+# Consumers.
+
+
+@BOTH_VERSIONS
+def test_deliveries_for_a_consumer_cancelled_without_waiting_may_still_come(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    channel = facing.channel
+    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    channel.call(facing.make("basic.cancel", consumer_tag="c", no_wait=True))
+    assert channel.consumers == {}
+    facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=1))
+    assert len(facing.of(Delivery)) == 1
+    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_ack=True, no_wait=True))
+    facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=2))
+    assert list(channel.unsettled) == [1]
+
+
+@BOTH_VERSIONS
+def test_a_nameless_consumer_without_a_reply_learns_its_tag_from_deliveries(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    facing.channel.call(facing.make("basic.consume", queue="q", no_wait=True, no_ack=True))
+    facing.feed(facing.message("basic.deliver", consumer_tag="made-up", delivery_tag=1))
+    assert [event.consumer_tag for event in facing.of(Delivery)] == ["made-up"]
+    assert facing.channel.unsettled == {}
+
+
+# The backlog.
+
+
+@BOTH_VERSIONS
+def test_a_high_backlog_is_told_and_its_fall_too(version: Version) -> None:
+    limits = Limits(backlog_high=1000, backlog_low=300, backlog_hard=5000)
+    facing = Facing.opened(version, Side.CLIENT, limits=limits)
+    channel = facing.channel
+    facing.now = 1.0
+    end = facing.end
+    channel.publish(bytes(500))
+    assert end.next_event() is not None
+    for _ in range(4):
+        channel.publish(bytes(900))
+    kinds = [type(end.next_event()) for _ in range(2)]
+    assert kinds[0] is SendPaused
+    assert kinds.count(SendPaused) == 1
+    with pytest.raises(LimitExceeded, match=r"Limits\.backlog_hard"):
+        channel.publish(bytes(4000))
+    end.data_to_send(1.0, max_bytes=2000)
+    assert not isinstance(end.next_event(), SendResumed)
+    end.data_to_send(1.0, max_bytes=end.send_backlog - 100)
+    assert end.next_event() == SendResumed(100)
+    assert end.data_to_send(1.0, max_bytes=0) == b""
+    assert end.send_backlog == 100
+
+
+@BOTH_VERSIONS
+def test_nothing_comes_after_the_last_event(version: Version) -> None:
+    limits = Limits(backlog_high=1000, backlog_low=300)
+    facing = Facing.opened(version, Side.SERVER, limits=limits)
+    facing.feed(facing.method("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    facing.channel.deliver(bytes(2000), consumer_tag="c")
+    facing.end.receive_data(facing.method("connection.close", 0, reply_code=200), 0.0)
+    facing.settle()
+    facing.settle()
+    assert isinstance(facing.events[-1], Closed)
+    assert not facing.of(SendResumed)
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize("size", [0, 1, 8192, 8193, 4088, 4089, 100_000])
+def test_bodies_of_every_size_and_kind_arrive_whole(version: Version, size: int) -> None:
+    pair, channel, _ = asked(version, client=client_config(frame_max=4096))
+    data = bytes([number % 251 for number in range(size)])
+    for given in (data, bytearray(data), memoryview(data)):
+        channel.publish(given)
+    pair.pump()
+    assert [event.body for event in pair.take(Side.SERVER, Published)] == [data] * 3
+
+
+@BOTH_VERSIONS
+def test_a_body_that_is_no_octets_changes_nothing(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    bad: Any
+    for bad in ("text", 5, None, ["x"]):
+        with pytest.raises(TypeError):
+            facing.channel.publish(bad)
+    assert facing.end.send_backlog == 0
+    assert facing.channel.publish_count == 0

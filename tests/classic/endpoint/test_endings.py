@@ -1,0 +1,583 @@
+"""Endings: what channels and connections report when they end, in which order, and closes that cross."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amqp_sansio import (
+    AMQP_0_8,
+    Abandoned,
+    By,
+    Closed,
+    CloseHint,
+    EndpointClosed,
+    Failed,
+    Limits,
+    LocalProtocolError,
+    RemoteProtocolError,
+    Scope,
+    Signal,
+    Version,
+)
+from amqp_sansio.amqp_0_8 import Redirected
+from amqp_sansio.amqp_0_9_1 import BasicProperties, ContentAborted, Delivery, Published
+from amqp_sansio.endpoint import Side
+from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing, body, frame, header
+from tests.kit.pair import Pair, Server
+
+
+def busy(version: Version, side: Side) -> Facing:
+    """An end with two channels, of which the first has a call, deliveries and publishes open."""
+    facing = Facing.opened(version, side, 2)
+    if side is Side.CLIENT:
+        channel = facing.channel
+        channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+        if "confirm.select" in facing.dialect.named:
+            channel.call(facing.make("confirm.select", no_wait=True))
+        channel.publish(b"1")
+        channel.call(facing.make("queue.declare", queue="q"))
+        for tag in (1, 2):
+            facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
+    else:
+        facing.feed(
+            facing.method("basic.consume", queue="q", consumer_tag="c", no_wait=True),
+            facing.method("queue.declare", queue="q"),
+        )
+        for _ in range(2):
+            facing.channel.deliver(b"", consumer_tag="c")
+    return facing.forget()
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_lost_transport_ends_every_channel_and_then_the_connection(
+    version: Version, side: Side
+) -> None:
+    facing = busy(version, side)
+    first = facing.channel
+    facing.end.connection_lost("reset by peer", facing.now)
+    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    facing.settle()
+    names = [type(event).__name__ for event in facing.events]
+    assert names == ["Abandoned", "Closed", "Closed", "Closed"]
+    assert [event.channel for event in facing.of(Closed)] == [1, 2, 0]
+    reports = [event.report for event in facing.of(Closed)]
+    assert {(report.by, report.text) for report in reports} == {(By.TRANSPORT, "reset by peer")}
+    assert [report.unsettled for report in reports] == [(1, 2), (), ()]
+    (abandoned,) = facing.of(Abandoned)
+    assert abandoned.report == reports[0]
+    for handle in abandoned.handles:
+        assert isinstance(handle.error, EndpointClosed)
+        with pytest.raises(EndpointClosed, match="reset by peer"):
+            _ = handle.result
+    with pytest.raises(EndpointClosed, match="reset by peer"):
+        first.call(facing.make("basic.qos"))
+    assert first.report == reports[0]
+    assert facing.end.data_to_send(facing.now) == b""
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_an_error_close_of_the_connection_is_told_once(version: Version, side: Side) -> None:
+    facing = busy(version, side)
+    facing.feed(
+        facing.method("connection.close", 0, reply_code=320, reply_text="going", class_id=50)
+    )
+    names = [type(event).__name__ for event in facing.events]
+    assert names == ["Failed", "Abandoned", "Closed", "Closed", "Closed"]
+    (failed,) = facing.of(Failed)
+    assert (failed.scope, failed.by, failed.channel) == (Scope.CONNECTION, By.REMOTE, 0)
+    assert isinstance(failed.error, EndpointClosed)
+    for closed in facing.of(Closed):
+        assert (closed.report.by, closed.report.code, closed.report.class_id) == (By.REMOTE, 320, 50)
+        assert closed.report.hint
+    assert facing.names() == ["connection.close-ok"]
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_normal_close_is_no_failure(version: Version, side: Side) -> None:
+    facing = busy(version, side)
+    facing.feed(facing.method("connection.close", 0, reply_code=200, reply_text="bye"))
+    assert not facing.of(Failed)
+    assert facing.events[-1] == Closed(Scope.CONNECTION, 0, facing.of(Closed)[-1].report)
+
+
+@BOTH_VERSIONS
+def test_a_channel_that_was_refused_fails_the_blamed_call(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    channel = facing.channel
+    declares = [channel.call(facing.make("queue.declare", queue=name)) for name in "ab"]
+    other = channel.call(facing.make("basic.qos"))
+    blamed = facing.make("queue.declare")
+    facing.feed(
+        facing.method(
+            "channel.close",
+            reply_code=404,
+            reply_text="NOT_FOUND",
+            class_id=blamed.CLASS_ID,
+            method_id=blamed.METHOD_ID,
+        )
+    )
+    (failed,) = facing.of(Failed)
+    (abandoned,) = facing.of(Abandoned)
+    assert failed.handles == (declares[0],)
+    assert abandoned.handles == (declares[1], other)
+    assert [type(event) for event in facing.events] == [Failed, Abandoned, Closed]
+    assert "404 NOT_FOUND" in str(declares[0].error)
+
+
+@BOTH_VERSIONS
+def test_a_refused_opening_of_a_channel_fails_its_handle(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT, 0)
+    channel = facing.end.open_channel()
+    handle = channel.opening
+    facing.feed(
+        facing.method(
+            "channel.close", reply_code=504, reply_text="no", class_id=20, method_id=10
+        )
+    )
+    (failed,) = facing.of(Failed)
+    assert failed.handles == (handle,)
+    assert facing.end.channels == ()
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize(("own", "theirs", "wins"), [(200, 404, 404), (406, 404, 406), (200, 200, 200)])
+def test_crossing_closes_of_a_channel_report_the_error(
+    version: Version, side: Side, own: int, theirs: int, wins: int
+) -> None:
+    facing = busy(version, side)
+    facing.channel.close(own, "own")
+    facing.feed(facing.method("channel.close", reply_code=theirs, reply_text="theirs"))
+    assert not facing.of(Closed)
+    assert facing.names() == ["channel.close", "channel.close-ok"]
+    facing.feed(facing.method("channel.close-ok"))
+    (closed,) = facing.of(Closed)
+    assert closed.report.code == wins
+    assert closed.report.by is (By.REMOTE if wins == 404 else By.LOCAL)
+    assert closed.report.unsettled == (1, 2)
+    assert len(facing.of(Failed)) == (1 if wins == 404 else 0)
+    assert facing.end.channels == (2,)
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize(("own", "theirs", "wins"), [(200, 320, 320), (320, 541, 320), (200, 200, 200)])
+@pytest.mark.rule("0-9-1/connection.close/answer", "0-9-1/connection.close/handshake")
+def test_crossing_closes_of_a_connection_report_the_error(
+    version: Version, side: Side, own: int, theirs: int, wins: int
+) -> None:
+    facing = busy(version, side)
+    facing.end.close(own, "own")
+    facing.feed(facing.method("connection.close", 0, reply_code=theirs, reply_text="theirs"))
+    assert not facing.of(Closed)
+    facing.feed(facing.method("connection.close-ok", 0))
+    assert [event.report.code for event in facing.of(Closed)] == [wins] * 3
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert facing.names() == ["connection.close", "connection.close-ok"]
+
+
+@BOTH_VERSIONS
+def test_both_closing_at_once_ends_both(version: Version) -> None:
+    pair = Pair(version).open()
+    channel = pair.channel()
+    channel.close()
+    pair.peer(channel).close(406, "no")
+    pair.pump()
+    assert pair.client.channels == pair.server.channels == ()
+    pair.client.close()
+    pair.server.close()
+    pair.drive()
+    for end in pair.ends.values():
+        assert end.report is not None
+        assert end.report.by is By.LOCAL
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/connection.close/discard")
+def test_what_comes_after_an_own_close_is_dropped(version: Version, side: Side) -> None:
+    """Right or wrong, but frames; only close and close-ok count (0-9-1 connection.close)."""
+    facing = Facing.opened(version, side)
+    facing.end.close(200, "bye")
+    facing.settle()
+    facing.feed(
+        facing.method("channel.open", 2),
+        facing.method("basic.publish"),
+        frame(1, 5, b"\0\x63\0\x63"),
+        frame(1, 0, b"\0"),
+        frame(8, 3),
+        header(9, 60, 5),
+        body(1, b"x"),
+        facing.method("connection.start", 0, mechanisms=b"PLAIN", locales=b"en_US"),
+    )
+    assert facing.events == []
+    assert facing.names() == ["connection.close"]
+    facing.feed(facing.method("connection.close-ok", 0))
+    assert [type(event) for event in facing.events] == [Closed, Closed]
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_octets_that_are_no_frames_after_an_own_close_end_it(version: Version, side: Side) -> None:
+    facing = Facing.opened(version, side)
+    facing.end.close(200, "bye")
+    facing.feed(b"these are no frames")
+    assert [type(event) for event in facing.events] == [Closed, Closed]
+    assert facing.end.report is not None
+    assert (facing.end.report.by, facing.end.report.code) == (By.LOCAL, 200)
+    assert facing.names() == ["connection.close"]
+    assert facing.end.close_hint is CloseHint.CLOSE_WHEN_SENT
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_violation_and_all_that_follows_it_in_one_read(version: Version, side: Side) -> None:
+    facing = Facing.opened(version, side)
+    facing.feed(body(1, b"x") * 3 + facing.method("basic.qos-ok") + b"\xff" * 50)
+    (failed,) = facing.of(Failed)
+    assert isinstance(failed.error, RemoteProtocolError)
+    assert [type(event) for event in facing.events] == [Failed, Closed, Closed]
+    assert facing.names() == ["connection.close"]
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_data_after_the_end_is_ignored(version: Version, side: Side) -> None:
+    facing = Facing.opened(version, side)
+    facing.feed(facing.method("connection.close", 0, reply_code=200))
+    facing.forget()
+    facing.feed(facing.method("basic.qos"), b"\xff" * 20)
+    facing.end.receive_eof(1.0)
+    facing.end.connection_lost("gone", 2.0)
+    facing.now = 3.0
+    facing.settle()
+    assert facing.events == []
+    assert facing.out == b""
+    assert facing.end.receive_budget == 0
+    assert facing.end.next_event() is Signal.NEED_DATA
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize("ending", ["eof", "lost"])
+def test_octets_before_the_end_of_the_stream_count(
+    version: Version, side: Side, ending: str
+) -> None:
+    """An unread close is seen, although the transport has gone."""
+    facing = Facing.opened(version, side)
+    facing.end.receive_data(facing.method("connection.close", 0, reply_code=320), 0.0)
+    if ending == "eof":
+        facing.end.receive_eof(0.0)
+    else:
+        facing.end.connection_lost("reset", 0.0)
+    facing.settle()
+    assert facing.end.report is not None
+    assert (facing.end.report.by, facing.end.report.code) == (By.REMOTE, 320)
+    if ending == "lost":
+        assert facing.end.close_hint is CloseHint.CLOSE_NOW
+        assert facing.out == b""
+
+
+@BOTH_VERSIONS
+def test_a_stream_that_ends_during_the_close_is_its_end(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    facing.end.close(200, "bye")
+    facing.settle()
+    facing.end.receive_eof(1.0)
+    facing.now = 1.0
+    facing.settle()
+    assert facing.end.report is not None
+    assert (facing.end.report.by, facing.end.report.code) == (By.LOCAL, 200)
+    assert not facing.of(Failed)
+
+
+@BOTH_VERSIONS
+def test_replies_still_go_out_after_the_peer_has_ended_its_stream(version: Version) -> None:
+    pair = Pair(version).open()
+    pair.channel()
+    pair.client.channel(1).call(pair.method("queue.declare", queue="q"))
+    pair.write(Side.CLIENT)
+    pair.server.receive_data(bytes(pair.flying[Side.CLIENT]), 0.0)
+    pair.server.receive_eof(0.0)
+    pair.drain(Side.SERVER)
+    assert pair.server.close_hint is CloseHint.CLOSE_WHEN_SENT
+    assert pair.server.send_backlog > 0
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_commands_after_a_lost_transport_say_so(version: Version, side: Side) -> None:
+    """Also for what was received before the cut and is answered after it."""
+    facing = busy(version, side)
+    channel = facing.channel
+    facing.end.connection_lost("reset", facing.now)
+    commands: list[Any] = [
+        lambda: channel.call(facing.make("basic.qos")),
+    ]
+    if side is Side.CLIENT:
+        commands += [
+            lambda: channel.publish(b"late"),
+            lambda: channel.accept(1),
+            lambda: channel.accept(0, multiple=True),
+            lambda: channel.begin(facing.make("basic.publish"), BasicProperties(), 1),
+            facing.end.open_channel,
+        ]
+    else:
+        commands += [
+            lambda: channel.reply(facing.make("queue.declare-ok")),
+            lambda: channel.deliver(b"", consumer_tag="c"),
+            lambda: facing.end.accept_open(),
+        ]
+    for command in commands:
+        with pytest.raises(EndpointClosed, match="transport lost") as caught:
+            command()
+        assert caught.value.report is not None
+    channel.close()
+    facing.end.close()
+    assert facing.end.send_backlog == 0
+    facing.settle()
+    assert facing.end.report is not None
+    assert facing.end.report.by is By.TRANSPORT
+
+
+@BOTH_VERSIONS
+def test_work_received_before_a_cut_and_answered_after_it(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    channel = facing.channel
+    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    facing.settle()
+    facing.end.receive_data(facing.message("basic.deliver", consumer_tag="c", delivery_tag=1), 0.0)
+    facing.end.connection_lost("reset", 0.0)
+    delivery = facing.end.next_event()
+    assert isinstance(delivery, Delivery)
+    with pytest.raises(EndpointClosed):
+        channel.accept(delivery.delivery_tag)
+    facing.settle()
+    assert facing.of(Closed)[0].report.unsettled == (1,)
+
+
+@BOTH_VERSIONS
+def test_an_old_channel_stays_closed_when_its_number_is_used_again(version: Version) -> None:
+    pair = Pair(version).open()
+    old = pair.channel()
+    old_peer = pair.peer(old)
+    old.close()
+    pair.pump()
+    new = pair.channel()
+    assert new.number == old.number
+    with pytest.raises(EndpointClosed, match="closed by this side"):
+        old.publish(b"x")
+    with pytest.raises(EndpointClosed, match="closed by the peer"):
+        old_peer.call(pair.method("channel.flow", active=True))
+    old.close()
+    assert new.is_open
+    assert not old.is_open
+
+
+@BOTH_VERSIONS
+def test_numbers_are_used_again_lowest_first(version: Version) -> None:
+    pair = Pair(version).open()
+    channels = [pair.channel() for _ in range(5)]
+    for number in (2, 4):
+        channels[number - 1].close()
+    pair.pump()
+    assert [pair.channel().number for _ in range(3)] == [2, 4, 6]
+    assert pair.client.open_channel(9).number == 9
+    with pytest.raises(LocalProtocolError):
+        pair.client.open_channel(9)
+    assert pair.client.open_channel().number == 7
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.parametrize("by", ["channel", "own channel", "connection", "lost"])
+def test_content_in_pieces_is_aborted_with_its_channel(version: Version, side: Side, by: str) -> None:
+    facing = Facing.opened(version, side, stream_above=10)
+    if side is Side.CLIENT:
+        facing.channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+        facing.feed(facing.method("basic.deliver", consumer_tag="c", delivery_tag=1))
+    else:
+        facing.feed(facing.method("basic.publish"))
+    facing.feed(header(1, 60, 100), body(1, b"half"))
+    facing.forget()
+    match by:
+        case "channel":
+            facing.feed(facing.method("channel.close", reply_code=200))
+        case "own channel":
+            facing.channel.close()
+            facing.feed(body(1, b"more"), facing.method("channel.close-ok"))
+        case "connection":
+            facing.feed(facing.method("connection.close", 0, reply_code=200))
+        case _:
+            facing.end.connection_lost("reset", facing.now)
+            facing.settle()
+    assert isinstance(facing.events[0], ContentAborted)
+    assert len(facing.of(ContentAborted)) == 1
+    assert facing.of(Closed)
+
+
+@BOTH_VERSIONS
+def test_an_unfinished_transaction_is_unsettled_in_the_report(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT)
+    channel = facing.channel
+    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    for tag in (1, 2):
+        facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
+    channel.call(facing.make("tx.select"))
+    channel.accept(1)
+    facing.settle()
+    facing.end.connection_lost("reset", facing.now)
+    facing.settle()
+    assert facing.of(Closed)[0].report.unsettled == (1, 2)
+
+
+@BOTH_VERSIONS
+def test_refusals_in_the_opening(version: Version) -> None:
+    class Refuses(Server):
+        def __call__(self, connection: Any, event: Any) -> None:
+            if type(event).__name__ == "OpenRequested":
+                connection.refuse_open(530, "no such host")
+            else:
+                super().__call__(connection, event)
+
+    pair = Pair(version, applications={Side.SERVER: Refuses()})
+    pair.drive()
+    for side, by in ((Side.CLIENT, By.REMOTE), (Side.SERVER, By.LOCAL)):
+        report = pair.ends[side].report
+        assert report is not None
+        assert (report.by, report.code, report.class_id) == (by, 530, 10)
+    assert pair.take(Side.CLIENT, Failed)
+
+
+def test_a_server_redirects_in_0_8() -> None:
+    class Redirects(Server):
+        def __call__(self, connection: Any, event: Any) -> None:
+            if type(event).__name__ == "OpenRequested":
+                with pytest.raises(LocalProtocolError):
+                    connection.redirect("x" * 300)
+                connection.redirect("other:5672", "other:5672,third:5672")
+            else:
+                super().__call__(connection, event)
+
+    pair = Pair(AMQP_0_8, applications={Side.SERVER: Redirects()})
+    pair.drive()
+    (redirected,) = pair.take(Side.CLIENT, Redirected)
+    assert (redirected.host, redirected.known_hosts) == ("other:5672", "other:5672,third:5672")
+    assert pair.client.report is not None
+    assert pair.server.report is not None
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_close_before_the_opening_is_without_a_word(version: Version, side: Side) -> None:
+    facing = Facing(version, side)
+    facing.forget()
+    facing.end.close(541, "changed my mind")
+    facing.settle()
+    assert facing.out == b""
+    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert [type(event) for event in facing.events] == [Closed]
+    facing.end.close()
+    facing.settle()
+    assert len(facing.events) == 1
+
+
+@BOTH_VERSIONS
+def test_a_server_may_close_instead_of_opening(version: Version) -> None:
+    pair = Pair(version, applications={Side.SERVER: Server(vhost=False)})
+    pair.pump()
+    pair.server.close(320, "shutting down")
+    pair.drive()
+    assert pair.client.report is not None
+    assert (pair.client.report.by, pair.client.report.code) == (By.REMOTE, 320)
+    with pytest.raises(EndpointClosed):
+        pair.server.accept_open()
+
+
+@BOTH_VERSIONS
+def test_a_late_decision_is_told(version: Version) -> None:
+    pair = Pair(version, applications={Side.SERVER: Server(login=False)})
+    pair.pump()
+    pair.cut()
+    with pytest.raises(EndpointClosed):
+        pair.server.accept_authentication()
+
+
+@BOTH_VERSIONS
+def test_closing_codes_and_texts_are_checked_first(version: Version) -> None:
+    facing = Facing.opened(version, Side.SERVER)
+    facing.misuse(lambda: facing.end.close(70_000), None)
+    facing.misuse(lambda: facing.channel.close(-1), None)
+    facing.channel.close(404, "ä" * 200)
+    facing.settle()
+    (sent,) = facing.sent()
+    assert len(sent.method.reply_text.encode()) <= 255
+    assert sent.method.reply_text.endswith("...")
+
+
+@BOTH_VERSIONS
+def test_a_message_that_was_under_way_is_gone_with_its_channel(version: Version) -> None:
+    facing = Facing.opened(version, Side.SERVER, 2)
+    facing.feed(facing.method("basic.publish"), header(1, 60, 100), body(1, b"half"))
+    facing.channel.close(406, "no")
+    facing.feed(body(1, bytes(96)), facing.method("channel.close-ok"))
+    facing.feed(facing.message("basic.publish", b"whole", 2))
+    assert [event.body for event in facing.of(Published)] == [b"whole"]
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_fault_ends_all_that_is_on_the_connection_before_the_peer_answers(
+    version: Version, side: Side
+) -> None:
+    facing = busy(version, side)
+    assert facing.end.failure is None
+    handles: list[Any] = [each for each in facing.channel.unconfirmed.values() if each is not None]
+    facing.feed(frame(1, 0, b"\0\x63\0\1"))
+    assert facing.end.failure is not None
+    assert facing.end.failure.code == 503
+    assert all(handle.done for handle in handles)
+    assert facing.of(Failed)
+    assert [(event.scope, event.report.code) for event in facing.of(Closed)] == [(Scope.CHANNEL, 503)] * 2
+    assert all(handle.done for event in facing.of(Abandoned) for handle in event.handles)
+    assert (facing.end.report, facing.end.channels) == (None, ())
+    facing.forget()
+    facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=3))
+    assert facing.events == []
+    facing.feed(facing.method("connection.close-ok", 0))
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert (closed.scope, closed.report) == (Scope.CONNECTION, facing.end.report)
+
+
+@BOTH_VERSIONS
+def test_a_fault_of_a_channel_ends_its_calls_before_the_peer_answers(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT, limits=Limits(unsettled=1))
+    channel = facing.channel
+    channel.call(facing.make("basic.consume", queue="q", consumer_tag="c", no_wait=True))
+    call = channel.call(facing.make("queue.declare", queue="q"))
+    for tag in (1, 2):
+        facing.feed(facing.message("basic.deliver", consumer_tag="c", delivery_tag=tag))
+    (abandoned,) = facing.of(Abandoned)
+    assert call in abandoned.handles
+    assert (abandoned.report.code, abandoned.report.unsettled) == (506, (1,))
+    assert isinstance(call.error, EndpointClosed)
+    assert (facing.end.failure, facing.of(Closed)) == (None, [])
+    facing.forget()
+    facing.feed(facing.method("channel.close-ok"))
+    (closed,) = facing.events
+    assert isinstance(closed, Closed)
+    assert closed.report == abandoned.report
+
+
+@pytest.mark.parametrize(("code", "fails"), [(200, False), (541, True)])
+def test_an_own_close_says_whether_it_is_for_an_error(code: int, fails: bool) -> None:
+    facing = Facing.opened(AMQP_0_8, Side.CLIENT)
+    facing.end.close(code, "own")
+    assert (facing.end.failure is not None) is fails

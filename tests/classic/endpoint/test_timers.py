@@ -1,0 +1,267 @@
+"""Timers: heartbeats and the peer's silence, the opening's and the closing's deadline, and who brings the time."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp_sansio import AMQP_0_9_1, By, Closed, CloseHint, Limits, Signal, Version
+from amqp_sansio._core.timers import Clock, Timers
+from amqp_sansio.endpoint import Side
+from tests.kit.facing import BOTH_SIDES, BOTH_VERSIONS, Facing
+from tests.kit.pair import (
+    SIDES,
+    Pair,
+    Server,
+    client_config,
+    connection_of,
+    server_config,
+    structure,
+)
+
+HEARTBEAT = b"\x08\x00\x00\x00\x00\x00\x00\xce"
+
+
+def beating(version: Version, client: float = 10.0, server: float = 10.0) -> Pair:
+    """An open pair with heartbeats."""
+    return Pair(
+        version, client=client_config(heartbeat=client), server=server_config(heartbeat=server)
+    ).open()
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@pytest.mark.rule("0-9-1/wire/heartbeat-interval")
+def test_an_idle_end_sends_heartbeats_every_half_interval(version: Version, side: Side) -> None:
+    pair = beating(version)
+    before = len(pair.sent[side])
+    pair.advance(60.0)
+    assert pair.sent[side][before:] == HEARTBEAT * 12
+    assert pair.client.is_open
+    assert pair.server.is_open
+
+
+@BOTH_VERSIONS
+def test_other_traffic_stands_for_heartbeats(version: Version) -> None:
+    pair = beating(version)
+    channel = pair.channel()
+    before = len(pair.sent[Side.CLIENT])
+    for _ in range(10):
+        channel.publish(b"news")
+        pair.advance(4.0)
+    assert HEARTBEAT not in pair.sent[Side.CLIENT][before:]
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_silent_peer_ends_the_connection_after_two_intervals(version: Version, side: Side) -> None:
+    facing = Facing(version, side)
+    pair = beating(version)
+    facing.end = pair.ends[side]
+    assert facing.end.next_deadline is not None
+    facing.wait(19.9)
+    assert facing.end.report is None
+    facing.wait(0.1)
+    report = facing.end.report
+    assert report is not None
+    assert (report.by, report.rule) == (By.TRANSPORT, facing.full_id("wire/heartbeat-timeout"))
+    assert "twice the heartbeat" in report.text
+    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+    assert facing.end.next_deadline is None
+
+
+@BOTH_VERSIONS
+@pytest.mark.parametrize(("client", "server"), [(0.0, 10.0), (10.0, 0.0), (0.0, 0.0)])
+def test_no_heartbeats_when_one_side_wants_none(
+    version: Version, client: float, server: float
+) -> None:
+    pair = beating(version, client, server)
+    if not client:
+        assert pair.client.heartbeat == pair.server.heartbeat == 0.0
+        assert pair.deadline is None
+    else:
+        assert pair.client.heartbeat == pair.server.heartbeat == 10.0
+
+
+@BOTH_VERSIONS
+def test_the_smaller_interval_holds(version: Version) -> None:
+    pair = beating(version, 30.0, 7.0)
+    assert pair.client.heartbeat == pair.server.heartbeat == 7.0
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_silence_does_not_count_while_nothing_is_read(version: Version, side: Side) -> None:
+    """Who can't take more octets can't say that the peer is silent."""
+    changes = {"heartbeat": 10.0, "limits": Limits(unparsed=5000), "frame_max": 4096}
+    pair = Pair(version, client=client_config(**changes), server=server_config(**changes))
+    end = pair.open().ends[side]
+    end.receive_data(_frames_of_size(end.receive_budget), 1.0)
+    assert end.receive_budget == 0
+    for moment in (6.0, 30.0, 100.0):
+        end.handle_timeout(moment)
+        assert end.data_to_send(moment) in (b"", HEARTBEAT)
+    assert not isinstance(end.next_event(), Closed)
+    while not isinstance(end.next_event(), Signal):
+        pass
+    assert end.receive_budget > 0
+    end.data_to_send(101.0)
+    deadline = end.next_deadline
+    assert deadline is not None
+    end.handle_timeout(120.9)
+    assert end.next_event() is Signal.NEED_DATA
+    end.handle_timeout(121.0)
+    assert isinstance(end.next_event(), Closed)
+
+
+def _frames_of_size(size: int) -> bytes:
+    beats = HEARTBEAT * (size // 8)
+    return beats + b"\x08\x00\x00\x00\x00\x00\x00\xce"[: size - len(beats)]
+
+
+@BOTH_VERSIONS
+def test_empty_data_says_that_the_adapter_looked(version: Version) -> None:
+    pair = beating(version)
+    pair.client.receive_data(b"", 15.0)
+    pair.client.handle_timeout(30.0)
+    assert pair.client.next_event() is Signal.NEED_DATA
+    pair.client.handle_timeout(35.0)
+    assert isinstance(pair.client.next_event(), Closed)
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_an_opening_that_does_not_finish_ends(version: Version, side: Side) -> None:
+    made = client_config if side is Side.CLIENT else server_config
+    facing = Facing(version, side, made(handshake_timeout=3.0))
+    assert facing.end.next_deadline == 3.0
+    facing.wait(2.9)
+    assert facing.end.report is None
+    facing.wait(0.1)
+    assert facing.end.report is not None
+    assert "opening did not finish" in facing.end.report.text
+    assert facing.end.close_hint is CloseHint.CLOSE_NOW
+
+
+@BOTH_VERSIONS
+def test_a_server_that_never_decides_is_timed_out_too(version: Version) -> None:
+    pair = Pair(version, applications={Side.SERVER: Server(vhost=False)})
+    pair.drive()
+    for side in SIDES:
+        report = pair.ends[side].report
+        assert report is not None
+        assert pair.ends[side].next_deadline is None
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_the_opening_is_not_timed_once_it_is_open(version: Version, side: Side) -> None:
+    pair = Pair(version).open()
+    assert pair.ends[side].next_deadline is None
+    pair.advance(1000.0)
+    assert pair.ends[side].is_open
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_a_close_without_an_answer_ends(version: Version, side: Side) -> None:
+    facing = Facing.opened(version, side, close_timeout=4.0)
+    facing.now = 50.0
+    facing.end.close(200, "bye")
+    assert facing.end.next_deadline is None
+    facing.settle()
+    assert facing.end.next_deadline == 54.0
+    facing.wait(3.9)
+    assert facing.end.report is None
+    facing.wait(0.1)
+    report = facing.end.report
+    assert report is not None
+    assert (report.by, report.code, report.text) == (By.LOCAL, 200, "bye")
+    assert report.hint == "the peer did not answer the close"
+
+
+@BOTH_VERSIONS
+def test_a_close_is_timed_from_when_it_has_left(version: Version) -> None:
+    facing = Facing.opened(version, Side.CLIENT, close_timeout=4.0)
+    facing.channel.publish(bytes(1000))
+    facing.end.close()
+    for moment in (1.0, 2.0, 3.0):
+        facing.end.data_to_send(moment, max_bytes=100)
+        assert facing.end.next_deadline == moment + 4.0
+    facing.end.data_to_send(5.0)
+    assert facing.end.next_deadline == 7.0
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+@given(moments=st.lists(st.floats(0.0, 4.9), max_size=6))
+def test_spurious_calls_change_nothing(version: Version, side: Side, moments: list[float]) -> None:
+    end = beating(version).ends[side]
+    end.data_to_send(0.0)
+    deadline = end.next_deadline
+    for moment in sorted(moments):
+        end.handle_timeout(moment)
+        assert end.next_event() is Signal.NEED_DATA
+        assert end.next_deadline == deadline
+        assert end.send_backlog == 0
+
+
+@BOTH_VERSIONS
+@BOTH_SIDES
+def test_timeouts_after_the_end_change_nothing(version: Version, side: Side) -> None:
+    pair = beating(version)
+    pair.client.close()
+    pair.pump()
+    end = pair.ends[side]
+    before = structure(end.report)
+    end.handle_timeout(1_000_000.0)
+    assert end.next_deadline is None
+    assert end.next_event() is Signal.NEED_DATA
+    assert structure(end.report) == before
+
+
+@BOTH_SIDES
+@pytest.mark.parametrize("now", [math.nan, math.inf, -math.inf, 4.0])
+def test_time_that_is_no_time_or_runs_backwards_is_refused(side: Side, now: float) -> None:
+    end = connection_of(AMQP_0_9_1, side)
+    end.data_to_send(5.0)
+    before = structure(end)
+    for door in (
+        lambda: end.receive_data(b"AMQP", now),
+        lambda: end.receive_eof(now),
+        lambda: end.connection_lost("gone", now),
+        lambda: end.data_to_send(now),
+        lambda: end.handle_timeout(now),
+    ):
+        with pytest.raises(ValueError, match="now"):
+            door()
+        assert structure(end) == before
+
+
+def test_any_origin_will_do() -> None:
+    pair = Pair(client=client_config(heartbeat=10.0), server=server_config(heartbeat=10.0))
+    pair.now = -1_000_000.0
+    pair.open()
+    assert pair.deadline == -999_995.0
+
+
+def test_timers_fire_in_their_order_and_once() -> None:
+    timers = Timers(("first", "second", "third"))
+    timers.set("third", 3.0)
+    timers.set("first", 3.0)
+    timers.set("second", 9.0)
+    assert timers.next == 3.0
+    assert timers.due(2.9) == []
+    assert timers.due(1e300) == ["first", "second", "third"]
+    assert timers.due(1e300) == []
+    assert timers.next is None
+
+
+def test_a_clock_takes_equal_times() -> None:
+    clock = Clock()
+    clock.advance(1.0)
+    clock.advance(1.0)
+    assert clock.now == 1.0

@@ -1,0 +1,414 @@
+"""Gaps and garbage: nothing raises, nothing is invented, no octet is lost silently, and reading goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from typing import Any, Final
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, Limits, Side, Version
+from amqp_sansio._classic.codec.dialect import DIALECTS, get_dialect
+from amqp_sansio.amqp_0_9_1 import Method
+from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
+from tests.kit.observing import CLIENT, SERVER, Talk, accounted, frame, header, take, watch
+
+VERSIONS = (AMQP_0_9_1, AMQP_0_8)
+Arrivals = list[tuple[str, bytes | int, int]]
+
+
+def _open(version: Version = AMQP_0_9_1) -> Talk:
+    return Talk(version).login().channel().consumer()
+
+
+# Gaps.
+
+
+def test_a_gap_between_frames() -> None:
+    talk = _open().gap(SERVER, 100).server(Talk().deliver(5, b"x"))
+    talk.client(talk.named("basic.ack", 4), talk.named("basic.ack", 5), channel=1).finish()
+    assert not talk.violations
+    assert [(each.octets, each.reason) for each in talk.skipped] == [(100, "gap")]
+    assert talk.observed[-3].body == b"x"
+
+
+def test_offsets_go_on_behind_a_gap() -> None:
+    talk = _open()
+    before = sum(
+        [
+            len(what)
+            for sender, what in talk.arrivals
+            if sender == SERVER and isinstance(what, bytes)
+        ]
+    )
+    talk.gap(SERVER, 100).server(talk.deliver(5, b"x")).finish()
+    assert talk.skipped[0].offset == before
+    assert talk.last.offset == before + 100
+
+
+def test_a_gap_within_a_frame_and_the_rest_of_the_frame() -> None:
+    talk = _open()
+    lost = talk.deliver(1, b"0123456789" * 20)
+    talk.server(lost[:90]).gap(SERVER, 50).server(lost[140:] + talk.deliver(2, b"next")).finish()
+    assert [unit.body for unit in talk.observed[-2:]] == [None, b"next"]
+    assert talk.observed[-2].unit == "partial"
+    reasons = [each.reason for each in talk.skipped]
+    assert reasons == ["incomplete", "gap", "resync"]
+    assert not talk.violations
+
+
+def test_frames_in_the_rest_of_a_body_are_not_taken_for_frames() -> None:
+    """A message that carries a recording: behind the hole its body goes on, and looks like frames."""
+    talk = _open()
+    carried = b"".join([talk.deliver(tag, b"carried") for tag in range(90, 99)])
+    lost = talk.deliver(1, bytes(100) + carried)
+    talk.server(lost[:120]).gap(SERVER, 20).server(lost[140:] + talk.deliver(2, b"next")).finish()
+    tags = [unit.content.delivery_tag for unit in talk.observed if unit.event == "basic.deliver"]
+    assert tags == [1, 2]
+
+
+def test_where_the_capture_cut_a_body_its_message_is_known_all_the_same() -> None:
+    talk = _open()
+    cut = talk.deliver(1, b"0123456789" * 20)
+    talk.server(cut[:90]).gap(SERVER, len(cut) - 90).server(talk.deliver(2, b"next")).finish()
+    first, second = talk.observed[-2:]
+    assert (first.unit, first.body_size, first.body) == ("content", 200, None)
+    assert first.missing == len(cut) - 91
+    assert first.size == 90
+    assert second.body == b"next"
+    assert [each.reason for each in talk.skipped] == ["gap"]
+
+
+def test_a_gap_that_begins_behind_a_body_takes_only_the_end_octet() -> None:
+    talk = _open()
+    whole = talk.deliver(1, b"0123456789")
+    talk.server(whole[:-1]).gap(SERVER, 1).server(talk.deliver(2, b"next")).finish()
+    assert [(unit.unit, unit.missing, unit.body) for unit in talk.observed[-2:]] == [
+        ("content", 0, b"0123456789"),
+        ("content", 0, b"next"),
+    ]
+
+
+def test_a_message_that_lost_a_frame_is_never_put_together_with_another() -> None:
+    talk = _open()
+    first, second = talk.deliver(1, b"A" * 100), talk.deliver(2, b"B" * 100)
+    split = frame(3, 1, b"A" * 50)
+    method = first[: -(100 + 8)]
+    rest = second[-(100 + 8) :]
+    talk.server(method + split).gap(SERVER, len(split) + len(second) - len(rest)).server(
+        rest
+    ).finish()
+    bodies = [unit.body for unit in talk.observed if unit.event == "basic.deliver"]
+    assert bodies == [None]
+    assert (talk.last.unit, talk.last.event) == ("frame", "content-body")
+
+
+def test_replies_and_requests_in_a_gap_are_no_fault() -> None:
+    talk = _open().gap(CLIENT, 30).server(Talk().named("queue.declare-ok", "q"), channel=1)
+    talk.gap(SERVER, 30).client(talk.named("channel.close-ok"), channel=1)
+    talk.client(talk.publish(b"x", 77)).server(talk.deliver(3, b"x", 55))
+    talk.client(talk.named("connection.close-ok")).finish()
+    assert not talk.violations
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.label)
+def test_an_opening_of_which_anything_is_missing(version: Version) -> None:
+    whole = Talk(version).login().channel().arrivals
+    for index in range(1, len(whole)):
+        talk = Talk(version)
+        for number, (sender, what) in enumerate(whole):
+            assert isinstance(what, bytes)
+            if number == index:
+                talk.gap(sender, len(what))
+            else:
+                talk.send(sender, what)
+        talk.client(talk.named("connection.close", 200)).server(
+            talk.named("connection.close-ok")
+        ).finish()
+        assert not talk.violations, (index, talk.violations)
+        assert len(talk.observed) == len(whole) + 1
+
+
+# Garbage.
+
+
+def test_reading_goes_on_behind_garbage() -> None:
+    talk = _open().server(b"garbage" * 3 + Talk().deliver(1, b"x")).finish()
+    assert talk.rules == ["0-9-1/wire/frame-type-unknown"]
+    assert [(each.octets, each.reason) for each in talk.skipped] == [(21, "resync")]
+    assert talk.last.body == b"x"
+
+
+def test_a_lone_body_frame_needs_what_follows_it() -> None:
+    talk = _open().server(b"?" + frame(3, 1, b"abc"))
+    assert talk.last.event == "basic.consume-ok"
+    talk.server(b"\x08\0\0\0\0\0\0")
+    assert talk.last.event == "basic.consume-ok"
+    talk.server(b"\xce").finish()
+    assert [unit.event for unit in talk.observed[-2:]] == ["content-body", "heartbeat"]
+
+
+def test_a_frame_that_can_not_be_proven_is_not_made_of_what_looks_like_one() -> None:
+    talk = _open().server(b"?" + frame(3, 1, b"abc") + b"?" + frame(1, 1, b"\0\x3c\0\x99")).finish()
+    assert talk.last.event == "basic.consume-ok"
+    assert sum([each.octets for each in talk.skipped]) == 25
+
+
+def test_a_body_frame_at_the_end_of_all_octets_is_proven() -> None:
+    talk = _open().server(b"?" + frame(3, 1, b"abc"))
+    assert talk.last.event == "basic.consume-ok"
+    talk.finish()
+    assert talk.last.event == "content-body"
+
+
+@pytest.mark.parametrize("size", [0x0080_0001, 0xFFFF_FFFF])
+def test_a_size_that_nobody_means_is_not_waited_for(size: int) -> None:
+    broken = b"\x03\0\x01" + size.to_bytes(4, "big")
+    talk = _open().server(broken + Talk().deliver(1, b"x"))
+    assert talk.rules == ["0-9-1/wire/frame-oversize-send"]
+    assert talk.last.body == b"x"
+
+
+# Whatever comes.
+
+_DAMAGE: Final = st.lists(
+    st.tuples(
+        st.sampled_from(("gap", "cut", "garbage", "zeros", "flip")),
+        st.integers(0, 10_000),
+        st.integers(0, 10_000),
+        st.binary(min_size=1, max_size=60),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@cache
+def _traffic(version: Version) -> tuple[tuple[str, bytes], ...]:
+    """A connection with all kinds of frames; every message differs."""
+    talk = Talk(version).login(frame_max=4096).channel().consumer().channel(2)
+    named = talk.named
+    talk.client(named("queue.declare", queue="q", arguments={"x-max-length": 10}), channel=2)
+    talk.server(named("queue.declare-ok", "q", 1, 2), channel=2)
+    for number in range(1, 13):
+        body = bytes([number]) * (number * number * 40)
+        cut = [body[at : at + 4088] for at in range(0, len(body), 4088)]
+        method = talk.octets(named("basic.publish", routing_key=f"key-{number}"), 2)
+        pieces = [frame(3, 2, piece) for piece in cut]
+        talk.client(method + header(2, len(body)), *pieces)
+        talk.server(talk.deliver(number, f"body {number}".encode()))
+        talk.client(named("basic.ack", number), channel=1)
+        if number % 4 == 0:
+            talk.server(frame(8, 0, b"")).client(frame(8, 0, b""))
+    talk.client(named("connection.close", 200, "bye")).server(named("connection.close-ok"))
+    return tuple([(sender, what) for sender, what in talk.arrivals if isinstance(what, bytes)])
+
+
+@cache
+def _units(version: Version) -> frozenset[tuple[object, ...]]:
+    arrivals: Arrivals = [(sender, what, 1) for sender, what in _traffic(version)]
+    return frozenset(
+        [_told(event) for event in watch(Observer(client=CLIENT), arrivals) if _is_method(event)]
+    )
+
+
+def _is_method(event: ObserverEvent) -> bool:
+    return isinstance(event, Observed) and isinstance(event.content, Method)
+
+
+def _told(event: ObserverEvent) -> tuple[object, ...]:
+    assert isinstance(event, Observed)
+    return event.sender, event.channel, event.event, repr(event.content)
+
+
+def _damaged(version: Version, damage: Sequence[tuple[str, int, int, bytes]]) -> Arrivals:
+    """The traffic with damage done to it."""
+    arrivals: Arrivals = [(sender, what, at) for at, (sender, what) in enumerate(_traffic(version))]
+    for kind, which, where, octets in damage:
+        index = which % len(arrivals)
+        sender, what, at_ns = arrivals[index]
+        if isinstance(what, int) or not what:
+            continue
+        begin = where % len(what)
+        end = min(len(what), begin + len(octets))
+        before, after = what[:begin], what[begin:]
+        if kind == "gap":
+            parts: list[bytes | int] = [before, end - begin, what[end:]]
+            arrivals[index : index + 1] = [(sender, part, at_ns) for part in parts if part]
+            continue
+        if kind == "cut":
+            changed = before + what[end:]
+        elif kind == "garbage":
+            changed = before + octets + after
+        elif kind == "zeros":
+            changed = before + bytes(len(octets)) + after
+        else:
+            changed = before + bytes([after[0] ^ (octets[0] or 1)]) + after[1:]
+        arrivals[index] = (sender, changed, at_ns)
+    return arrivals
+
+
+@example(Version.AMQP_0_9_1, [("cut", 0, 0, bytes(8))], False)
+@given(st.sampled_from(VERSIONS), _DAMAGE, st.booleans())
+def test_damage_of_any_kind(
+    version: Version, damage: list[tuple[str, int, int, bytes]], told: bool
+) -> None:
+    arrivals = _damaged(version, damage)
+    events = watch(Observer(client=CLIENT if told else None, from_start=told), arrivals)
+    known = [event for event in events if isinstance(event, Identified)][-1]
+    for side in Side:
+        octets = 0
+        for sender, what, _ in arrivals:
+            # A server is recognised before its client has sent anything.
+            is_client = sender != known.server if known.client is None else sender == known.client
+            if is_client is (side is Side.CLIENT):
+                octets += what if isinstance(what, int) else len(what)
+        assert accounted(events, side) == octets
+
+
+@given(st.sampled_from(VERSIONS), _DAMAGE, st.booleans())
+def test_gaps_invent_nothing_and_break_no_rule(
+    version: Version, damage: list[tuple[str, int, int, bytes]], told: bool
+) -> None:
+    gaps = [("gap", which, where, octets) for _, which, where, octets in damage]
+    arrivals = _damaged(version, gaps)
+    events = watch(Observer(client=CLIENT if told else None, from_start=told), arrivals)
+    for event in events:
+        assert not isinstance(event, Violation)
+        if _is_method(event):
+            assert _told(event) in _units(version)
+
+
+@given(st.sampled_from(VERSIONS), st.integers(0, 10_000), st.binary(min_size=1, max_size=40))
+def test_units_away_from_garbage_are_real(version: Version, where: int, garbage: bytes) -> None:
+    """Garbage between two arrivals spoils at most the units it touches."""
+    traffic = _traffic(version)
+    index = where % len(traffic)
+    spoiled = traffic[index][0]
+    begin = sum([len(what) for sender, what in traffic[:index] if sender == spoiled])
+    arrivals: Arrivals = [(sender, what, 1) for sender, what in traffic]
+    arrivals.insert(index, (spoiled, garbage, 1))
+    for event in watch(Observer(client=CLIENT), arrivals):
+        if _is_method(event) and _told(event) not in _units(version):
+            assert isinstance(event, Observed)
+            assert event.offset < begin + len(garbage)
+            assert event.offset + event.size > begin
+
+
+@given(st.lists(st.tuples(st.sampled_from((CLIENT, SERVER)), st.binary(max_size=200)), max_size=20))
+def test_octets_of_any_kind(pieces: list[tuple[str, bytes]]) -> None:
+    for client in (CLIENT, None):
+        arrivals: Arrivals = [(sender, octets, 1) for sender, octets in pieces]
+        events = watch(Observer(client=client), arrivals)
+        assert len([event for event in events if isinstance(event, Identified)]) <= 1
+
+
+_FRAMES: Final = st.lists(
+    st.tuples(
+        st.sampled_from((CLIENT, SERVER)),
+        st.integers(0, 2),
+        st.integers(0, 300),
+        st.booleans(),
+        st.integers(0, 3),
+    ),
+    max_size=80,
+)
+
+
+_KINDS: Final = [
+    *{kind: None for name in DIALECTS for kind in get_dialect(name).methods.values()},
+    *[get_dialect(DIALECTS[0]).named["connection.start"]] * 15,
+]
+
+
+@given(st.sampled_from(VERSIONS), _FRAMES, st.booleans())
+def test_any_methods_in_any_order(
+    version: Version, frames: list[tuple[str, int, int, bool, int]], opened: bool
+) -> None:
+    """Every method of any dialect from either side on any channel, with and without its message."""
+    talk = _open(version) if opened else Talk(version).header()
+    for sender, channel, which, whole, number in frames:
+        kind: Any = _KINDS[which % len(_KINDS)]
+        fields: dict[str, Any] = {"delivery_tag": number} if "delivery_tag" in kind.__match_args__ else {}
+        if kind.NAME == "connection.start":
+            # What the server says it is may change the dialect at any time.
+            fields = {"version_major": number % 2 * 8, "server_properties": {"qpid." * (number // 2) + "x": ""}}
+        octets = talk.octets(kind(**fields), channel)
+        if whole and kind.HAS_CONTENT:
+            octets += header(channel, number, class_id=kind.CLASS_ID)
+            octets += frame(3, channel, bytes(number)) if number else b""
+        elif whole:
+            octets += frame(number + 1, channel, bytes(14))
+        talk.send(sender, octets)
+    talk.finish()
+    for side in Side:
+        sent = [what for sender, what in talk.arrivals if sender == side.value]
+        octets_sent = sum([len(what) for what in sent if isinstance(what, bytes)])
+        assert accounted(talk.events, side) == octets_sent
+
+
+@given(st.sampled_from(VERSIONS), _DAMAGE)
+def test_no_more_is_held_than_the_limits_allow(
+    version: Version, damage: list[tuple[str, int, int, bytes]]
+) -> None:
+    limits = Limits(unparsed=20_000, message=5000, bodies=6000, header=4000)
+    arrivals = _damaged(version, damage)
+    observer = Observer(client=CLIENT, limits=limits)
+    for sender, what, at_ns in arrivals:
+        if isinstance(what, int):
+            observer.receive_gap(sender, what, at_ns)
+        else:
+            observer.receive_data(what, sender, at_ns)
+        take(observer)
+        assert observer.held <= 2 * limits.unparsed + limits.bodies
+
+
+def test_a_body_above_the_limit_is_counted_and_not_kept() -> None:
+    for body in ("keep", "hash", "all"):
+        talk = Talk(limits=Limits(message=10), body=body).login().channel()
+        talk.client(talk.publish(b"0123456789"), talk.publish(b"01234567890")).finish()
+        within, above = talk.observed[-2:]
+        assert (within.body is not None) is (body != "hash")
+        assert (within.body_sha256 is not None) is (body != "keep")
+        assert (above.body, above.body_sha256, above.body_size, above.missing) == (
+            None,
+            None,
+            11,
+            0,
+        )
+
+
+def test_bodies_beyond_the_limit_of_all_are_counted_and_not_kept() -> None:
+    # Two content headers of 14 octets, and 10 octets of bodies.
+    talk = Talk(limits=Limits(bodies=38)).login().channel().channel(2)
+    begun = talk.octets(talk.named("basic.publish"), 2) + header(2, 8) + frame(3, 2, b"1234")
+    talk.client(begun, talk.octets(talk.named("basic.publish"), 1) + header(1, 8))
+    talk.client(frame(3, 1, b"12345678"), frame(3, 2, b"5678")).client(talk.publish(b"12345678"))
+    talk.finish()
+    assert [unit.body for unit in talk.observed[-3:]] == [None, b"12345678", b"12345678"]
+
+
+def test_the_hash_is_that_of_the_body() -> None:
+    talk = Talk(body="hash").login().channel()
+    method = talk.octets(talk.named("basic.publish"), 1)
+    talk.client(talk.publish(b"whole")).client(method, header(1, 6), frame(3, 1, b"two")).client(
+        frame(3, 1, b"two")
+    )
+    talk.finish()
+    assert [unit.body_sha256 for unit in talk.observed[-2:]] == [
+        sha256(b"whole").hexdigest(),
+        sha256(b"twotwo").hexdigest(),
+    ]
+
+
+def test_skipped_octets_of_both_sides_are_told_apart() -> None:
+    talk = _open().client(b"???").server(b"????").finish()
+    assert [(each.sender, each.octets) for each in talk.skipped] == [
+        (Side.CLIENT, 3),
+        (Side.SERVER, 4),
+    ]
+    assert isinstance(talk.skipped[0], Skipped)

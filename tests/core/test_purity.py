@@ -1,0 +1,58 @@
+"""Purity: no time, randomness or I/O is asked for, and nothing depends on how the process hashes strings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.kit import purity
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
+    """A Python process in the repository, with this hash seed."""
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_all_output_is_the_same_under_every_hash_seed() -> None:
+    digests = {purity.digest()}
+    for seed in ("1", "2"):
+        result = run("-m", "tests.kit.purity", seed=seed)
+        assert result.returncode == 0, result.stderr
+        digests.add(result.stdout.strip())
+    (digest,) = digests
+    assert len(digest) == 64
+
+
+CALLS = (
+    *("time.time()", "time.monotonic()", "time.sleep(0)", "random.random()", "random.Random()"),
+    *("os.urandom(1)", "secrets.token_bytes(1)", "uuid.uuid4()", "socket.socket()"),
+)
+
+
+def test_the_traps_catch() -> None:
+    """What the run above forbids really raises."""
+    script = f"""
+import os, random, secrets, socket, time, uuid
+from tests.kit import purity
+purity.forbid()
+for call in {CALLS!r}:
+    try:
+        eval(call)
+    except purity.Impure:
+        continue
+    raise SystemExit(call)
+"""
+    result = run("-c", script)
+    assert (result.returncode, result.stderr) == (0, "")

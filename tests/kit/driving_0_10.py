@@ -1,0 +1,215 @@
+"""Wire for AMQP 0-10: a client's connection over TCP that opens sessions, asks and waits, is recorded and cut."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import struct
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from amqp_sansio import Failed
+from amqp_sansio.amqp_0_10 import (
+    EXPLICIT,
+    PRE_ACQUIRED,
+    WINDOW,
+    BodyReceived,
+    Command,
+    Config,
+    Connection,
+    Message,
+    MessageBegun,
+    MessageCancel,
+    MessageFlush,
+    MessageReceived,
+    MessageSetFlowMode,
+    MessageSubscribe,
+    Session,
+    SessionClosed,
+    SessionState,
+)
+from amqp_sansio_asyncio import Recorder
+from tests.kit.wire import Wire
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+R = TypeVar("R")
+
+
+class Wire010(Wire[Connection]):
+    """A client's connection over TCP."""
+
+    def __init__(
+        self, config: Config, host: str, port: int, recorder: Recorder | None = None
+    ) -> None:
+        super().__init__(Connection.client(config), host, port)
+        if recorder is not None:
+            self.socket = _RecordedSocket(self.socket, recorder)
+        self._serial = 0
+
+    def session(self, name: bytes | str | None = None, **options: Any) -> Session:
+        """A session that is attached and in step. Raises what the attach failed with."""
+        session = self.connection.open_session(name, **options)
+        assert session.opening is not None
+        found: Session = self.result(session.opening)
+        return found
+
+    def resume(self, state: SessionState, *, force: bool = True) -> Session:
+        """A session that goes on. Raises what it failed with."""
+        session = self.connection.resume_session(state, force=force)
+        assert session.opening is not None
+        found: Session = self.result(session.opening)
+        return found
+
+    def call(self, session: Session, command: Command[R], **options: Any) -> R:
+        """Send a command and wait for it; its result. Raises what it failed with."""
+        found: R = self.result(session.call(command, **options))
+        return found
+
+    def sync(self, session: Session) -> None:
+        """Wait until everything that was sent before is executed."""
+        self.result(session.sync())
+
+    def publish(
+        self, session: Session, destination: str, message: Message | bytes, **options: Any
+    ) -> Any:
+        """Send a message and wait; its outcome, None with accept-mode none."""
+        sent = session.transfer(destination, message, sync=True, **options)
+        self.result(sent.completion)
+        return None if sent.outcome is None else self.result(sent.outcome)
+
+    def subscribe(
+        self,
+        session: Session,
+        queue: str,
+        destination: str = "",
+        *,
+        accept_mode: int = EXPLICIT,
+        acquire_mode: int = PRE_ACQUIRED,
+        flow_mode: int = WINDOW,
+        credit: int = 0,
+        octets: int | None = None,
+        **options: Any,
+    ) -> str:
+        """A subscription, with credit when some is given; its destination."""
+        self._serial += 1
+        destination = destination or f"subscription-{self._serial}"
+        self.call(
+            session, MessageSubscribe(queue, destination, accept_mode, acquire_mode, **options)
+        )
+        if flow_mode != WINDOW:
+            self.call(session, MessageSetFlowMode(destination, flow_mode))
+        if credit:
+            session.top_up(destination, credit, octets)
+            self.sync(session)
+        return destination
+
+    def message(self, session: Session, destination: str, timeout: float = 20.0) -> MessageReceived:
+        """Take the oldest message of a subscription, waiting for it."""
+        self.flush()
+        self.until(
+            lambda: bool(self.arrived(session, destination)) or session.report is not None, timeout
+        )
+        assert session.report is None, session.report
+        found = self.arrived(session, destination)[0]
+        # By identity: equal ones may follow.
+        self.events = [event for event in self.events if event is not found]
+        return found
+
+    def arrived(self, session: Session, destination: str) -> list[MessageReceived]:
+        """The messages of a subscription that were seen, and not taken by `message`."""
+        messages = [event for event in self.events if isinstance(event, MessageReceived)]
+        place = (session.channel, destination)
+        return [event for event in messages if (event.channel, event.destination) == place]
+
+    def fetch(self, session: Session, destination: str, most: int = 1000) -> list[MessageReceived]:
+        """What there is for a subscription now, at most so many: credit, then message.flush, which takes it back."""
+        session.top_up(destination, most)
+        self.call(session, MessageFlush(destination))
+        found = self.arrived(session, destination)
+        self.events = [event for event in self.events if not any(event is each for each in found)]
+        return found
+
+    def streamed(self) -> tuple[MessageBegun, bytes]:
+        """The next message that comes in pieces, and its body."""
+        begun = self.next(MessageBegun)
+        body = b""
+        while True:
+            piece = self.next(BodyReceived)
+            assert piece.command_id == begun.command_id
+            body += piece.octets
+            if piece.last:
+                return begun, body
+
+    def drain(self, session: Session, queue: str) -> list[bytes]:
+        """What is in a queue, taken out of it."""
+        destination = self.subscribe(session, queue)
+        found = self.fetch(session, destination)
+        if found:
+            self.result(session.accept(*[event.command_id for event in found], sync=True))
+        self.call(session, MessageCancel(destination))
+        return [event.body for event in found]
+
+    def idle(self, seconds: float) -> None:
+        """Take what comes in that time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.closed is None:
+            self.step(max(0.01, end - time.monotonic()))
+
+    def session_closed(self, session: Session) -> SessionClosed:
+        """Wait for the session's last event."""
+        self.flush()
+        self.until(lambda: bool(self._closed(session)))
+        return self._closed(session)[-1]
+
+    def session_closed_already(self, session: Session) -> SessionClosed:
+        """The session's last event, which was told."""
+        return self._closed(session)[-1]
+
+    def _closed(self, session: Session) -> list[SessionClosed]:
+        closed = [event for event in self.events if isinstance(event, SessionClosed)]
+        return [event for event in closed if event.name == session.name]
+
+    def failures(self) -> list[Failed]:
+        """The failures that were told so far."""
+        return [event for event in self.events if isinstance(event, Failed)]
+
+    def cut(self) -> None:
+        """Reset the transport: both ends lose what is under way."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+        self.connection.connection_lost("cut by the test", time.monotonic())
+        self.take()
+        assert self.closed is not None
+
+
+class _RecordedSocket(socket.socket):
+    """A connected socket that tells a recorder what passes."""
+
+    def __init__(self, connected: socket.socket, recorder: Recorder) -> None:
+        # With the port of AMQP, so that analysers know the protocol.
+        names = connected.getsockname(), (connected.getpeername()[0], 5672)
+        family, kind, protocol = connected.family, connected.type, connected.proto
+        super().__init__(family, kind, protocol, connected.detach())
+        self.recorded = recorder.open(*names)
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        data = super().recv(size, flags)
+        self.recorded.server_sent(data)
+        return data
+
+    def sendall(self, data: Buffer, flags: int = 0, /) -> None:
+        super().sendall(data, flags)
+        self.recorded.client_sent(bytes(data))
+
+    def close(self) -> None:
+        super().close()
+        self.recorded.close("client")
+
+
+def saved(session: Session) -> SessionState:
+    """What is known of a session, as another process would find it."""
+    state = pickle.loads(pickle.dumps(session.detached_state()))
+    assert isinstance(state, SessionState)
+    return state

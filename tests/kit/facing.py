@@ -1,0 +1,364 @@
+"""Facing: one real endpoint of 0-8 or 0-9-1 that faces a peer whose octets the test makes up."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from struct import Struct
+from typing import Any
+
+import pytest
+
+from amqp_sansio import (
+    AMQP_0_8,
+    AMQP_0_9_1,
+    By,
+    Closed,
+    CloseHint,
+    Event,
+    Failed,
+    LocalProtocolError,
+    RemoteProtocolError,
+    Scope,
+    Signal,
+    Version,
+)
+from amqp_sansio._classic.codec.dialect import Dialect, default_dialect, get_dialect
+from amqp_sansio._classic.codec.rule_ids import rule_id
+from amqp_sansio._classic.codec.table import RABBIT
+from amqp_sansio._classic.endpoint.connection import Connection
+from amqp_sansio.amqp_0_9_1 import Config, Method
+from amqp_sansio.endpoint import Side
+from tests.kit.pair import Pair, Server, client_config, connection_of, server_config
+
+CLIENT, SERVER = Side.CLIENT, Side.SERVER
+BOTH_VERSIONS = pytest.mark.parametrize("version", [AMQP_0_8, AMQP_0_9_1], ids=lambda v: v.label)
+BOTH_SIDES = pytest.mark.parametrize("side", [CLIENT, SERVER], ids=lambda side: side.value)
+STRICT = {AMQP_0_8: get_dialect("0-8"), AMQP_0_9_1: get_dialect("0-9-1")}
+"""The dialects of the specifications themselves."""
+
+METHOD, HEADER, BODY, TRACE, HEARTBEAT = 1, 2, 3, 7, 8
+
+_FRAME = Struct(">BHI")
+_CONTENT = Struct(">HHQ")
+
+
+def frame(kind: int, channel: int, payload: bytes = b"", end: int = 0xCE) -> bytes:
+    """Any frame, right or wrong."""
+    return _FRAME.pack(kind, channel, len(payload)) + payload + bytes((end,))
+
+
+def header(
+    channel: int, class_id: int, size: int, properties: bytes = b"\0\0", weight: int = 0
+) -> bytes:
+    """A content header frame."""
+    return frame(HEADER, channel, _CONTENT.pack(class_id, weight, size) + properties)
+
+
+def body(channel: int, octets: bytes) -> bytes:
+    """A body frame."""
+    return frame(BODY, channel, octets)
+
+
+class Sent:
+    """One frame that the endpoint sent: `method` is set for method frames, `payload` always."""
+
+    def __init__(self, dialect: Dialect, kind: int, channel: int, payload: bytes) -> None:
+        self.kind = kind
+        self.channel = channel
+        self.payload = payload
+        self.method: Any = dialect.decode_method(payload) if kind == METHOD else None
+
+    @property
+    def name(self) -> str:
+        """The method's name, or what kind of frame it is."""
+        if self.method is not None:
+            return str(self.method.NAME)
+        return {HEADER: "header", BODY: "body", HEARTBEAT: "heartbeat"}[self.kind]
+
+
+def frames_of(dialect: Dialect, octets: bytes) -> list[Sent]:
+    """The frames in `octets`, which must be whole."""
+    found: list[Sent] = []
+    while octets:
+        kind, channel, size = _FRAME.unpack_from(octets)
+        assert octets[7 + size] == 0xCE
+        found.append(Sent(dialect, kind, channel, octets[7 : 7 + size]))
+        octets = octets[8 + size :]
+    return found
+
+
+class Facing:
+    """An endpoint, and what came of the octets that it was fed.
+
+    `events` are all that were taken since `forget`, `out` the octets it wrote since then, `fed` how many octets it got
+    from its peer in its life.
+    """
+
+    def __init__(
+        self,
+        version: Version,
+        side: Side,
+        config: Config | None = None,
+        *,
+        dialect: Dialect | None = None,
+    ) -> None:
+        """An endpoint whose peer has sent nothing yet."""
+        made = client_config if side is CLIENT else server_config
+        self.version = version
+        self.side = side
+        self.dialect = dialect or (config.dialect if config else None) or default_dialect(version)
+        self.end: Connection = connection_of(version, side, config or made(dialect=dialect))
+        self.now = 0.0
+        self.fed = 0
+        self.events: list[Event] = []
+        self.out = b""
+        self.backlog_at_failure = -1
+        self.application: Callable[[Connection, Event], object] | None = None
+        self.settle()
+
+    @classmethod
+    def opened(
+        cls,
+        version: Version,
+        side: Side,
+        channels: int = 1,
+        *,
+        dialect: Dialect | None = None,
+        vhost: str = "/",
+        limits: Any = None,
+        **changes: Any,
+    ) -> Facing:
+        """An endpoint of an open connection with so many open channels, numbered from 1.
+
+        `changes` configure it; its peer was a real one until now, and nothing is on the way.
+        """
+        if limits is not None:
+            changes["limits"] = limits
+        own: dict[Side, dict[str, Any]] = {CLIENT: {}, SERVER: {}, side: changes}
+        pair = Pair(
+            version,
+            client=client_config(dialect=dialect, vhost=vhost, **own[CLIENT]),
+            server=server_config(dialect=dialect, **own[SERVER]),
+            applications={SERVER: Server(reply=False, confirm=False)},
+        ).open()
+        for _ in range(channels):
+            pair.channel()
+        facing = cls.__new__(cls)
+        facing.version = version
+        facing.side = side
+        facing.dialect = pair.ends[side].dialect
+        facing.end = pair.ends[side]
+        facing.now = pair.now
+        facing.fed = len(pair.sent[side.other])
+        facing.events = []
+        facing.out = b""
+        facing.backlog_at_failure = -1
+        facing.application = None
+        return facing
+
+    def hint(self) -> CloseHint:
+        """What the endpoint wants done with the transport."""
+        return self.end.close_hint
+
+    @property
+    def channel(self) -> Any:
+        """The endpoint's channel 1."""
+        return self.end.channel(1)
+
+    def make(self, name: str, /, **fields: Any) -> Method:
+        """The method record `name` of this version."""
+        method: Method = self.dialect.named[name](**fields)
+        return method
+
+    def method(self, name: str, channel: int = 1, /, **fields: Any) -> bytes:
+        """The frame of a method, with whatever its fields say."""
+        return frame(METHOD, channel, self.make(name, **fields).encode(RABBIT))
+
+    def message(self, name: str, octets: bytes = b"", channel: int = 1, /, **fields: Any) -> bytes:
+        """The frames of a method with its content."""
+        start = self.method(name, channel, **fields)
+        start += header(channel, self.dialect.named[name].CLASS_ID, len(octets))
+        return start + (body(channel, octets) if octets else b"")
+
+    def feed(self, *pieces: bytes) -> list[Event]:
+        """Let octets arrive, take all events, let the endpoint write; gives the new events."""
+        known = len(self.events)
+        for piece in pieces:
+            self.fed += len(piece)
+            self.end.receive_data(piece, self.now)
+            self.settle()
+        return self.events[known:]
+
+    def settle(self) -> None:
+        """Take what events there are, then let the endpoint write."""
+        while not isinstance(event := self.end.next_event(), Signal):
+            self.events.append(event)
+            if isinstance(event, Failed):
+                self.backlog_at_failure = self.end.send_backlog
+            if self.application is not None:
+                self.application(self.end, event)
+        self.out += self.end.data_to_send(self.now)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass in which the peer is silent, serving the endpoint's deadlines."""
+        until = self.now + seconds
+        while (deadline := self.end.next_deadline) is not None and deadline <= until:
+            self.now = max(self.now, deadline)
+            self.end.handle_timeout(self.now)
+            self.settle()
+        self.now = until
+
+    def forget(self) -> Facing:
+        """Begin anew with events and octets."""
+        self.settle()
+        self.events.clear()
+        self.out = b""
+        return self
+
+    def sent(self) -> list[Sent]:
+        """The frames written since `forget`."""
+        return frames_of(self.dialect, self.out)
+
+    def names(self) -> list[str]:
+        """What was written since `forget`, by name."""
+        return [each.name for each in self.sent()]
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """The events of one class since `forget`."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def full_id(self, rule: str) -> str:
+        """The full id of a rule in this version."""
+        return rule_id(self.version, rule)
+
+    def refuses(
+        self,
+        *units: bytes,
+        code: int,
+        rule: str | None,
+        scope: Scope = Scope.CONNECTION,
+        channel: int = 1,
+        blames: str = "",
+        close: bool = True,
+    ) -> RemoteProtocolError:
+        """Feed `units`, of which the last breaks a rule, and check all that must come of it.
+
+        That is: one `Failed` with the offset of the last unit, after the reply was queued; `code` 0: the socket is
+        closed without a word; else channel.close or connection.close with that code, blaming the method `blames`,
+        and `Closed` once the peer has answered.
+        """
+        for unit in units[:-1]:
+            self.feed(unit)
+        assert not self.of(Failed), self.events
+        self.forget()
+        offset = self.fed
+        self.feed(units[-1])
+        failed = self.of(Failed)
+        assert len(failed) == 1, self.events
+        error = failed[0].error
+        assert isinstance(error, RemoteProtocolError)
+        wanted = rule_id(self.version, rule) if rule is not None else None
+        assert (failed[0].by, failed[0].scope, error.scope) == (By.LOCAL, scope, scope)
+        assert (error.code, error.rule, error.offset) == (code, wanted, offset), error
+        if not code:
+            self._closed_without_a_word()
+            return error
+        assert self.backlog_at_failure > 0
+        named = self.dialect.named.get(blames)
+        ids = (named.CLASS_ID, named.METHOD_ID) if named is not None else (0, 0)
+        assert (error.class_id, error.method_id) == ids
+        assert self.end.close_hint is CloseHint.KEEP
+        (close_frame,) = self.sent()
+        assert close_frame.channel == (channel if scope is Scope.CHANNEL else 0)
+        assert close_frame.name == ("channel.close" if scope is Scope.CHANNEL else "connection.close")
+        sent = close_frame.method
+        assert (sent.reply_code, sent.class_id, sent.method_id) == (code, *ids)
+        assert sent.reply_text
+        if close:
+            self._answer_close(scope, channel, code, wanted)
+        return error
+
+    def _closed_without_a_word(self) -> None:
+        # With nothing queued, "when sent" is at once.
+        assert (self.out, self.end.send_backlog) == (b"", 0)
+        assert self.end.close_hint is not CloseHint.KEEP
+        last = self.events[-1]
+        assert isinstance(last, Closed)
+        assert (last.scope, last.report.by) == (Scope.CONNECTION, By.LOCAL)
+
+    def _answer_close(self, scope: Scope, channel: int, code: int, rule: str | None) -> None:
+        self.events.clear()
+        if scope is Scope.CHANNEL:
+            self.feed(self.method("channel.close-ok", channel))
+        else:
+            self.feed(self.method("connection.close-ok", 0))
+        last = self.events[-1]
+        assert isinstance(last, Closed)
+        assert (last.scope, last.report.by) == (scope, By.LOCAL)
+        assert (last.report.code, last.report.rule) == (code, rule)
+        hint = CloseHint.KEEP if scope is Scope.CHANNEL else CloseHint.CLOSE_WHEN_SENT
+        assert self.end.close_hint is hint
+
+    def misuse(self, call: Callable[[], object], rule: str | None) -> LocalProtocolError:
+        """Check that `call` is refused for `rule`, with the connection as it was, to the octet."""
+        self.settle()
+        before = pickle.dumps(self.end)
+        with pytest.raises(LocalProtocolError) as caught:
+            call()
+        error = caught.value
+        assert error.rule == (rule_id(self.version, rule) if rule is not None else None), error
+        assert pickle.dumps(self.end) == before
+        assert self.end.data_to_send(self.now) == b""
+        return error
+
+
+# The opening, step by step.
+
+
+def start(facing: Facing, **changes: Any) -> bytes:
+    """A server's connection.start."""
+    fields = {"mechanisms": b"PLAIN AMQPLAIN", "locales": b"en_US", **changes}
+    numbers = (8, 0) if facing.version is AMQP_0_8 else (0, 9)
+    return facing.method(
+        "connection.start", 0, **{"version_major": numbers[0], "version_minor": numbers[1], **fields}
+    )
+
+
+def start_ok(facing: Facing, **changes: Any) -> bytes:
+    """A client's connection.start-ok."""
+    fields = {"mechanism": "PLAIN", "response": b"\0guest\0guest", "locale": "en_US", **changes}
+    return facing.method("connection.start-ok", 0, **fields)
+
+
+def tune(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
+    """A server's connection.tune."""
+    return facing.method(
+        "connection.tune", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat
+    )
+
+
+def tune_ok(facing: Facing, channel_max: int, frame_max: int, heartbeat: int = 0) -> bytes:
+    """A client's connection.tune-ok."""
+    return facing.method(
+        "connection.tune-ok", 0, channel_max=channel_max, frame_max=frame_max, heartbeat=heartbeat
+    )
+
+
+def tuned_client(version: Version, offer: tuple[int, ...], **config: Any) -> Facing:
+    """A client that got a server's tune with channel-max, frame-max and perhaps heartbeat."""
+    facing = Facing(version, CLIENT, client_config(**config))
+    facing.feed(start(facing))
+    facing.forget()
+    facing.feed(tune(facing, *offer))
+    return facing
+
+
+def tuning_server(version: Version, **config: Any) -> Facing:
+    """A server that has sent its tune."""
+    facing = Facing(version, SERVER, server_config(**config))
+    facing.feed(version.header, start_ok(facing))
+    facing.forget()
+    facing.end.accept_authentication()
+    facing.settle()
+    return facing

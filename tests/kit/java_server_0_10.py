@@ -1,0 +1,238 @@
+"""The small 0-10 broker with what Apache Qpid's JMS client asks of one beyond it.
+
+Exchanges have types and answer queries, queues can be exclusive and end with their session, virtual hosts have names,
+and a message keeps its properties when it's delivered again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from amqp_sansio import Event, OpenRequested
+from amqp_sansio.amqp_0_10 import (
+    Command,
+    DeliveryProperties,
+    ExchangeBind,
+    ExchangeBound,
+    ExchangeBoundResult,
+    ExchangeDeclare,
+    ExchangeQuery,
+    ExchangeQueryResult,
+    ExchangeUnbind,
+    ExecutionError,
+    Message,
+    MessageSubscribe,
+    MessageTransfer,
+    QueueDeclare,
+    QueueDelete,
+    QueueQuery,
+    QueueQueryResult,
+)
+from tests.kit import sync_0_10
+from tests.kit.sync_0_10 import Attached, Item
+
+NOT_FOUND = 404
+RESOURCE_LOCKED = 405
+VHOSTS = ("", "/")
+
+
+def redelivered(message: Message) -> Message:
+    """The same message, marked as delivered before."""
+    old = message.delivery_properties
+    fields: dict[str, Any] = {
+        name: getattr(old, name) for name in DeliveryProperties.__match_args__
+    }
+    fields["redelivered"] = True
+    return Message(
+        message.body,
+        delivery_properties=DeliveryProperties(**fields),
+        message_properties=message.headers.message_properties,
+    )
+
+
+class Session(sync_0_10.Session):
+    """One connection of the server."""
+
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    # What a broker does.
+
+    def handle(self, event: Event) -> None:
+        """Do what a broker does about an event."""
+        if isinstance(event, OpenRequested):
+            self.server.vhosts.append(event.vhost)
+            if event.vhost in VHOSTS:
+                self.core.accept_open()
+            else:
+                self.core.refuse_open(320, f"there is no virtual host {event.vhost!r}")
+            return
+        super().handle(event)
+
+    def _forget(self, attached: Attached) -> None:
+        super()._forget(attached)
+        server = self.server
+        for name, owner in list(server.exclusive.items()):
+            if owner == attached.name:
+                server.drop_queue(name)
+
+    def _do(self, attached: Attached, command: Command[Any]) -> Any:
+        server = self.server
+        match command:
+            case QueueDeclare(queue=name):
+                self._check_exclusive(attached, name)
+                super()._do(attached, command)
+                if not command.passive:
+                    server.declared.setdefault(name or "", command)
+                    if command.exclusive:
+                        server.exclusive[name or ""] = attached.name
+            case QueueDelete(queue=name):
+                self._check_exclusive(attached, name)
+                if name not in server.queues:
+                    raise ExecutionError(NOT_FOUND, f"no queue {name!r}")
+                server.drop_queue(name or "")
+            case QueueQuery(queue=name):
+                return self._query_queue(name or "")
+            case ExchangeDeclare(exchange=name):
+                if command.passive and name not in server.exchanges:
+                    raise ExecutionError(NOT_FOUND, f"no exchange {name!r}")
+                server.exchanges.add(name or "")
+                server.kinds.setdefault(name or "", command.type or "direct")
+            case ExchangeQuery(name=name):
+                if name and name not in server.exchanges:
+                    return ExchangeQueryResult(not_found=True)
+                return ExchangeQueryResult(server.kinds.get(name or "", "direct"))
+            case ExchangeBound():
+                return self._bound(command)
+            case ExchangeBind(queue=queue):
+                if queue not in server.queues:
+                    raise ExecutionError(NOT_FOUND, f"no queue {queue!r}")
+                super()._do(attached, command)
+            case ExchangeUnbind(queue=queue, exchange=exchange, binding_key=key):
+                bound = server.bindings.get((exchange or "", key or ""), [])
+                if queue not in bound:
+                    raise ExecutionError(
+                        NOT_FOUND, f"{queue!r} isn't bound to {exchange!r} with {key!r}"
+                    )
+                bound.remove(queue)
+            case MessageSubscribe(queue=name):
+                self._check_exclusive(attached, name)
+                super()._do(attached, command)
+            case _:
+                return super()._do(attached, command)
+        return None
+
+    # Inside.
+
+    def _check_exclusive(self, attached: Attached, queue: str | None) -> None:
+        owner = self.server.exclusive.get(queue or "", attached.name)
+        if owner != attached.name:
+            raise ExecutionError(RESOURCE_LOCKED, f"queue {queue!r} is another session's")
+
+    def _query_queue(self, name: str) -> QueueQueryResult:
+        server = self.server
+        waiting = server.queues.get(name)
+        if waiting is None:
+            return QueueQueryResult()
+        declared = server.declared.get(name, QueueDeclare(name))
+        users = [
+            subscribe
+            for attached in server.known.values()
+            for subscribe in attached.subscriptions.values()
+            if subscribe.queue == name
+        ]
+        return QueueQueryResult(
+            name,
+            durable=declared.durable,
+            exclusive=declared.exclusive,
+            auto_delete=declared.auto_delete,
+            arguments=declared.arguments,
+            message_count=len(waiting),
+            subscriber_count=len(users),
+        )
+
+    def _bound(self, command: ExchangeBound) -> ExchangeBoundResult:
+        server = self.server
+        exchange, queue, key = command.exchange or "", command.queue or "", command.binding_key
+        keys = [
+            bound
+            for (name, bound), queues in server.bindings.items()
+            if name == exchange and (not queue or queue in queues)
+        ]
+        return ExchangeBoundResult(
+            exchange_not_found=bool(exchange) and exchange not in server.exchanges,
+            queue_not_found=bool(queue) and queue not in server.queues,
+            queue_not_matched=bool(queue) and not keys,
+            key_not_matched=key is not None and key not in keys,
+        )
+
+
+class Server(sync_0_10.Server):
+    """`vhosts` are those that were asked for; `exclusive` has the sessions that queues belong to."""
+
+    def __init__(self, **options: Any) -> None:
+        self.vhosts: list[str] = []
+        self.exclusive: dict[str, bytes] = {}
+        self.declared: dict[str, QueueDeclare] = {}
+        self.kinds = {"amq.direct": "direct", "amq.topic": "topic"}
+        super().__init__(**options)
+        self.exchanges.add("amq.topic")
+
+    def new_session(self, connected: Any) -> Session:
+        return Session(self, connected)
+
+    def put(self, queue: str, item: Item, *, back: bool = False) -> None:
+        """Put a message into a queue, with all its properties when it comes back."""
+        if item.redelivered:
+            item.message = redelivered(item.message)
+            item.redelivered = False
+        super().put(queue, item, back=back)
+
+    def drop_queue(self, name: str) -> None:
+        """Delete a queue and its bindings."""
+        del self.queues[name]
+        self.exclusive.pop(name, None)
+        self.declared.pop(name, None)
+        for queues in self.bindings.values():
+            while name in queues:
+                queues.remove(name)
+
+    def fill_with(self, queue: str, *messages: Message) -> None:
+        """Put these messages into a queue, made when it isn't there."""
+        with self.lock:
+            self.queues.setdefault(queue, deque()).extend([Item(each) for each in messages])
+            self.changed(queue)
+
+    def published(self, key: str) -> list[Message]:
+        """What was published with a routing key."""
+        with self.lock:
+            return [each.message for each in self.received if _key_of(each.message) == key]
+
+    def commands(self, name: str) -> list[Any]:
+        """The commands of that name that were executed."""
+        with self.lock:
+            return [each for each in self.executed if name == each.NAME]
+
+    def transfers(self, key: str) -> list[MessageTransfer]:
+        """The transfers with which it was published with a routing key."""
+        with self.lock:
+            return [each.transfer for each in self.received if _key_of(each.message) == key]
+
+
+def _key_of(message: Message) -> str | None:
+    return message.delivery_properties.routing_key
+
+
+@contextmanager
+def running(**options: Any) -> Generator[Server]:
+    """A server for one test."""
+    server = Server(**options)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+__all__ = ["VHOSTS", "Server", "Session", "redelivered", "running"]

@@ -1,0 +1,281 @@
+"""Conversations that an observer watches: what each side sends, written as records, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from amqp_sansio import AMQP_0_8, AMQP_0_9_1, NEED_DATA, Limits, Side, Version
+from amqp_sansio.amqp_0_8 import RABBIT as RABBIT_0_8
+from amqp_sansio.amqp_0_9_1 import RABBIT, BasicProperties, Method
+from amqp_sansio.capture import (
+    ConnectionEnd,
+    ConnectionStart,
+    Segment,
+    StreamData,
+    StreamGap,
+    read_segments,
+    reassemble,
+    sort_key,
+)
+from amqp_sansio.lifecycle import Lifecycle, MessageRecord
+from amqp_sansio.observer import Identified, Observed, Observer, ObserverEvent, Skipped, Violation
+from tests.kit.driving import Driver, Operation
+from tests.kit.pair import Observing, Server
+
+CLIENT, SERVER = "client", "server"
+
+Arrival = tuple[str, bytes | int]
+"""A sender, and octets that it sent or how many are missing."""
+
+
+class Talk:
+    """A conversation under observation. Each `client` or `server` call is one arrival, one second after the last.
+
+    `late` tells the observer nothing beforehand. `events` are all events so far, `messages` the records of those
+    messages whose outcome is known.
+    """
+
+    def __init__(
+        self,
+        version: Version = AMQP_0_9_1,
+        *,
+        late: bool = False,
+        body: str = "keep",
+        limits: Limits | None = None,
+    ) -> None:
+        self.version = version
+        self.dialect = RABBIT_0_8 if version is AMQP_0_8 else RABBIT
+        self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
+        self.lifecycle = Lifecycle(limits)
+        self.events: list[ObserverEvent] = []
+        self.messages: list[MessageRecord] = []
+        self.arrivals: list[Arrival] = []
+        self.now = 0
+
+    def client(self, *what: Method | bytes, channel: int = 0) -> Talk:
+        """The client sends methods on a channel, or octets."""
+        return self.send(CLIENT, b"".join([self.octets(each, channel) for each in what]))
+
+    def server(self, *what: Method | bytes, channel: int = 0) -> Talk:
+        """The server sends methods on a channel, or octets."""
+        return self.send(SERVER, b"".join([self.octets(each, channel) for each in what]))
+
+    def send(self, sender: str, octets: bytes) -> Talk:
+        """Octets arrive."""
+        self.arrivals.append((sender, octets))
+        self.now += 1_000_000_000
+        self.observer.receive_data(octets, sender, self.now)
+        return self._take()
+
+    def gap(self, sender: str, octets: int) -> Talk:
+        """Octets are missing."""
+        self.arrivals.append((sender, octets))
+        self.now += 1_000_000_000
+        self.observer.receive_gap(sender, octets, self.now)
+        return self._take()
+
+    def finish(self) -> Talk:
+        """The conversation is over."""
+        self.now += 1_000_000_000
+        self.observer.finish(self.now)
+        self._take()
+        self.messages += self.lifecycle.finish()
+        return self
+
+    def octets(self, what: Method | bytes, channel: int = 0) -> bytes:
+        """The frame of a method, or the octets themselves."""
+        return (
+            what if isinstance(what, bytes) else frame(1, channel, what.encode(self.dialect.tables))
+        )
+
+    def named(self, name: str, *arguments: Any, **fields: Any) -> Any:
+        """The method `name` of this version."""
+        return self.dialect.named[name](*arguments, **fields)
+
+    def header(self) -> Talk:
+        """The client's protocol header."""
+        return self.client(self.version.header)
+
+    def login(self, frame_max: int = 131_072, channel_max: int = 2047) -> Talk:
+        """Everything up to connection.open-ok."""
+        named = self.named
+        major, minor = self.dialect.version_major, self.dialect.version_minor
+        self.header()
+        self.server(named("connection.start", major, minor, {"product": "X"}, b"PLAIN", b"en_US"))
+        self.client(named("connection.start-ok", {"product": "Y"}, "PLAIN", b"\0ann\0pw", "en_US"))
+        self.server(named("connection.tune", channel_max, frame_max, 60))
+        self.client(named("connection.tune-ok", channel_max, frame_max, 60))
+        self.client(named("connection.open", "/"))
+        return self.server(named("connection.open-ok"))
+
+    def channel(self, number: int = 1) -> Talk:
+        """channel.open and its answer."""
+        self.client(self.named("channel.open"), channel=number)
+        return self.server(self.named("channel.open-ok"), channel=number)
+
+    def consumer(self, number: int = 1, *, no_ack: bool = False) -> Talk:
+        """A consumer with tag "ct" of the queue "q"."""
+        consume = self.named("basic.consume", queue="q", consumer_tag="ct", no_ack=no_ack)
+        self.client(consume, channel=number)
+        return self.server(self.named("basic.consume-ok", "ct"), channel=number)
+
+    def message(
+        self, method: Method, body: bytes = b"", number: int = 1, **properties: Any
+    ) -> bytes:
+        """The frames of a method with its message."""
+        raw = BasicProperties(**properties).encode(self.dialect.tables)
+        return self.octets(method, number) + content(number, body, raw)
+
+    def publish(self, body: bytes = b"", number: int = 1, **fields: Any) -> bytes:
+        """The frames of a publish."""
+        return self.message(self.named("basic.publish", **fields), body, number)
+
+    def deliver(self, tag: int, body: bytes = b"", number: int = 1) -> bytes:
+        """The frames of a delivery to the consumer "ct"."""
+        method = self.named("basic.deliver", "ct", tag, False, "ex", "key")
+        return self.message(method, body, number)
+
+    @property
+    def observed(self) -> list[Observed]:
+        """The units."""
+        return [event for event in self.events if isinstance(event, Observed)]
+
+    @property
+    def violations(self) -> list[Violation]:
+        """The broken rules."""
+        return [event for event in self.events if isinstance(event, Violation)]
+
+    @property
+    def rules(self) -> list[str]:
+        """The ids of the broken rules."""
+        return [violation.rule for violation in self.violations]
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What became no unit."""
+        return [event for event in self.events if isinstance(event, Skipped)]
+
+    @property
+    def last(self) -> Observed:
+        """The last unit."""
+        return self.observed[-1]
+
+    def outcomes(self) -> list[tuple[str, int | None, str | None]]:
+        """Kind, tag and outcome of each message that is done, in the order of their units."""
+        done = sorted(self.messages, key=lambda message: message.seq)
+        return [(message.kind, message.tag, message.outcome) for message in done]
+
+    def _take(self) -> Talk:
+        for event in take(self.observer):
+            self.events.append(event)
+            self.messages += self.lifecycle.observe(event)
+        return self
+
+
+def frame(kind: int, channel: int, payload: bytes) -> bytes:
+    """One frame."""
+    head = kind.to_bytes(1, "big") + channel.to_bytes(2, "big") + len(payload).to_bytes(4, "big")
+    return head + payload + b"\xce"
+
+
+def header(
+    channel: int, size: int, raw: bytes = b"\0\0", class_id: int = 60, weight: int = 0
+) -> bytes:
+    """A content header frame."""
+    numbers = class_id.to_bytes(2, "big") + weight.to_bytes(2, "big") + size.to_bytes(8, "big")
+    return frame(2, channel, numbers + raw)
+
+
+def content(channel: int, body: bytes, raw: bytes = b"\0\0") -> bytes:
+    """A content header and at most one body frame."""
+    return header(channel, len(body), raw) + (frame(3, channel, body) if body else b"")
+
+
+def take(observer: Observer) -> list[ObserverEvent]:
+    """The events that are there."""
+    events: list[ObserverEvent] = []
+    while (event := observer.next_event()) is not NEED_DATA:
+        assert isinstance(event, Observed | Violation | Skipped | Identified)
+        events.append(event)
+    return events
+
+
+def watch(
+    observer: Observer, arrivals: Iterable[tuple[str, bytes | int, int]]
+) -> list[ObserverEvent]:
+    """All events of arrivals (sender, octets or the size of a gap, time), to the end."""
+    events: list[ObserverEvent] = []
+    at_ns = 0
+    for sender, what, at_ns in arrivals:
+        if isinstance(what, int):
+            observer.receive_gap(sender, what, at_ns)
+        else:
+            observer.receive_data(what, sender, at_ns)
+        events += take(observer)
+    observer.finish(at_ns)
+    return events + take(observer)
+
+
+def driven(version: Version, operations: Iterable[Operation], observer: Observing) -> Driver:
+    """Two endpoints that did the operations and came to an end, watched from the first octet."""
+    driver = Driver(version, opened=False)
+    pair = driver.pair
+    pair.observer = observer
+    pair.applications[Side.SERVER] = Server(confirm=False)
+    pair.open()
+    consuming, confirming = pair.channel(), pair.channel()
+    consuming.call(pair.method("basic.consume", queue="q", consumer_tag="a"))
+    if pair.has("confirm.select"):
+        confirming.call(pair.method("confirm.select"))
+    pair.pump()
+    pair.applications[Side.SERVER] = Server(reply=False, confirm=False)
+    for operation in operations:
+        driver.apply(operation)
+    driver.finish()
+    return driver
+
+
+class Recorded:
+    """One connection of a capture: who is who, and what arrived."""
+
+    def __init__(self, start: ConnectionStart) -> None:
+        self.start = start
+        self.arrivals: list[tuple[str, bytes | int, int]] = []
+        self.end: ConnectionEnd | None = None
+
+    def observer(self, **options: Any) -> Observer:
+        """An observer that is told what the capture knows."""
+        start = self.start
+        return Observer(client=start.client, from_start=start.syn_seen, **options)
+
+    def watch(self, **options: Any) -> list[ObserverEvent]:
+        """All events."""
+        return watch(self.observer(**options), self.arrivals)
+
+
+def recorded(path: Path) -> list[Recorded]:
+    """The connections of a capture file."""
+    rows = read_segments(path.read_bytes(), file=path.name)
+    segments = sorted([row for row in rows if isinstance(row, Segment)], key=sort_key)
+    connections: dict[str, Recorded] = {}
+    for item in reassemble(segments):
+        if isinstance(item, ConnectionStart):
+            connections[item.connection] = Recorded(item)
+        elif isinstance(item, StreamData):
+            connections[item.connection].arrivals.append((item.sender, item.data, item.ts_ns))
+        elif isinstance(item, StreamGap):
+            connections[item.connection].arrivals.append((item.sender, item.octets, item.ts_ns))
+        elif isinstance(item, ConnectionEnd):
+            connections[item.connection].end = item
+    return list(connections.values())
+
+
+def accounted(events: Sequence[ObserverEvent], side: Side) -> int:
+    """How many octets of one side became units or were skipped."""
+    units = sum(
+        [event.size for event in events if isinstance(event, Observed) and event.sender is side]
+    )
+    gone = [event.octets for event in events if isinstance(event, Skipped) and event.sender is side]
+    return units + sum(gone)

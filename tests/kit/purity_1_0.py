@@ -1,0 +1,95 @@
+"""A run of AMQP 1.0's engine in which time, randomness and I/O are forbidden; prints a digest of all it put out.
+
+`python -m tests.kit.purity_1_0` is what the test starts, with different hash seeds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import Any
+
+from amqp_sansio import Event, ScramKeysRequested
+from amqp_sansio.amqp_1_0 import Message, Properties
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.endpoint import Side
+from amqp_sansio.sasl import Plain, ScramSha256, scram_keys
+from tests.kit.driving_1_0 import Driver
+from tests.kit.pair_1_0 import Accepting, Pair, client_config, server_config, told
+from tests.kit.purity import forbid, numbers
+
+
+class ScramServer(Accepting):
+    """A server's application with stored keys."""
+
+    def __call__(self, connection: Connection, event: Event) -> None:
+        """As the base's, and answers the question for keys."""
+        if isinstance(event, ScramKeysRequested):
+            keys = scram_keys("secret", b"sixteen octets..", 4096)
+            connection.provide_scram_keys(keys if event.user == "user" else None)
+        else:
+            super().__call__(connection, event)
+
+
+def log_in() -> list[str]:
+    """An opening with SCRAM, maps with all sorts of keys, messages both ways, a lost transport."""
+    properties: dict[str, Any] = {f"key-{number}": {"nested": [number, str(number)]} for number in range(8)}
+    pair = Pair(
+        client=client_config(
+            sasl=(ScramSha256("user", "secret", nonce="clients"), Plain("user", "secret")),
+            properties=properties,
+            idle_time_out=5.0,
+        ),
+        server=server_config(
+            mechanisms=("SCRAM-SHA-256", "PLAIN"),
+            nonce="servers",
+            idle_time_out=5.0,
+            offered_capabilities=("c", "b", "a"),
+        ),
+        applications={Side.SERVER: ScramServer()},
+    ).open()
+    assert pair.server.mechanism == "SCRAM-SHA-256"
+    session = pair.session()
+    sender = session.open_sender("q")
+    receiver = session.open_receiver("r", credit=10)
+    pair.pump()
+    message = Message(
+        {"a": [1, 2.5, None], "b": b"x"},
+        properties=Properties(message_id="id", subject="s"),
+        application_properties={f"key-{number}": number for number in range(20)},
+    )
+    sender.send(message)
+    pair.peer(receiver).send(Message(bytes(100_000)))
+    pair.pump()
+    pair.advance(12.0)
+    sender.send(message)
+    saved = [repr(link.saved_state()) for link in (sender, receiver)]
+    pair.cut()
+    return [
+        *saved,
+        *[told(event) for events in pair.events.values() for event in events],
+        *[bytes(octets).hex() for octets in pair.sent.values()],
+    ]
+
+
+def drive(seed: int) -> list[str]:
+    """What a random run shows."""
+    source = numbers(seed)
+    driver = Driver(damage=seed % 2 == 0)
+    for _ in range(120):
+        driver.apply((next(source) % 256, next(source) % 256, next(source) % 256))
+    driver.finish()
+    return driver.trace()
+
+
+def digest() -> str:
+    """The digest of all runs."""
+    total = hashlib.sha256()
+    for lines in (log_in(), *[drive(seed) for seed in range(1, 21)]):
+        total.update("\n".join(lines).encode("utf-8", "backslashreplace"))
+    return total.hexdigest()
+
+
+if __name__ == "__main__":
+    forbid()
+    print(digest(), file=sys.stdout)

@@ -1,0 +1,295 @@
+"""Conversations of 1.0 under observation, written as records: what each side sends, and what the lifecycle says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amqp_sansio import Limits, Side
+from amqp_sansio.amqp_1_0 import (
+    Accepted,
+    Attach,
+    Begin,
+    Coordinator,
+    Declare,
+    Declared,
+    Detach,
+    Discharge,
+    Disposition,
+    End,
+    Message,
+    Open,
+    Performative,
+    SaslFrame,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    Source,
+    Symbol,
+    Target,
+    TransactionalState,
+    Transfer,
+)
+from amqp_sansio.lifecycle import Lifecycle, MessageRecord
+from amqp_sansio.observer import Observed, Observer, ObserverEvent, Violation
+from tests.kit.observing import CLIENT, SERVER, Arrival, take
+
+AMQP = b"AMQP\x00\x01\x00\x00"
+SASL = b"AMQP\x03\x01\x00\x00"
+SECOND = 1_000_000_000
+
+
+def frame(record: Performative | SaslFrame, payload: bytes = b"", channel: int = 0) -> bytes:
+    """One frame."""
+    kind = 1 if isinstance(record, SaslFrame) else 0
+    body = record.encode() + payload
+    return (len(body) + 8).to_bytes(4) + bytes((2, kind)) + channel.to_bytes(2) + body
+
+
+class Talk10:
+    """A conversation of 1.0. Each `client` or `server` call is one arrival, one second after the last.
+
+    `late` tells the observer nothing beforehand. `messages` are the records of those whose outcome is known, in the
+    order in which they came out.
+    """
+
+    def __init__(
+        self, *, late: bool = False, body: str = "keep", limits: Limits | None = None
+    ) -> None:
+        self.observer = Observer(client=None if late else CLIENT, body=body, limits=limits)
+        self.lifecycle = Lifecycle(limits)
+        self.events: list[ObserverEvent] = []
+        self.messages: list[MessageRecord] = []
+        self.arrivals: list[Arrival] = []
+        self.now = 0
+
+    def client(self, *what: Performative | SaslFrame | bytes, channel: int = 0) -> Talk10:
+        """The client sends frames on a channel, or octets."""
+        return self.send(CLIENT, _octets(what, channel))
+
+    def server(self, *what: Performative | SaslFrame | bytes, channel: int = 0) -> Talk10:
+        """The server sends frames on a channel, or octets."""
+        return self.send(SERVER, _octets(what, channel))
+
+    def send(self, sender: str, octets: bytes) -> Talk10:
+        """Octets arrive."""
+        self.arrivals.append((sender, octets))
+        self.now += SECOND
+        self.observer.receive_data(octets, sender, self.now)
+        return self._take()
+
+    def gap(self, sender: str, octets: int) -> Talk10:
+        """Octets are missing."""
+        self.arrivals.append((sender, octets))
+        self.now += SECOND
+        self.observer.receive_gap(sender, octets, self.now)
+        return self._take()
+
+    def finish(self) -> Talk10:
+        """The conversation is over."""
+        self.now += SECOND
+        self.observer.finish(self.now)
+        self._take()
+        self.messages += self.lifecycle.finish()
+        return self
+
+    def _take(self) -> Talk10:
+        for event in take(self.observer):
+            self.events.append(event)
+            self.messages += self.lifecycle.observe(event)
+        return self
+
+    # What happens in most conversations.
+
+    def login(self, mechanism: str = "PLAIN", response: bytes = b"\0ann\0pw") -> Talk10:
+        """The SASL layer, to its good end."""
+        self.client(SASL).server(SASL, SaslMechanisms((Symbol(mechanism),)))
+        self.client(SaslInit(Symbol(mechanism), response)).server(SaslOutcome(0))
+        return self
+
+    def open(self, **fields: Any) -> Talk10:
+        """Both headers and opens; `fields` are the client's."""
+        self.client(AMQP, Open("c", **fields))
+        return self.server(AMQP, Open("s", max_frame_size=16_384, channel_max=255))
+
+    def session(self, channel: int = 0, answer: int | None = None) -> Talk10:
+        """A session that the client begins; the server answers on its channel `answer`, or on the same."""
+        self.client(begin(), channel=channel)
+        other = channel if answer is None else answer
+        return self.server(begin(channel), channel=other)
+
+    def sender(
+        self, name: str = "out", address: str | None = "q", handle: int = 0, **fields: Any
+    ) -> Talk10:
+        """A link on which the client sends."""
+        source, target = Source(address="me"), Target(address=address)
+        self.client(
+            Attach(
+                name,
+                handle,
+                False,
+                source=source,
+                target=target,
+                initial_delivery_count=0,
+                **fields,
+            )
+        )
+        return self.server(Attach(name, handle, True, source=source, target=target))
+
+    def receiver(self, name: str = "in", handle: int = 1, source: Source | None = None) -> Talk10:
+        """A link on which the client receives; `source` is what the server says."""
+        self.client(Attach(name, handle, True, source=Source(address="q"), target=Target()))
+        terminus = Source(address="q") if source is None else source
+        answer = Attach(
+            name, handle, False, source=terminus, target=Target(), initial_delivery_count=0
+        )
+        return self.server(answer)
+
+    def controller(self, handle: int = 9) -> Talk10:
+        """A link to a coordinator."""
+        self.client(
+            Attach(
+                "tx", handle, False, source=Source(), target=Coordinator(), initial_delivery_count=0
+            )
+        )
+        return self.server(Attach("tx", handle, True, source=Source(), target=Coordinator()))
+
+    def declare(self, number: int, txn: bytes = b"t", handle: int = 9) -> Talk10:
+        """A transaction is declared."""
+        self.client(transfer(number, Message(Declare()), handle=handle))
+        return self.server(settle(number, Declared(txn)))
+
+    def discharge(
+        self, number: int, txn: bytes = b"t", *, fail: bool = False, answer: Any = None
+    ) -> Talk10:
+        """A transaction is discharged; accepted, unless there's another answer."""
+        self.client(transfer(number, Message(Discharge(txn, fail)), handle=9))
+        return self.server(settle(number, Accepted() if answer is None else answer))
+
+    # What came of it.
+
+    def outcomes(self) -> list[tuple[str, int | None, str | None]]:
+        """Kind, tag and outcome of each message that is done, in the order of their units."""
+        done = sorted(self.messages, key=lambda message: message.seq)
+        return [(message.kind, message.tag, message.outcome) for message in done]
+
+    @property
+    def observed(self) -> list[Observed]:
+        """The units."""
+        return [event for event in self.events if isinstance(event, Observed)]
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that were broken."""
+        return [event.rule for event in self.events if isinstance(event, Violation)]
+
+    def last(self, side: Side | None = None) -> Observed:
+        """The last unit, of one side or of either."""
+        return [event for event in self.observed if side in (None, event.sender)][-1]
+
+
+HELLO = Message(b"hello")
+
+
+def opened(**options: Any) -> Talk10:
+    """A connection with a session, a link on which the client sends and one on which it receives."""
+    talk = Talk10(**options).open().session().sender().receiver()
+    return talk.server(credit(0)).client(credit(1))
+
+
+def sent(*numbers: int, **options: Any) -> Talk10:
+    """The client has sent messages with these delivery-ids."""
+    talk = opened(**options)
+    for number in numbers:
+        talk.client(transfer(number, HELLO))
+    return talk
+
+
+def got(*numbers: int, **options: Any) -> Talk10:
+    """The server has sent messages with these delivery-ids."""
+    talk = opened(**options)
+    for number in numbers:
+        talk.server(transfer(number, HELLO, handle=1))
+    return talk
+
+
+def _octets(what: Sequence[Performative | SaslFrame | bytes], channel: int) -> bytes:
+    return b"".join(
+        [each if isinstance(each, bytes) else frame(each, b"", channel) for each in what]
+    )
+
+
+def begin(remote_channel: int | None = None) -> Begin:
+    """A begin with wide windows."""
+    return Begin(remote_channel, next_outgoing_id=0, incoming_window=1000, outgoing_window=1000)
+
+
+def credit(handle: int, count: int = 100) -> Performative:
+    """A flow that gives credit on a link."""
+    from amqp_sansio.amqp_1_0 import Flow
+
+    return Flow(
+        next_incoming_id=0,
+        incoming_window=1000,
+        next_outgoing_id=0,
+        outgoing_window=1000,
+        handle=handle,
+        delivery_count=0,
+        link_credit=count,
+    )
+
+
+def transfer(
+    number: int | None,
+    message: Message | bytes = b"",
+    *,
+    handle: int = 0,
+    channel: int = 0,
+    tag: bytes | None = None,
+    **fields: Any,
+) -> bytes:
+    """The frame of a transfer; its tag is made of its number."""
+    if tag is None and number is not None:
+        tag = b"%d" % number
+    if isinstance(message, Message):
+        message = message.encode()
+    return frame(Transfer(handle, number, tag, 0, **fields), message, channel)
+
+
+def settle(
+    first: int,
+    state: Any = None,
+    last: int | None = None,
+    *,
+    role: bool = True,
+    settled: bool = True,
+) -> Disposition:
+    """A disposition; `role` is true for the receiver's."""
+    return Disposition(role, first, last, settled, state)
+
+
+def within(txn: bytes, outcome: Any = None) -> TransactionalState:
+    """The state of a delivery in a transaction."""
+    return TransactionalState(txn, outcome)
+
+
+__all__ = [
+    "AMQP",
+    "CLIENT",
+    "HELLO",
+    "SASL",
+    "SECOND",
+    "SERVER",
+    "Detach",
+    "End",
+    "Talk10",
+    "begin",
+    "credit",
+    "frame",
+    "got",
+    "opened",
+    "sent",
+    "settle",
+    "transfer",
+    "within",
+]

@@ -1,0 +1,373 @@
+"""An application of AMQP 0-10 that does whatever it can, and what must be true of its endpoint all the time."""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from amqp_sansio import (
+    Abandoned,
+    By,
+    Closed,
+    CloseReport,
+    CodecError,
+    EndpointClosed,
+    Event,
+    Failed,
+    Handle,
+    LocalProtocolError,
+    Opened,
+    Replied,
+    Scope,
+    Settled,
+)
+from amqp_sansio.amqp_0_10 import (
+    Acquired,
+    Connection,
+    DtxCommit,
+    DtxEnd,
+    DtxSelect,
+    DtxStart,
+    ExchangeBoundResult,
+    ExchangeQueryResult,
+    ExecutionError,
+    GetTimeoutResult,
+    Message,
+    MessageCancel,
+    MessageFlush,
+    MessageResumeResult,
+    MessageSetFlowMode,
+    MessageStop,
+    MessageSubscribe,
+    QueueDelete,
+    QueueQuery,
+    QueueQueryResult,
+    RecoverResult,
+    SequenceSet,
+    Session,
+    SessionClosed,
+    SessionRequested,
+    SessionState,
+    TxCommit,
+    TxRollback,
+    TxSelect,
+    XaResult,
+)
+from amqp_sansio.amqp_0_10.model.states import Attachment
+from tests.kit.hostile_0_10 import DESTINATIONS, XIDS, Choices
+
+REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
+BODIES = (b"", b"x", b"y" * 300, b"z" * 5000)
+RESULTS: dict[str, Any] = {
+    each.NAME: each
+    for each in (
+        Acquired(SequenceSet.of(0)),
+        MessageResumeResult(0),
+        XaResult(0),
+        GetTimeoutResult(1),
+        RecoverResult([]),
+        ExchangeQueryResult(),
+        ExchangeBoundResult(),
+        QueueQueryResult(queue="q"),
+    )
+}
+COMMANDS: tuple[Any, ...] = (
+    QueueQuery("q"),
+    QueueDelete("q"),
+    MessageSubscribe("q", "d", 0, 0),
+    MessageSubscribe("q", "e", 1, 0),
+    MessageSetFlowMode("d", 0),
+    MessageSetFlowMode("e", 1),
+    MessageStop("d"),
+    MessageStop("e"),
+    MessageFlush("d"),
+    MessageCancel("d"),
+    MessageCancel("e"),
+    TxSelect(),
+    TxCommit(),
+    TxRollback(),
+    DtxSelect(),
+    DtxStart(XIDS[0]),
+    DtxEnd(XIDS[0]),
+    DtxCommit(XIDS[0]),
+    QueueQuery("q" * 300),
+)
+OVER = CloseReport(By.LOCAL, 0, "over")
+
+
+class Using:
+    """An application that answers when it likes, and uses what there is. Commands may raise what they promise.
+
+    `handles` are all that commands gave. `kept` are the states of sessions that may be resumed.
+    """
+
+    def __init__(self, choices: Choices, end: Connection, *, check: bool = False) -> None:
+        self.choices = choices
+        self.end = end
+        self.check = check
+        self.telling = Telling()
+        self.handles: list[Handle[Any]] = []
+        self.kept: list[SessionState] = []
+        self.sessions: dict[int, Session] = {}
+        self.asked: SessionRequested | None = None
+        self.xids = XIDS
+
+    def hear(self, event: Event) -> None:
+        """Remember what an event asks for."""
+        self.telling(event)
+        if isinstance(event, SessionRequested):
+            self.asked = event
+        elif isinstance(event, SessionClosed):
+            session = self.sessions.pop(event.channel)
+            assert session.name == event.name
+            assert session.report == event.report
+            if event.resumable:
+                self.kept.append(session.detached_state())
+
+    def act(self) -> None:
+        """Do something, if it can be done."""
+        act = self.choices.of(_ACTS)
+        if self.asked is not None and self.choices.below(4):
+            act = Using.answer
+        before = pickle.dumps(self.end) if self.check else b""
+        try:
+            given: Any = act(self)
+        except REFUSED as error:
+            assert not self.check or pickle.dumps(self.end) == before, (act.__name__, error)
+            return
+        if isinstance(given, Session):
+            self.sessions[given.channel] = given
+            given = given.opening
+        for each in given if given.__class__ is tuple else (given,):
+            if each.__class__ is Handle:
+                assert not each.done
+                self.handles.append(each)
+
+    def end_all(self) -> None:
+        """What is kept won't be resumed any more."""
+        for state in self.kept:
+            for handle in state.abandon(OVER):
+                self.telling.end(handle, None)
+
+    def answer(self) -> object:
+        """Answer the question for a session."""
+        asked, choices = self.asked, self.choices
+        if asked is None:
+            return None
+        if choices.rarely():
+            self.end.refuse_session(asked.channel)
+            self.asked = None
+            return None
+        fitting = [state for state in self.kept if state.name == asked.name]
+        state = fitting[-1] if fitting and choices.below(4) else None
+        session = self.end.accept_session(asked.channel, state)
+        if state is not None:
+            self.kept.remove(state)
+        self.asked = None
+        return session
+
+    def _session(self) -> Session:
+        channels = self.end.sessions
+        return self.end.session(self.choices.of(channels) if channels else 0)
+
+    def _open(self) -> object:
+        name = self.choices.of((b"s", b"t", b"u", b"n" * 70_000))
+        return self.end.open_session(name, timeout=self.choices.of((0, 60, 60, None)))
+
+    def _resume(self) -> object:
+        if not self.kept:
+            return None
+        state = self.kept[-1]
+        session = self.end.resume_session(state)
+        self.kept.remove(state)
+        return session
+
+    def _transfer(self) -> object:
+        choices, session = self.choices, self._session()
+        mode = choices.below(2)
+        message = Message(choices.of(BODIES), routing_key=choices.of((None, "k")))
+        sent = session.transfer(
+            choices.of(DESTINATIONS), message, accept_mode=mode, acquire_mode=choices.of((0, 0, 1))
+        )
+        return sent.completion, sent.outcome
+
+    def _call(self) -> object:
+        choices = self.choices
+        return self._session().call(choices.of(COMMANDS), sync=choices.rarely())
+
+    def _sync(self) -> object:
+        return self._session().sync()
+
+    def _complete(self) -> object:
+        choices, session = self.choices, self._session()
+        waiting = session.incomplete
+        number = choices.of(waiting) if waiting and choices.below(32) else choices.below(9)
+        event: Any = session._state.executing.get(number)
+        command = getattr(event, "command", None)
+        result = None if command is None else RESULTS.get(command.RESULT)
+        if choices.below(32) == 31:
+            result = choices.of(tuple(RESULTS.values()))
+        session.complete(number, result)
+        return None
+
+    def _settle(self) -> object:
+        choices, session = self.choices, self._session()
+        waiting = session.unsettled or (0,)
+        ids = [choices.of(waiting) for _ in range(1 + choices.below(3))]
+        match choices.below(8):
+            case 0:
+                return session.reject(*ids, code=1)
+            case 1:
+                return session.release(*ids)
+            case 2:
+                return session.acquire(*ids)
+            case _:
+                return session.accept(*ids, sync=choices.rarely())
+
+    def _top_up(self) -> object:
+        choices, session = self.choices, self._session()
+        known = set(session.pending)
+        session.top_up(choices.of(DESTINATIONS), choices.below(9), choices.of((None, 100, 9000)))
+        return tuple([handle for handle in session.pending if handle not in known])
+
+    def _fail(self) -> object:
+        choices, session = self.choices, self._session()
+        if choices.below(4):
+            return None
+        waiting = session.incomplete
+        number = choices.of(waiting) if waiting else None
+        session.fail(ExecutionError(404, "no"), number, field="queue")
+        return None
+
+    def _leave(self) -> object:
+        session = self._session()
+        match self.choices.below(8):
+            case 0:
+                session.detach()
+            case 1:
+                session.close()
+            case _:
+                session.flush(expected=True, confirmed=True)
+        return None
+
+    def _request_timeout(self) -> object:
+        return self._session().request_timeout(self.choices.of((0, 60, 60, None)))
+
+    def _gap(self) -> object:
+        session = self._session()
+        kept = tuple(session._state.sending.replay) or (0,)
+        if self.choices.below(4) == 0:
+            session.gap(*[self.choices.of(kept) for _ in range(2)])
+        return None
+
+    def _decide(self) -> object:
+        self._session().decide(self.xids[0], committed=self.choices.below(2) == 1)
+        return None
+
+    def _close(self) -> object:
+        if self.choices.below(16) == 0:
+            self.end.close()
+        return None
+
+
+_ACTS: tuple[Callable[[Using], object], ...] = (
+    *(Using._open, Using._open, Using._resume, Using._resume, Using._transfer, Using._transfer),
+    *(Using._transfer, Using._call, Using._call, Using._call, Using._call, Using._sync),
+    *(
+        Using._complete,
+        Using._complete,
+        Using._complete,
+        Using._settle,
+        Using._settle,
+        Using._settle,
+    ),
+    *(Using._top_up, Using._top_up, Using._fail, Using._leave, Using._request_timeout, Using._gap),
+    *(Using._decide, Using._close),
+)
+
+
+def check_books(end: Connection) -> None:
+    """All that an endpoint keeps is bounded by its limits, and its octets are counted right."""
+    limits = end.config.limits
+    assert len(end.sessions) <= limits.channels
+    assert len(end._frames._partials) <= limits.channels + 1
+    assert sum([each.size for each in end._frames._partials.values()]) <= limits.bodies + limits.header
+    assert end._out.size <= limits.backlog_hard + 1000
+    held = 0
+    for session in map(end.session, end.sessions):
+        state = session._state
+        arriving = session._incoming._arriving
+        if arriving is not None:
+            held += arriving.held
+            parts = (*arriving.command, *arriving.header, *arriving.body)
+            assert sum(map(len, parts)) == arriving.held
+            assert len(parts) <= arriving.held
+        check_state(state, limits)
+        assert session._channel.state is not Attachment.DETACHED
+    assert end._transport.bodies == held, (end._transport.bodies, held)
+    assert held <= limits.bodies + limits.header
+
+
+def check_state(state: SessionState, limits: Any) -> None:
+    """The same of what is known of a session."""
+    state.sending.check()
+    state.receiving.check()
+    waiting = len(state.executing) + len(state.syncs)
+    assert waiting <= max(limits.requests, limits.unsettled) + 1, waiting
+    assert len(state.streamed) <= len(state.executing)
+    assert len(state.calls) <= limits.calls + 1, len(state.calls)
+    assert len(state.sending.replay) <= limits.replay + 1
+    assert state.octets == sum([each.octets for each in state.calls.values()])
+    assert state.octets <= limits.replay_octets + 4096
+    for books in (state.outgoing, state.incoming):
+        aside = sum([len(each) for each in books.aside.values()])
+        assert len(books.unsettled) + aside <= limits.unsettled
+    for balances in (state.balances, state.granted):
+        assert len(balances) <= 2 * limits.consumers + 1
+        for balance in balances.values():
+            assert len(balance.stale) <= limits.calls + limits.unsettled
+    assert len(state.receiving.known.ranges) <= RANGES
+    assert len(state.receiving.done.ranges) <= RANGES
+    weight = sum([len(getattr(each, "body", b"")) for each in state.executing.values()])
+    assert state.weight == weight, (state.weight, weight)
+
+
+RANGES = 70_000
+
+
+class Telling:
+    """Checks that every end is told once, and nothing of what has ended."""
+
+    def __init__(self) -> None:
+        self.ended: dict[int, Event | None] = {}
+        self.kept: list[Any] = []
+        self.closed = False
+
+    def __call__(self, event: Event) -> None:
+        assert not self.closed, event
+        repr(event)
+        for handle in ended_by(event):
+            assert handle.done, event
+            self.end(handle, event)
+        if isinstance(event, Closed) and event.scope is Scope.CONNECTION:
+            self.closed = True
+
+    def end(self, handle: Handle[Any], event: Event | None) -> None:
+        """A handle has ended."""
+        assert id(handle) not in self.ended, (handle, event, self.ended[id(handle)])
+        self.ended[id(handle)] = event
+        self.kept.append(handle)
+
+
+def ended_by(event: Event) -> tuple[Handle[Any], ...]:
+    """The handles that an event ends."""
+    if isinstance(event, Settled | Failed | Abandoned):
+        return event.handles
+    if isinstance(event, Opened | Replied) and event.handle is not None:
+        return (event.handle,)
+    return ()
+
+
+__all__ = ["REFUSED", "Telling", "Using", "check_books", "ended_by"]

@@ -1,0 +1,326 @@
+"""An application of AMQP 1.0 that does whatever it can, and what must be true of its endpoint all the time."""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from amqp_sansio import (
+    Closed,
+    CodecError,
+    EndpointClosed,
+    Event,
+    Handle,
+    LocalProtocolError,
+    Scope,
+    Settled,
+)
+from amqp_sansio.amqp_1_0 import (
+    Delivery,
+    LinkClosed,
+    LinkRequested,
+    LinkState,
+    Session,
+    SessionRequested,
+)
+from amqp_sansio.amqp_1_0.endpoint.connection import Connection
+from amqp_sansio.amqp_1_0.model.link_state import LinkModel
+from tests.kit.hostile_1_0 import NAMES, PAYLOADS, STATES, TAGS, Choices
+from tests.kit.pair_1_0 import accept_link
+
+REFUSED = (LocalProtocolError, EndpointClosed, CodecError)
+
+
+class Using:
+    """An application that answers when it likes, and uses what there is. Commands may raise what they promise.
+
+    `handles` are all that commands gave, `at_once` those of them that were done then. `saved` are states of links.
+    """
+
+    def __init__(self, choices: Choices, end: Connection, *, check: bool = False) -> None:
+        self.choices = choices
+        self.end = end
+        self.check = check
+        self.payloads: Sequence[bytes] = PAYLOADS
+        self.states: Sequence[Any] = STATES
+        self.telling = Telling()
+        self.handles: list[Handle[Any]] = []
+        self.at_once: list[Handle[Any]] = []
+        self.saved: list[LinkState] = []
+        self.asked: list[tuple[int, int | None]] = []
+        self.deliveries: list[Delivery] = []
+        self.links: list[Any] = []
+
+    def hear(self, event: Event) -> None:
+        """Remember what an event asks for."""
+        self.telling(event)
+        if isinstance(event, SessionRequested):
+            self.asked.append((event.channel, None))
+        elif isinstance(event, LinkRequested):
+            self.asked.append((event.channel, event.link))
+        elif isinstance(event, Delivery):
+            self.deliveries.append(event)
+
+    def act(self) -> None:
+        """Do something, if it can be done."""
+        act = self.choices.of(_ACTS)
+        if self.asked and self.choices.below(2):
+            act = Using.answer
+        before = pickle.dumps(self.end) if self.check else b""
+        try:
+            given = act(self)
+        except REFUSED as error:
+            assert not self.check or pickle.dumps(self.end) == before, (act.__name__, error)
+            return
+        some: Any = given
+        for each in some if given.__class__ is tuple else (some,):
+            handle: Any = getattr(each, "opening", each)
+            if isinstance(each, LinkModel):
+                self.telling.opened(each)
+            if handle.__class__ is Handle:
+                self._note(handle)
+
+    def _note(self, handle: Handle[Any]) -> None:
+        (self.at_once if handle.done else self.handles).append(handle)
+
+    def answer(self) -> object:
+        """Answer the oldest question, or the newest."""
+        if not self.asked:
+            return None
+        channel, number = self.asked.pop(0 if self.choices.below(2) else -1)
+        if number is None:
+            session = self.end.session(channel)
+            if self.choices.rarely():
+                session.refuse("amqp:not-allowed", "no")
+            else:
+                session.accept()
+            return None
+        link: Any = self.end.session(channel).link(number)
+        if self.choices.rarely():
+            link.refuse_attach("amqp:not-found", "no")
+            return None
+        if self.saved and self.choices.below(3) == 0:
+            link.accept_attach(state=self.saved[-1])
+        else:
+            if link.requested is None:
+                return None
+            accept_link(link)
+        self.links.append(link)
+        return None
+
+    def _session(self) -> Session:
+        channels = self.end.sessions
+        return self.end.session(self.choices.of(channels) if channels else 0)
+
+    def _link(self, receives: bool) -> Any:
+        found = [
+            link
+            for channel in self.end.sessions
+            for link in self.end.session(channel).links
+            if link.ROLE is receives
+        ]
+        if not found:
+            raise LocalProtocolError("no such link")
+        return self.choices.of(found)
+
+    def _open_session(self) -> object:
+        return self.end.open_session()
+
+    def _open_sender(self) -> object:
+        choices = self.choices
+        name = choices.of((None, *NAMES))
+        modes: Any = {"snd_settle_mode": choices.below(3), "rcv_settle_mode": choices.below(2)}
+        return self._keep(self._session().open_sender("q", name=name, **modes))
+
+    def _open_receiver(self) -> object:
+        choices = self.choices
+        name = choices.of((None, *NAMES))
+        session = self._session()
+        return self._keep(
+            session.open_receiver("q", name=name, credit=choices.of((5, 0)), rcv_settle_mode=choices.below(2))
+        )
+
+    def _keep(self, link: Any) -> Any:
+        self.links.append(link)
+        return link
+
+    def _resume(self) -> object:
+        if not self.saved:
+            return None
+        state = self.choices.of(self.saved)
+        session = self._session()
+        if state.is_sender:
+            return self._keep(session.open_sender(None, state=state))
+        return self._keep(session.open_receiver(None, state=state, credit=5))
+
+    def _save(self) -> object:
+        if self.links:
+            self.saved.append(self.choices.of(self.links).saved_state())
+        return None
+
+    def _send(self) -> object:
+        link, choices = self._link(False), self.choices
+        settled = choices.of((None, None, True, False))
+        tag = choices.of((None, None, *TAGS))
+        state = choices.of(self.states) if choices.rarely() else None
+        return link.send(choices.of(self.payloads), settled=settled, delivery_tag=tag, state=state)
+
+    def _parts(self) -> object:
+        link, choices = self._link(False), self.choices
+        match choices.below(4):
+            case 0:
+                return link.begin(choices.of(self.payloads))
+            case 1:
+                link.abort()
+            case _:
+                link.continue_delivery(choices.of(self.payloads), more=choices.below(2) == 0)
+        return None
+
+    def _settle(self) -> object:
+        link, choices = self._link(False), self.choices
+        tags = tuple(link.pending) or (b"none",)
+        if choices.below(2):
+            link.settle(choices.of(tags), choices.of(self.states))
+        else:
+            link.update(choices.of(tags), choices.of(self.states[1:]))
+        return None
+
+    def _take(self) -> object:
+        choices = self.choices
+        if not self.deliveries:
+            return None
+        delivery = self.deliveries.pop(choices.below(len(self.deliveries)))
+        link: Any = self.end.session(delivery.channel).link(delivery.link)
+        if not link.ROLE:
+            return None
+        if choices.rarely():
+            return link.update([delivery], choices.of(self.states), settled=choices.of((None, True, False)))
+        return link.accept(delivery)
+
+    def _flow(self) -> object:
+        link, choices = self._link(True), self.choices
+        link.flow(choices.of((5, 0, 1, 0x7FFF_FFFF)), drain=choices.rarely(), echo=choices.rarely())
+        return None
+
+    def _leave(self) -> object:
+        link, choices = self._link(self.choices.below(2) == 1), self.choices
+        match choices.below(4):
+            case 0:
+                link.detach()
+            case 1:
+                link.close("amqp:internal-error", "so")
+            case _:
+                link.close()
+        return None
+
+    def _drained(self) -> object:
+        link = self._link(False)
+        if self.choices.below(2):
+            link.drained()
+        else:
+            link.set_available(7)
+        return None
+
+    def _end(self) -> object:
+        if self.choices.below(4) == 0:
+            self._session().close()
+        return None
+
+
+_ACTS: tuple[Callable[[Using], object], ...] = (
+    *(Using.answer, Using.answer, Using.answer, Using.answer, Using._open_session),
+    *(Using._open_sender, Using._open_receiver, Using._send, Using._send, Using._send, Using._parts),
+    *(Using._settle, Using._take, Using._take, Using._flow, Using._leave, Using._drained, Using._end),
+    *(Using._save, Using._resume, Using._flow, Using._flow, Using._flow),
+)
+
+
+def check_books(end: Any) -> None:
+    """All that an endpoint keeps is bounded by its limits, and its octets are counted right."""
+    limits = end.config.limits
+    octets = 0
+    joint = end._sessions
+    assert len(end.sessions) <= 2 * limits.channels
+    sessions = {id(each): each for half in joint.halves for each in half.channels.values()}
+    sessions.update({id(each): each for each in joint.transport.sessions.values()})
+    assert len(sessions) <= 3 * limits.channels
+    for session in sessions.values():
+        assert len(session.crossed) <= 64
+        assert len(session.names) <= 4 * limits.consumers + 64, session.names
+        assert len(session.asked) <= limits.consumers
+        assert len(session.leaving) <= 2 * limits.consumers
+        assert len(session.stalled) <= 2 * limits.consumers
+        assert len(session.failed) <= 1024
+        for half in session.halves:
+            assert len(half.handles) <= 2 * limits.consumers
+            assert len(half.deliveries) <= limits.unsettled
+        links = {id(each): each for each in (*session.names.values(), *session.asked.values())}
+        links.update({id(each): each for each in session.leaving.values()})
+        links.update({id(each): each for half in session.halves for each in half.handles.values()})
+        found = {id(each): each for half in session.halves for each in half.deliveries.values()}
+        for link in links.values():
+            assert len(link.unsettled) <= limits.unsettled
+            if link.current is not None:
+                found[id(link.current)] = link.current
+        for delivery in found.values():
+            if not delivery.link.ROLE:
+                continue
+            if not delivery.ignored:
+                octets += sum(map(len, delivery.parts))
+    assert end._sessions.transport.bodies == octets, (end._sessions.transport.bodies, octets)
+    assert octets <= limits.bodies + limits.message
+
+
+class Telling:
+    """Checks that every end is told once, and nothing of what has ended."""
+
+    def __init__(self) -> None:
+        self.links: dict[tuple[int, int], bool] = {}
+        self.ended: dict[int, Event] = {}
+        self.closed = False
+        self.kept: list[Any] = []
+
+    def __call__(self, event: Event) -> None:
+        assert not self.closed, event
+        repr(event)
+        for handle in ended_by(event):
+            assert handle.done, event
+            assert id(handle) not in self.ended, (event, self.ended[id(handle)])
+            self.ended[id(handle)] = event
+            self.kept.append(handle)
+        channel, number = getattr(event, "channel", None), getattr(event, "link", None)
+        if isinstance(event, Closed) and event.scope is Scope.CONNECTION:
+            self.closed = True
+        if isinstance(event, Closed) and event.scope is Scope.SESSION:
+            for each, ended in self.links.items():
+                assert ended or each[0] != event.channel, (each, event)
+        if channel is None or number is None:
+            return
+        key = channel, number
+        if isinstance(event, LinkRequested):
+            assert self.links.get(key, True), event
+            self.links[key] = False
+        assert not self.links.get(key, True), event
+        if isinstance(event, LinkClosed):
+            self.links[key] = True
+
+    def opened(self, link: Any) -> None:
+        """The application opened a link itself."""
+        assert self.links.get((link.session.channel, link.handle), True), link
+        self.links[link.session.channel, link.handle] = False
+
+
+def ended_by(event: Event) -> tuple[Handle[Any], ...]:
+    """The handles that an event ends."""
+    if isinstance(event, Settled):
+        return event.handles
+    found: Any = getattr(event, "handles", None)
+    if found is not None and type(event).__name__ in ("Failed", "LinkFailed", "Abandoned"):
+        return tuple(found)
+    handle: Any = getattr(event, "handle", None)
+    return (handle,) if handle.__class__ is Handle else ()
+
+
+__all__ = ["REFUSED", "Telling", "Using", "check_books", "ended_by"]

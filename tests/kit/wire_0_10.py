@@ -1,0 +1,365 @@
+"""Wire of 0-10: one real endpoint that faces a peer whose octets the test writes by hand (`octets_0_10`)."""
+
+# The id of a command isn't on the wire, and no handle shows it.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from amqp_sansio import By, Closed, CloseHint, Event, Failed, RemoteProtocolError, Scope, Signal
+from amqp_sansio.amqp_0_10 import (
+    CommandReceived,
+    Config,
+    Connection,
+    MessageReceived,
+    MessageSubscribe,
+    Session,
+    SessionClosed,
+    SessionRequested,
+    Transferred,
+)
+from amqp_sansio.endpoint import Side
+from amqp_sansio.sasl import Plain
+from tests.kit.octets_0_10 import (
+    CLOSE_OK,
+    HEADER,
+    Sent,
+    attach,
+    attached,
+    close,
+    command,
+    command_point,
+    completed,
+    detached,
+    expected,
+    flow,
+    frame,
+    gap,
+    known_completed,
+    open_,
+    open_ok,
+    parse,
+    request_timeout,
+    routed,
+    segment,
+    start,
+    start_ok,
+    subscribe,
+    sync,
+    timeout,
+    transfer,
+    tune,
+    tune_ok,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+CLIENT, SERVER = Side.CLIENT, Side.SERVER
+BOTH_SIDES = pytest.mark.parametrize("side", [CLIENT, SERVER], ids=lambda side: side.value)
+
+
+class Facing:
+    """An endpoint, and what came of the octets that it was fed.
+
+    `events` are all that were taken since `forget`, `out` the octets that it wrote since then.
+    """
+
+    def __init__(self, side: Side, config: Config | None = None) -> None:
+        """An endpoint whose peer has sent nothing yet."""
+        self.side = side
+        if side is CLIENT:
+            self.end = Connection.client(config or client_config())
+        else:
+            self.end = Connection.server(config or server_config())
+        self.now = 0.0
+        self.events: list[Event] = []
+        self.out = b""
+        self.settle()
+
+    @classmethod
+    def started(cls, side: Side, config: Config | None = None) -> Self:
+        """An endpoint that has its peer's header; a client has start too."""
+        facing = cls(side, config)
+        facing.feed(HEADER + start() if side is CLIENT else HEADER)
+        return facing.forget()
+
+    @classmethod
+    def tuned(cls, side: Side, config: Config | None = None) -> Self:
+        """An endpoint that waits for connection.tune or tune-ok."""
+        facing = cls.started(side, config)
+        if side is SERVER:
+            facing.feed(start_ok())
+            facing.end.accept_authentication()
+        return facing.forget()
+
+    @classmethod
+    def opened(cls, side: Side, config: Config | None = None, tuning: bytes | None = None) -> Self:
+        """An endpoint of an open connection; `tuning` is the tune or tune-ok that it got."""
+        facing = cls.tuned(side, config)
+        if side is CLIENT:
+            facing.feed((tune() if tuning is None else tuning) + open_ok())
+        else:
+            facing.feed((tune_ok() if tuning is None else tuning) + open_())
+            facing.end.accept_open()
+            facing.settle()
+        assert facing.end.is_open, facing.events
+        return facing.forget()
+
+    @classmethod
+    def attached(
+        cls, side: Side, config: Config | None = None, *, name: bytes = b"s", keep: int | None = 0,
+        point: bytes = b"",
+    ) -> Self:  # fmt: skip
+        """An endpoint with a session on channel 0, in step both ways; `keep` is its timeout.
+
+        `point` stands instead of the peer's command-point.
+        """
+        facing = cls.opened(side, config)
+        if side is CLIENT:
+            facing.end.open_session(name, timeout=keep)
+            facing.feed(attached(name) + expected() + (point or command_point()))
+            if keep != 0:
+                facing.feed(timeout(keep))
+        else:
+            facing.feed(attach(name))
+            facing.end.accept_session(0)
+            facing.feed(request_timeout(keep) + (point or command_point()))
+        assert facing.session.is_attached, facing.events
+        return facing.forget()
+
+    @classmethod
+    def subscribed(cls, side: Side = CLIENT, config: Config | None = None, **options: Any) -> Self:
+        """An attached endpoint with the subscription "d", whose id is 0; a client has granted no credit yet."""
+        facing = cls.attached(side, config, **options)
+        if side is CLIENT:
+            facing.session.call(MessageSubscribe("q", "d", 0, 0))
+            facing.feed(completed(0))
+        else:
+            facing.feed(subscribe())
+            facing.session.complete(0)
+        return facing.forget()
+
+    @property
+    def session(self) -> Session:
+        """The session on channel 0."""
+        return self.end.session(0)
+
+    def hint(self) -> CloseHint:
+        """What the endpoint wants done with the transport."""
+        return self.end.close_hint
+
+    def pending(self) -> int:
+        """How many handles of the session on channel 0 aren't done."""
+        return len(self.session.pending)
+
+    def feed(self, *pieces: bytes) -> list[Event]:
+        """Let octets arrive, take all events, let the endpoint write; gives the new events."""
+        known = len(self.events)
+        for piece in pieces:
+            self.end.receive_data(piece, self.now)
+            self.settle()
+        return self.events[known:]
+
+    def settle(self) -> None:
+        """Take what events there are, then let the endpoint write."""
+        while not isinstance(event := self.end.next_event(), Signal):
+            self.events.append(event)
+        self.out += self.end.data_to_send(self.now)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass in which the peer is silent, serving the endpoint's deadlines."""
+        until = self.now + seconds
+        while (deadline := self.end.next_deadline) is not None and deadline <= until:
+            self.now = max(self.now, deadline)
+            self.end.handle_timeout(self.now)
+            self.settle()
+        self.now = until
+
+    def forget(self) -> Self:
+        """Begin anew with events and octets."""
+        self.settle()
+        self.events.clear()
+        self.out = b""
+        return self
+
+    def sent(self) -> list[Sent]:
+        """What was written since `forget`."""
+        self.settle()
+        return parse(self.out)
+
+    def records(self) -> list[Any]:
+        """The controls and commands written since `forget`."""
+        return [each.record for each in self.sent()]
+
+    def names(self) -> list[str]:
+        """What was written since `forget`, by name."""
+        return [each.name for each in self.sent()]
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """The events of one class since `forget`."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def last_id(self) -> int:
+        """The id of the last command that the session on channel 0 has sent."""
+        return self.session._state.sending.next_id - 1
+
+    def complete_all(self) -> None:
+        """Complete all commands of the peer that have no result."""
+        for number in self.session.incomplete:
+            self.session.complete(number)
+        self.settle()
+
+    # What becomes of faults.
+
+    def silently_ends(self, rule: str | None) -> RemoteProtocolError:
+        """Check that the endpoint found a fault and closes the socket without a word."""
+        (failed,) = self.of(Failed)
+        error = failed.error
+        assert isinstance(error, RemoteProtocolError)
+        assert (failed.by, failed.scope, error.code) == (By.LOCAL, Scope.CONNECTION, 0)
+        assert error.rule == (None if rule is None else f"0-10/{rule}"), error
+        assert isinstance(self.events[-1], Closed)
+        assert self.end.close_hint is not CloseHint.KEEP
+        assert self.out == b""
+        return error
+
+    def closes(self, code: int, rule: str | None) -> RemoteProtocolError:
+        """Check that the endpoint found a fault, told it with connection.close, and ends at its answer."""
+        (failed,) = self.of(Failed)
+        error = failed.error
+        assert isinstance(error, RemoteProtocolError)
+        assert (failed.by, failed.scope, error.code) == (By.LOCAL, Scope.CONNECTION, code), error
+        assert error.rule == (None if rule is None else f"0-10/{rule}"), error
+        last = self.sent()[-1]
+        assert (last.name, last.channel, last.record.reply_code) == ("connection.close", 0, code)
+        assert last.record.reply_text
+        assert self.hint() is CloseHint.KEEP
+        self.forget()
+        self.feed(CLOSE_OK)
+        closed = self.of(Closed)[-1]
+        assert closed.scope is Scope.CONNECTION
+        assert (closed.report.by, closed.report.code) == (By.LOCAL, code)
+        assert self.hint() is CloseHint.CLOSE_WHEN_SENT
+        assert self.out == b""
+        return error
+
+    def excepts(
+        self, code: int, rule: str | None, number: int | None, command_code: int | None
+    ) -> RemoteProtocolError:
+        """Check that the endpoint found a fault in a command, and ended the session with an exception."""
+        (failed,) = self.of(Failed)
+        error = failed.error
+        assert isinstance(error, RemoteProtocolError)
+        assert (failed.by, failed.scope, failed.channel) == (By.LOCAL, Scope.SESSION, 0)
+        assert (error.code, error.rule) == (code, None if rule is None else f"0-10/{rule}"), error
+        assert self.end.is_open
+        self.gives_up(code, number, command_code)
+        return error
+
+    def gives_up(
+        self, code: int, number: int | None, command_code: int | None, field: int | None = None
+    ) -> None:
+        """Check that the endpoint sent an exception, and what has to follow it; then let the peer answer."""
+        told, forgets, leaves = self.sent()[-3:]
+        names = [each.name for each in (told, forgets, leaves)]
+        assert names == ["execution.exception", "session.request-timeout", "session.detach"]
+        found = told.record
+        assert (found.error_code, found.command_id, found.field_index) == (code, number, field)
+        class_code = None if command_code is None else command_code >> 8
+        assert found.class_code == class_code
+        assert found.command_code == (None if command_code is None else command_code & 0xFF)
+        assert found.description
+        assert forgets.record.timeout == 0
+        name = self.session.name
+        assert leaves.record.name == name
+        self.feed(timeout(0) + detached(name))
+        closed = self.of(SessionClosed)[-1]
+        assert (closed.name, closed.report.code, closed.resumable) == (name, code, False)
+        assert closed.report.by is By.LOCAL
+        assert 0 not in self.end.sessions
+
+    def asked(self) -> Any:
+        """The last command that waits for its completion."""
+        return self.of(CommandReceived)[-1]
+
+    def requested(self) -> SessionRequested:
+        """The last session that the peer wants attached."""
+        found: SessionRequested = self.of(SessionRequested)[-1]
+        return found
+
+
+def fed(count: int = 1, *, accept_mode: int = 0, acquire_mode: int = 0, **options: Any) -> Facing:
+    """A client with the subscription "d", credit for it, and messages that have come; their ids are 0 and on."""
+    facing = Facing.subscribed(CLIENT, **options)
+    facing.session.top_up("d", 100)
+    for place in range(count):
+        facing.feed(
+            transfer(
+                "d",
+                b"%d" % place,
+                accept_mode=accept_mode,
+                acquire_mode=acquire_mode,
+                header=routed(),
+            )
+        )
+    assert len(facing.of(MessageReceived)) == count
+    return facing.forget()
+
+
+def sending(
+    count: int = 1, *, acquire_mode: int = 0, accept_mode: int = 0
+) -> tuple[Facing, list[Transferred]]:
+    """A strict server that has sent messages to the subscription "d"; their ids are 0 and on."""
+    facing = Facing.subscribed(SERVER, server_config(lenient_accepts=False))
+    facing.feed(flow("d", 0, None) + flow("d", 1, None))
+    sent = [
+        facing.session.transfer("d", b"x", acquire_mode=acquire_mode, accept_mode=accept_mode)
+        for _ in range(count)
+    ]
+    return facing.forget(), sent
+
+
+def client_config(**changes: Any) -> Config:
+    """A client's configuration: PLAIN, and what the test changes."""
+    values: dict[str, Any] = {"sasl": Plain("ann", "pw"), "vhost": "/", "heartbeat": 0, **changes}
+    return Config(**values)
+
+
+def server_config(**changes: Any) -> Config:
+    """A server's configuration: PLAIN, 16 channels, and what the test changes."""
+    values: dict[str, Any] = {"channel_max": 16, **changes}
+    return Config(**values)
+
+
+__all__ = [
+    "BOTH_SIDES",
+    "CLIENT",
+    "HEADER",
+    "SERVER",
+    "Facing",
+    "attach",
+    "attached",
+    "client_config",
+    "close",
+    "command",
+    "command_point",
+    "completed",
+    "detached",
+    "expected",
+    "fed",
+    "frame",
+    "gap",
+    "known_completed",
+    "parse",
+    "segment",
+    "sending",
+    "server_config",
+    "sync",
+    "transfer",
+    "tune",
+    "tune_ok",
+]
