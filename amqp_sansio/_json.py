@@ -6,6 +6,7 @@ from binascii import b2a_base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ._core.hints import header_numbers
 from .errors import CodecError
 from .printing import json_string
 
@@ -77,8 +78,7 @@ def fields(event: Observed, body: str, secrets: bool) -> str:
         name = "octets" if unit == "header" else "payload"
         parts.append(f'"{name}":{encode(content)}')
         if unit == "header" and content[:4] == b"AMQP":
-            version = "-".join([str(octet) for octet in content[4:]])
-            parts.append(f'"version":"{version}"')
+            parts.append(f'"version":"{header_numbers(content)}"')
     elif hasattr(content, "SYMBOL") or hasattr(content, "PACK"):
         parts += _composite(content, () if secrets else content.SECRETS)
     elif content is not None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ._core.observation import Identified, Observed, Skipped
-from ._core.outcomes import ConnectionRecord, MessageRecord, OutcomeLedger, Records
+from ._core.outcomes import ConnectionRecord, MessageRecord, OutcomeLedger, Records, refused_version
 from .endpoint import Side
 from .errors import LocalProtocolError
 from .limits import Limits
@@ -24,21 +24,21 @@ _SCHEMA: Final = 3
 
 
 def _classic(version: Version) -> Records:
-    from ._classic.observer.records import ClassicRecords
+    from ._classic.observer import records
 
-    return ClassicRecords(version)
+    return records.Records(version)
 
 
 def _zero_ten(version: Version) -> Records:
-    from .amqp_0_10.observer.records import ZeroTenRecords
+    from .amqp_0_10.observer import records
 
-    return ZeroTenRecords(version)
+    return records.Records(version)
 
 
 def _one_zero(version: Version) -> Records:
-    from .amqp_1_0.observer.records import OneZeroRecords
+    from .amqp_1_0.observer import records
 
-    return OneZeroRecords(version)
+    return records.Records(version)
 
 
 _RECORDS: Final[Mapping[Version, Callable[[Version], Records]]] = {
@@ -121,21 +121,13 @@ class Lifecycle:
         if known is not None:
             facts.update(known.facts)
         if self._refused is not None:
-            offered = "-".join([str(octet) for octet in self._refused[4:]])
-            facts.update(
-                closed_by="server",
-                close_text=f"the server answered with its own protocol header, {offered}",
-                hint="connect with the version the server offers",
-            )
+            facts.update(refused_version(self._refused))
         event = self._identified
         if event is not None:
             facts.update(
-                version=event.version,
-                dialect=event.dialect,
-                client=event.client,
-                server=event.server,
+                version=event.version, dialect=event.dialect, client=event.client, server=event.server,
                 identified_by=event.by,
-            )
+            )  # fmt: skip
         return ConnectionRecord(**facts)
 
     def __getstate__(self) -> tuple[object, ...]:

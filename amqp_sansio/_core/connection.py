@@ -10,6 +10,7 @@ from .._version import __version__
 from ..endpoint import CloseHint, Role, Side
 from ..errors import AmqpError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
 from ..events import By, Closed, CloseReport, Failed, Opened
+from .hints import header_numbers as header_numbers
 from .receive_buffer import ReceiveBuffer
 from .send_buffer import SendBuffer
 from .timers import Clock, Timers
@@ -474,8 +475,3 @@ def _restored(kind: type[BaseConnection[_C]], schema: int) -> BaseConnection[_C]
     if schema != kind.SCHEMA:
         raise ValueError(_OTHER_LAYOUT.format(schema, kind.SCHEMA))
     return object.__new__(kind)
-
-
-def header_numbers(header: bytes) -> str:
-    """The numbers of a protocol header, such as "0-0-9-1"."""
-    return "-".join(map(str, header[4:]))

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
+LOGIN_FAILED: Final = "the user doesn't exist, the password is wrong, or the mechanism isn't allowed"
+HUNG_UP: Final = {
+    "header": "the server hung up on the protocol header; it may want TLS, or not be AMQP",
+    "login": "the server hung up during the login: wrong user, password or mechanism",
+    "tuned": "the server hung up before open-ok: the virtual host is missing or forbidden, or the tuning was refused",
+}
+"""The usual cause of a server that hangs up in this phase of the opening, before 1.0."""
 _TLS_RECORDS: Final = (0x15, 0x16)
+
+
+def header_numbers(header: bytes) -> str:
+    """The numbers of a protocol header, such as "0-0-9-1"."""
+    return "-".join(map(str, header[4:]))
 
 
 def of_first_octets(first: bytes) -> str:
     """The usual cause of a stream that begins with `first`."""
     if first[:4] == b"AMQP":
-        return f"the peer speaks protocol {'-'.join(str(octet) for octet in first[4:8])}"
+        return f"the peer speaks protocol {header_numbers(first[:8])}"
     return of_foreign(first, b"HTTP/")
 
 

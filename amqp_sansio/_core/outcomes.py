@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..errors import CodecError
 from ..versions import AMQP_0_10, AMQP_1_0
+from .hints import HUNG_UP, header_numbers
 from .record import record
 from .settlements import AT_ONCE, ENDED, SETTLED, STAGED, TOLD
 
@@ -293,34 +294,134 @@ class ConnectionRecord:
     server_container: str | None = None
 
 
-class Records(Protocol):
+def refused_version(header: bytes, hint: str = "connect with the version the server offers") -> dict[str, str]:
+    """The facts of a server that answers with another protocol header than it was asked for."""
+    text = f"the server answered with its own protocol header, {header_numbers(header)}"
+    return {"closed_by": "server", "close_text": text, "hint": hint}
+
+
+class Records:
     """A version's reading of units: the columns of messages, and the facts of the connection.
 
-    `messages` has the columns of units that are messages, by their names; `notes` are the names of those that say
-    something of the connection. With `needs_context` only a unit that has a context is a message.
+    `messages` has the columns of units that are messages, by their names; `notes` reads those that say something of the
+    connection into `facts`, by the names of `ConnectionRecord`. With `needs_context` only a unit that has a context is
+    a message. `peer_names` are the properties in which a peer names itself.
     """
 
-    version: Version
-    messages: ClassVar[dict[str, Columns]]
-    notes: ClassVar[frozenset[str]]
-    needs_context: ClassVar[bool]
+    __slots__ = ("facts", "version")
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The facts of the connection, by the names of `ConnectionRecord`."""
-        ...
+    messages: ClassVar[Mapping[str, Columns]] = {}
+    notes: ClassVar[Mapping[str, Callable[[Any, Observed, Any], None]]] = {}
+    needs_context: ClassVar = False
+    peer_names: ClassVar[Mapping[str, str]] = {"product": "product", "version": "version"}
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self.facts: dict[str, Any] = {"hint": ""}
 
     def note(self, event: Observed) -> None:
         """Take a unit that says something of the connection."""
-        ...
+        whole = event.content.__class__ is not bytes and event.unit != "partial"
+        if whole or event.unit == "header":
+            self.notes[event.event](self, event, event.content)
 
     def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None] | None:
         """Code and text of why the message of `unit` is returned or rejected; None: those before hold."""
-        ...
+        return getattr(event.content, "reply_code", None), getattr(event.content, "reply_text", None)
 
     def finish(self) -> None:
         """Nothing more comes."""
-        ...
+        if "closed_by" not in self.facts:
+            self.facts["hint"] = self.hint_of_loss()
+
+    def hint_of_loss(self) -> str:
+        """The usual cause of a connection that ends here without a close."""
+        raise NotImplementedError
+
+    def name_peer(self, event: Observed, properties: Mapping[str, Any] | None) -> None:
+        """Take the sender's product and version from its properties."""
+        for name, fact in self.peer_names.items():
+            try:
+                value = None if properties is None else properties.get(name)
+            except CodecError:
+                return
+            if isinstance(value, (str, bytes)):
+                text = str(value) if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
+                self.facts[f"{event.sender.value}_{fact}"] = text
+
+    def name_user(self, mechanism: str | None, response: bytes | None) -> None:
+        """Take the mechanism, and of a first response of PLAIN the user's name; never a secret."""
+        self.facts["mechanism"] = None if mechanism is None else str(mechanism)
+        fields = (response or b"").split(b"\0")
+        if mechanism == "PLAIN" and len(fields) == 3:
+            self.facts["user"] = fields[1].decode("utf-8", "surrogateescape")
+
+
+class ConnectionClassRecords(Records):
+    """Reads the class connection, which 0-8, 0-9-1 and 0-10 have in common."""
+
+    __slots__ = ("phase",)
+
+    def __init__(self, version: Version) -> None:
+        super().__init__(version)
+        self.phase: str | None = None
+
+    def hint_of_loss(self) -> str:
+        """The usual cause of a connection that ends in this phase of its opening."""
+        return HUNG_UP.get(self.phase or "", "")
+
+    def hint_of_close(self, event: Observed, close: Any) -> str:
+        """The usual cause behind a peer's close."""
+        raise NotImplementedError
+
+    def _header(self, event: Observed, header: bytes) -> None:
+        if self.phase is None:
+            self.phase = "header"
+
+    def _start(self, event: Observed, method: Any) -> None:
+        self.phase = "login"
+        self.name_peer(event, method.server_properties)
+
+    def _start_ok(self, event: Observed, method: Any) -> None:
+        self.phase = "login"
+        self.name_peer(event, method.client_properties)
+        self.name_user(method.mechanism, method.response)
+
+    def _secure_ok(self, event: Observed, method: Any) -> None:
+        self.phase = "login"
+
+    def _tune_ok(self, event: Observed, method: Any) -> None:
+        self.phase = "tuned"
+        self.facts.update(channel_max=method.channel_max, heartbeat=method.heartbeat or 0)
+
+    def _open(self, event: Observed, method: Any) -> None:
+        self.phase = "tuned"
+        self.facts["vhost"] = method.virtual_host
+
+    def _open_ok(self, event: Observed, method: Any) -> None:
+        self.phase = "open"
+
+    def _close(self, event: Observed, method: Any) -> None:
+        if "closed_by" not in self.facts:
+            self.facts.update(
+                closed_by=event.sender.value, close_code=method.reply_code, close_text=method.reply_text,
+                hint=self.hint_of_close(event, method),
+            )  # fmt: skip
+
+    def _redirect(self, event: Observed, method: Any) -> None:
+        self.facts.update(closed_by="server", close_text=f"redirected to {method.host}")
+
+    notes: ClassVar = {
+        "protocol-header": _header,
+        "connection.start": _start,
+        "connection.start-ok": _start_ok,
+        "connection.secure-ok": _secure_ok,
+        "connection.tune-ok": _tune_ok,
+        "connection.open": _open,
+        "connection.open-ok": _open_ok,
+        "connection.close": _close,
+        "connection.redirect": _redirect,
+    }
 
 
 _NONE: Final[Sequence[MessageRecord]] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..._core.hints import HUNG_UP, LOGIN_FAILED
 from ..._core.hints import of_first_octets as of_first_octets
 from .states import Connection as State
 
@@ -34,7 +35,7 @@ _BY_CODE: Final = {
 def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> str:
     """The usual cause behind a peer's close that blames a method."""
     if class_id == 10 and method_id in _LOGIN_METHODS:
-        return "the user doesn't exist, the password is wrong, or the mechanism isn't allowed"
+        return LOGIN_FAILED
     for part, hint in _BY_TEXT:
         if part in text:
             return hint
@@ -42,13 +43,10 @@ def for_close(code: int, text: str, class_id: int = 0, method_id: int = 0) -> st
 
 
 
-
 def of_state(state: State) -> str:
     """The usual cause of a server that hangs up in this state."""
     if state is State.HEADER_SENT:
-        return "the server hung up on the protocol header; it may want TLS, or not be AMQP"
+        return HUNG_UP["header"]
     if state in (State.AUTHENTICATING, State.CHALLENGED, State.STARTED):
-        return "the server hung up during the login: wrong user, password or mechanism"
-    if state in (State.TUNED, State.OPENING):
-        return "the server hung up before open-ok: the virtual host is missing or forbidden, or the tuning was refused"
-    return ""
+        return HUNG_UP["login"]
+    return HUNG_UP["tuned"] if state in (State.TUNED, State.OPENING) else ""

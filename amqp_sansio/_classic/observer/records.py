@@ -1,36 +1,22 @@
-"""ClassicRecords: the columns of the messages on a 0-8 or 0-9-1 connection, and what the connection says of itself.
+"""Records: the columns of the messages on a 0-8 or 0-9-1 connection, and what the connection says of itself.
 
 `Observed.settles` says what becomes of a message. 0-9-1 sections 1.4 (connection) and 1.8 (basic).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._core.outcomes import ConnectionClassRecords, refused_version
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.table import Table
 from ..codec.table_rules import RABBIT
 from ..model import hints
-from ..model.states import Connection as State
 
 if TYPE_CHECKING:
     from ..._core.observation import Observed
     from ..._core.outcomes import Columns, MessageRecord
-    from ...versions import Version
-
-_PHASES: Final = {
-    "protocol-header": State.HEADER_SENT,
-    "connection.start": State.STARTED,
-    "connection.start-ok": State.AUTHENTICATING,
-    "connection.secure-ok": State.AUTHENTICATING,
-    "connection.tune-ok": State.TUNED,
-    "connection.open": State.OPENING,
-    "connection.open-ok": State.OPEN,
-}
-"""Where the opening stands after a unit, for the hint about a connection that ends there."""
-
 
 def _publish(message: MessageRecord, event: Observed, method: Any) -> None:
     message.fill(
@@ -103,124 +89,40 @@ _MESSAGES: Final[dict[str, Columns]] = {
 """The columns of units that are a message, by their names."""
 
 
-# Facts of the connection itself.
+class Records(ConnectionClassRecords):
+    """Makes records of the units of one connection."""
 
-
-def _header(records: ClassicRecords, event: Observed, header: bytes) -> None:
-    if event.sender is Side.SERVER:
-        offered = "-".join([str(octet) for octet in header[4:]])
-        records.facts.update(
-            closed_by="server",
-            close_text=f"the server answered with its own protocol header, {offered}",
-            hint="connect with the version the server offers",
-        )
-    records.phase = State.HEADER_SENT
-
-
-def _peer(records: ClassicRecords, side: str, properties: Any) -> None:
-    for name in ("product", "version"):
-        try:
-            value = properties.get(name)
-        except CodecError:
-            return
-        if isinstance(value, (str, bytes)):
-            text = value if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
-            records.facts[f"{side}_{name}"] = text
-
-
-def _start(records: ClassicRecords, event: Observed, method: Any) -> None:
-    records.phase = _PHASES[event.event]
-    _peer(records, "server", method.server_properties)
-
-
-def _start_ok(records: ClassicRecords, event: Observed, method: Any) -> None:
-    records.phase = _PHASES[event.event]
-    _peer(records, "client", method.client_properties)
-    records.facts["mechanism"] = method.mechanism
-    user = _user(method.mechanism, method.response)
-    if user is not None:
-        records.facts["user"] = user
-
-
-def _user(mechanism: str, response: bytes) -> str | None:
-    """The user's name in a first response; never a secret."""
-    if mechanism == "PLAIN":
-        parts = response.split(b"\0")
-        return parts[1].decode("utf-8", "surrogateescape") if len(parts) == 3 else None
-    if mechanism == "AMQPLAIN":
-        try:
-            name = Table.from_wire(response, RABBIT).get("LOGIN")
-        except CodecError:
-            return None
-        return name if isinstance(name, str) else None
-    return None
-
-
-def _phase(records: ClassicRecords, event: Observed, method: Any) -> None:
-    records.phase = _PHASES[event.event]
-    if event.event == "connection.tune-ok":
-        for name in ("channel_max", "frame_max", "heartbeat"):
-            records.facts[name] = getattr(method, name)
-    elif event.event == "connection.open":
-        records.facts["vhost"] = method.virtual_host
-
-
-def _connection_close(records: ClassicRecords, event: Observed, method: Any) -> None:
-    if "closed_by" not in records.facts:
-        records.facts.update(
-            closed_by=event.sender.value,
-            close_code=method.reply_code,
-            close_text=method.reply_text,
-            hint=hints.for_close(method.reply_code, method.reply_text),
-        )
-
-
-def _redirect(records: ClassicRecords, event: Observed, method: Any) -> None:
-    records.facts.update(closed_by="server", close_text=f"redirected to {method.host}")
-
-
-_FACTS: Final[dict[str, Callable[[ClassicRecords, Observed, Any], None]]] = {
-    "protocol-header": _header,
-    "connection.start": _start,
-    "connection.start-ok": _start_ok,
-    "connection.secure-ok": _phase,
-    "connection.tune-ok": _phase,
-    "connection.open": _phase,
-    "connection.open-ok": _phase,
-    "connection.close": _connection_close,
-    "connection.redirect": _redirect,
-}
-"""Units that say something of the connection, by their names."""
-
-
-class ClassicRecords:
-    """Makes records of the units of one connection. `facts` has what `ConnectionRecord` tells."""
-
-    __slots__ = ("facts", "phase", "version")
+    __slots__ = ()
 
     messages: ClassVar = _MESSAGES
-    notes: ClassVar = frozenset(_FACTS)
-    needs_context: ClassVar = False
 
-    def __init__(self, version: Version) -> None:
-        self.version = version
-        self.facts: dict[str, Any] = {"hint": ""}
-        self.phase = State.START
+    def name_user(self, mechanism: str | None, response: bytes | None) -> None:
+        """Take the name of AMQPLAIN's table too."""
+        super().name_user(mechanism, response)
+        if mechanism == "AMQPLAIN":
+            try:
+                name = Table.from_wire(response or b"", RABBIT).get("LOGIN")
+            except CodecError:
+                return
+            if isinstance(name, str):
+                self.facts["user"] = name
 
-    def note(self, event: Observed) -> None:
-        """Take a unit that says something of the connection."""
-        if event.content.__class__ is not bytes or event.unit == "header":
-            _FACTS[event.event](self, event, event.content)
+    def hint_of_close(self, event: Observed, close: Any) -> str:
+        """The usual cause behind a peer's close."""
+        return hints.for_close(close.reply_code, close.reply_text)
 
-    def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None]:
-        """Code and text of a return; who rejects a message gives none."""
-        method = event.content
-        return getattr(method, "reply_code", None), getattr(method, "reply_text", None)
+    def _answer(self, event: Observed, header: bytes) -> None:
+        """Take a header. Only a server that refuses the version sends one (0-9-1 section 4.2.2)."""
+        self._header(event, header)
+        if event.sender is Side.SERVER:
+            self.facts.update(refused_version(header))
 
-    def finish(self) -> None:
-        """Nothing more comes."""
-        if "closed_by" not in self.facts and not self.facts["hint"]:
-            self.facts["hint"] = hints.of_state(self.phase)
+    def _tune_ok(self, event: Observed, method: Any) -> None:
+        super()._tune_ok(event, method)
+        self.facts["frame_max"] = method.frame_max
 
-
-# Messages.
+    notes: ClassVar = {
+        **ConnectionClassRecords.notes,
+        "protocol-header": _answer,
+        "connection.tune-ok": _tune_ok,
+    }

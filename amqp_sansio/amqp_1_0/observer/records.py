@@ -1,4 +1,4 @@
-"""OneZeroRecords: the columns of the messages on a connection of 1.0, and what the connection says of itself.
+"""Records: the columns of the messages on a connection of 1.0, and what the connection says of itself.
 
 `Observed.settles` says what becomes of a message (`Outcomes`). Part 2 sections 2.4 (connections) and 2.7.5 (transfers),
 part 5 section 5.3 (SASL).
@@ -7,9 +7,10 @@ part 5 section 5.3 (SASL).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..._core.outcomes import Records as SharedRecords
+from ..._core.outcomes import refused_version
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER
@@ -18,7 +19,7 @@ from .outcomes import error_text
 
 if TYPE_CHECKING:
     from ..._core.observation import Observed
-    from ..._core.outcomes import Columns, MessageRecord
+    from ..._core.outcomes import MessageRecord
     from ...versions import Version
 
 _SMALL: Final = 1024
@@ -74,111 +75,19 @@ def _without_body(message: Any) -> Any:
     return message.from_wire(payload[: body[0]]) if body else message
 
 
-# Facts of the connection.
+class Records(SharedRecords):
+    """Makes records of the units of one connection."""
 
+    __slots__ = ("headers", "opens", "stage")
 
-def _header(records: OneZeroRecords, event: Observed, header: bytes) -> None:
-    if event.sender is Side.CLIENT:
-        records.headers.append(header)
-        return
-    asked = records.headers.popleft() if records.headers else header
-    if header != asked:
-        offered = "-".join([str(octet) for octet in header[4:]])
-        records.facts.update(
-            closed_by="server",
-            close_text=f"the server answered with its own protocol header, {offered}",
-            hint=hints.for_server_header(header),
-        )
-    elif records.stage == "FIRST":
-        records.stage = _STAGES.get(header, records.stage)
-
-
-def _init(records: OneZeroRecords, event: Observed, frame: Any) -> None:
-    records.facts["mechanism"] = str(frame.mechanism)
-    if frame.mechanism == "PLAIN" and frame.initial_response is not None:
-        parts = frame.initial_response.split(b"\0")
-        if len(parts) == 3:
-            records.facts["user"] = parts[1].decode("utf-8", "surrogateescape")
-
-
-def _outcome(records: OneZeroRecords, event: Observed, frame: Any) -> None:
-    if frame.code == 0:
-        records.stage = "HEADER"
-    else:
-        records.facts.update(
-            closed_by="server",
-            close_text=f"the server refused the login ({_REFUSALS.get(frame.code, frame.code)})",
-            hint=hints.of_stage("SASL", records.facts.get("mechanism") or ""),
-        )
-
-
-def _open(records: OneZeroRecords, event: Observed, frame: Any) -> None:
-    side = event.sender.value
-    facts = records.facts
-    records.opens[side] = frame
-    if event.sender is Side.CLIENT:
-        facts["vhost"] = frame.hostname
-        facts["container"] = frame.container_id
-    else:
-        records.stage = "OPEN"
-        facts["server_container"] = frame.container_id
-    for name in ("product", "version"):
-        try:
-            value = None if frame.properties is None else frame.properties.get(name)
-        except CodecError:
-            break
-        if isinstance(value, str):
-            facts[f"{side}_{name}"] = str(value)
-    opens = records.opens.values()
-    facts["channel_max"] = min([each.channel_max for each in opens])
-    facts["frame_max"] = min([each.max_frame_size for each in opens])
-    timeouts = [each.idle_time_out for each in opens if each.idle_time_out]
-    facts["heartbeat"] = -(-min(timeouts) // 1000) if timeouts else 0
-
-
-def _close(records: OneZeroRecords, event: Observed, frame: Any) -> None:
-    if "closed_by" in records.facts:
-        return
-    records.facts["closed_by"] = event.sender.value
-    if frame.error is not None:
-        condition = str(frame.error.condition)
-        records.facts.update(
-            close_text=error_text(frame.error),
-            close_condition=condition,
-            hint=hints.for_close(condition),
-        )
-
-
-_FACTS: Final[dict[str, Callable[[OneZeroRecords, Observed, Any], None]]] = {
-    "protocol-header": _header,
-    "sasl-init": _init,
-    "sasl-outcome": _outcome,
-    "open": _open,
-    "close": _close,
-}
-"""Units that say something of the connection, by their names."""
-
-
-class OneZeroRecords:
-    """Makes records of the units of one connection. `facts` has what `ConnectionRecord` tells."""
-
-    __slots__ = ("facts", "headers", "opens", "stage", "version")
-
-    messages: ClassVar[dict[str, Columns]] = {"transfer": _transfer}
-    notes: ClassVar = frozenset(_FACTS)
+    messages: ClassVar = {"transfer": _transfer}
     needs_context: ClassVar = True
 
     def __init__(self, version: Version) -> None:
-        self.version = version
-        self.facts: dict[str, Any] = {"hint": ""}
+        super().__init__(version)
         self.stage = "FIRST"
         self.headers: deque[bytes] = deque(maxlen=_HEADERS)
         self.opens: dict[str, Any] = {}
-
-    def note(self, event: Observed) -> None:
-        """Take a unit that says something of the connection."""
-        if event.content.__class__ is not bytes or event.unit == "header":
-            _FACTS[event.event](self, event, event.content)
 
     def explain(self, event: Observed, unit: int) -> tuple[int | None, str | None] | None:
         """The error of a rejection, which an earlier unit may have stated."""
@@ -187,7 +96,63 @@ class OneZeroRecords:
             return None
         return None, context[2] if event.event == "transfer" else context.get(unit)
 
-    def finish(self) -> None:
-        """Nothing more comes."""
-        if "closed_by" not in self.facts and not self.facts["hint"]:
-            self.facts["hint"] = hints.of_stage(self.stage, self.facts.get("mechanism") or "")
+    def hint_of_loss(self) -> str:
+        """The usual cause of a connection that ends in this stage of its opening."""
+        return hints.of_stage(self.stage, self.facts.get("mechanism") or "")
+
+    def _header(self, event: Observed, header: bytes) -> None:
+        if event.sender is Side.CLIENT:
+            self.headers.append(header)
+            return
+        asked = self.headers.popleft() if self.headers else header
+        if header != asked:
+            self.facts.update(refused_version(header, hints.for_server_header(header)))
+        elif self.stage == "FIRST":
+            self.stage = _STAGES.get(header, self.stage)
+
+    def _init(self, event: Observed, frame: Any) -> None:
+        self.name_user(frame.mechanism, frame.initial_response)
+
+    def _outcome(self, event: Observed, frame: Any) -> None:
+        if frame.code == 0:
+            self.stage = "HEADER"
+        else:
+            self.facts.update(
+                closed_by="server",
+                close_text=f"the server refused the login ({_REFUSALS.get(frame.code, frame.code)})",
+                hint=hints.of_stage("SASL", self.facts.get("mechanism") or ""),
+            )
+
+    def _open(self, event: Observed, frame: Any) -> None:
+        facts = self.facts
+        self.opens[event.sender.value] = frame
+        if event.sender is Side.CLIENT:
+            facts["vhost"] = frame.hostname
+            facts["container"] = frame.container_id
+        else:
+            self.stage = "OPEN"
+            facts["server_container"] = frame.container_id
+        self.name_peer(event, frame.properties)
+        opens = self.opens.values()
+        facts["channel_max"] = min([each.channel_max for each in opens])
+        facts["frame_max"] = min([each.max_frame_size for each in opens])
+        timeouts = [each.idle_time_out for each in opens if each.idle_time_out]
+        facts["heartbeat"] = -(-min(timeouts) // 1000) if timeouts else 0
+
+    def _close(self, event: Observed, frame: Any) -> None:
+        if "closed_by" in self.facts:
+            return
+        self.facts["closed_by"] = event.sender.value
+        if frame.error is not None:
+            condition = str(frame.error.condition)
+            self.facts.update(
+                close_text=error_text(frame.error), close_condition=condition, hint=hints.for_close(condition)
+            )
+
+    notes: ClassVar = {
+        "protocol-header": _header,
+        "sasl-init": _init,
+        "sasl-outcome": _outcome,
+        "open": _open,
+        "close": _close,
+    }

@@ -50,7 +50,7 @@ from amqp_sansio.amqp_0_10 import (
 )
 from amqp_sansio.amqp_0_10.observer.connection import ZeroTenObserver
 from amqp_sansio.amqp_0_10.observer.open_messages import OpenMessages
-from amqp_sansio.amqp_0_10.observer.records import ZeroTenRecords
+from amqp_sansio.amqp_0_10.observer.records import Records
 from tests.kit.talk_0_10 import completed, content, frames, stage, transfer
 
 FEW: Final = Limits(
@@ -117,7 +117,7 @@ def _open(messages: OpenMessages) -> set[int]:
 def test_each_message_comes_out_once(seed: int, limits: Limits) -> None:
     choose = random.Random(seed)
     observer = ZeroTenObserver(Setting(AMQP_0_10, True, "hash", limits, "c", "s", "told", 0))
-    ledger, records = OutcomeLedger(limits), ZeroTenRecords(AMQP_0_10)
+    ledger, records = OutcomeLedger(limits), Records(AMQP_0_10)
     out: list[int] = []
     messages: list[int] = []
     ended: Counter[int] = Counter()
