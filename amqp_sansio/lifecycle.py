@@ -135,9 +135,7 @@ class Lifecycle:
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
         if state[0] != _SCHEMA:
-            raise LocalProtocolError(
-                f"the state of a lifecycle has schema {state[0]}, this release reads {_SCHEMA}"
-            )
+            raise LocalProtocolError(f"the state of a lifecycle has schema {state[0]}, this release reads {_SCHEMA}")
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
 

@@ -99,21 +99,9 @@ class Observer:
     """
 
     __slots__ = (
-        "_arrivals",
-        "_by",
-        "_client",
-        "_finished",
-        "_from_start",
-        "_heads",
-        "_held",
-        "_held_size",
-        "_labels",
-        "_machine",
-        "_scouts",
-        "_server",
-        "body",
-        "limits",
-    )
+        "_arrivals", "_by", "_client", "_finished", "_from_start", "_heads", "_held", "_held_size", "_labels",
+        "_machine", "_scouts", "_server", "body", "limits",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -208,9 +196,7 @@ class Observer:
 
     def _check(self, sender: str) -> None:
         if self._finished:
-            raise LocalProtocolError(
-                "the observer has finished; make a new one for another connection"
-            )
+            raise LocalProtocolError("the observer has finished; make a new one for another connection")
         if sender not in self._labels:
             if not sender or len(self._labels) == 2:
                 known = " and ".join(map(repr, self._labels))
@@ -362,9 +348,7 @@ class Observer:
     def _begin(self, version: Version | None, from_start: bool, at_ns: int) -> None:
         client = self._client
         server = next((label for label in self._heads if label != client), None)
-        setting = Setting(
-            version, from_start, self.body, self.limits, client, server, self._by, at_ns
-        )
+        setting = Setting(version, from_start, self.body, self.limits, client, server, self._by, at_ns)
         build = _undecoded if version is None else _MACHINES.get(version, _undecoded)
         self._machine = build(setting)
         self._arrivals.extendleft(reversed(self._held))
@@ -377,9 +361,7 @@ class Observer:
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
         if state[0] != _SCHEMA:
-            raise LocalProtocolError(
-                f"the state of an observer has schema {state[0]}, this release reads {_SCHEMA}"
-            )
+            raise LocalProtocolError(f"the state of an observer has schema {state[0]}, this release reads {_SCHEMA}")
         for name, value in zip(self.__slots__, state[1:], strict=True):
             setattr(self, name, value)
 

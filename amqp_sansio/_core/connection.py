@@ -66,29 +66,10 @@ class BaseConnection(Generic[_C]):
     _UNANSWERED: ClassVar[str] = "without the peer's close"
 
     __slots__ = (
-        "_buffer",
-        "_clock",
-        "_close_hint",
-        "_ending",
-        "_events",
-        "_last_received",
-        "_last_sent",
-        "_lost",
-        "_opened",
-        "_out",
-        "_read_until",
-        "_report",
-        "_report_later",
-        "_send_within",
-        "_silence_after",
-        "_timers",
-        "_unit_offset",
-        "_unparsed",
-        "_waiting_for",
-        "_was_full",
-        "config",
-        "role",
-    )
+        "_buffer", "_clock", "_close_hint", "_ending", "_events", "_last_received", "_last_sent", "_lost", "_opened",
+        "_out", "_read_until", "_report", "_report_later", "_send_within", "_silence_after", "_timers",
+        "_unit_offset", "_unparsed", "_waiting_for", "_was_full", "config", "role",
+    )  # fmt: skip
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
         if not arguments and not named:

@@ -347,9 +347,7 @@ class BaseObserver(Generic[_D, _M]):
         begin = direction.skip_from
         if end > begin:
             lost = self.model.lost(direction.client)
-            self.events.append(
-                Skipped(direction.side, begin, end - begin, direction.when(end), reason, lost)
-            )
+            self.events.append(Skipped(direction.side, begin, end - begin, direction.when(end), reason, lost))
 
     # Events.
 
@@ -366,11 +364,7 @@ class BaseObserver(Generic[_D, _M]):
                 self.report(direction, fault, event.at_ns, event.seq, event.channel)
             self.faults = []
 
-    def report(
-        self, direction: _D, fault: Fault, at_ns: int, seq: int | None, channel: int
-    ) -> None:
+    def report(self, direction: _D, fault: Fault, at_ns: int, seq: int | None, channel: int) -> None:
         """Give out a broken rule."""
         rule, text, offset, severity = fault
-        self.events.append(
-            Violation(direction.side, self.rule(rule), severity, text, offset, at_ns, seq, channel)
-        )
+        self.events.append(Violation(direction.side, self.rule(rule), severity, text, offset, at_ns, seq, channel))

@@ -44,9 +44,7 @@ class OpaqueObserver:
         for direction in self._directions:
             direction.done = not setting.from_start
         self._events.append(
-            Identified(
-                setting.version, "", setting.client, setting.server, setting.by, setting.at_ns
-            )
+            Identified(setting.version, "", setting.client, setting.server, setting.by, setting.at_ns)
         )
 
     def receive(self, client: bool, octets: bytes, at_ns: int) -> None:

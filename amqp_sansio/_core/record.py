@@ -75,9 +75,7 @@ def _initializer(
         exec(f"def __init__({', '.join(['self', *fields])}):\n" + "\n".join(lines), found)
         code = _COMPILED[shape] = found["__init__"].__code__
     named = code.replace(
-        co_varnames=("self", *names),
-        co_names=(*names, *code.co_names[len(names) :]),
-        co_qualname=f"{owner}.__init__",
+        co_varnames=("self", *names), co_names=(*names, *code.co_names[len(names) :]), co_qualname=f"{owner}.__init__"
     )
     space: dict[str, Any] = {"_printable": printable}
     space |= {f"_later_{name}": make for name, make in later.items()}
@@ -118,12 +116,7 @@ def _build(cls: type[Any]) -> type[Any]:
             later.update(base.__dict__.get("__record_later__", {}))
         texts = body.get("__record_texts__", ())
         body["__init__"] = _initializer(cls.__qualname__, names, defaults, texts, later)
-    for name, function in (
-        ("__eq__", _equal),
-        ("__hash__", _hash),
-        ("__repr__", _repr),
-        ("__reduce__", _reduce),
-    ):
+    for name, function in (("__eq__", _equal), ("__hash__", _hash), ("__repr__", _repr), ("__reduce__", _reduce)):
         if body.get(name) is None:
             body[name] = function
     metaclass: Any = type(cls)

@@ -48,7 +48,7 @@ class Direction:
     """
 
     __slots__ = (
-        "at_ns", "buffer", "client", "end", "mark_end", "marks", "mode", "need", "prefer", "scan", "side", "skip_from",
+        "at_ns", "buffer", "client", "end", "mark_end", "marks", "mode", "need", "prefer", "scan", "side", "skip_from"
     )  # fmt: skip
 
     def __init__(self, side: Side, mode: int) -> None:

@@ -107,15 +107,11 @@ class ContentReader(Generic[_S, _E]):
         """
         return None
 
-    def published(
-        self, source: _S, number: int, route: Route, raw: bytes, body: bytes, end: int
-    ) -> _E | None:
+    def published(self, source: _S, number: int, route: Route, raw: bytes, body: bytes, end: int) -> _E | None:
         """basic.publish on channel `number`, with the octets of its properties, up to `end`."""
         return None
 
-    def acknowledged(
-        self, source: _S, number: int, tag: int, multiple: bool, end: int
-    ) -> _E | None:
+    def acknowledged(self, source: _S, number: int, tag: int, multiple: bool, end: int) -> _E | None:
         """basic.ack on channel `number`, up to `end`."""
         return None
 
@@ -139,9 +135,7 @@ class ContentReader(Generic[_S, _E]):
                     return None
                 if method_id != _ACK_ID or size != _ACK_SIZE or multiple > 1 or octet != END:
                     return None
-                return self.acknowledged(
-                    source, number, tag, multiple == 1, pos + _ACK_SIZE + OVERHEAD
-                )
+                return self.acknowledged(source, number, tag, multiple == 1, pos + _ACK_SIZE + OVERHEAD)
             if which != _PUBLISH_END:
                 return self._body_frame(data, pos, source)
         try:
@@ -237,12 +231,7 @@ class ContentReader(Generic[_S, _E]):
             or _SIZE(data, end)[0] != _HEADER_FOLLOWS | number
         ):
             raise IndexError(end)
-        route = (
-            data[pos + 14 : at].decode(),
-            data[at + 1 : stop].decode(),
-            bits & 1 == 1,
-            bits & 2 == 2,
-        )
+        route = data[pos + 14 : at].decode(), data[at + 1 : stop].decode(), bits & 1 == 1, bits & 2 == 2
         publish = number, route, BODY_FOLLOWS | number
         _keep(self._publishes, data[pos : end + 4], publish)
         return publish

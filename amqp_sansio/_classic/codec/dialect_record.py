@@ -80,9 +80,7 @@ class Dialect:
         self.strict: Final = name == version.label
         self.methods: Final[Mapping[int, type[Method]]] = {kind.ID: kind for kind in methods}
         self.named: Final[Mapping[str, type[Any]]] = {kind.NAME: kind for kind in methods}
-        self.properties: Final[Mapping[int, type[Properties]]] = {
-            kind.CLASS_ID: kind for kind in properties
-        }
+        self.properties: Final[Mapping[int, type[Properties]]] = {kind.CLASS_ID: kind for kind in properties}
         self.senders: Final[Mapping[int, tuple[Side, ...]]] = {
             kind.ID: senders.get(kind.ID, kind.SENT_BY) for kind in methods
         }

@@ -24,14 +24,7 @@ OCTET: Final = tuple([bytes((n,)) for n in range(256)])
 """Every octet as bytes, by its number."""
 READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError)
 """Exceptions that straight-line decoding raises for octets that aren't as expected."""
-WRITE_FAULTS: Final = (
-    AttributeError,
-    CodecError,
-    IndexError,
-    StructError,
-    TypeError,
-    UnicodeEncodeError,
-)
+WRITE_FAULTS: Final = AttributeError, CodecError, IndexError, StructError, TypeError, UnicodeEncodeError
 """Exceptions that straight-line encoding raises for values that aren't as expected."""
 
 
@@ -195,9 +188,7 @@ def decode_slowly(cls: type[M], buf: bytes, pos: int, end: int, tables: TableRul
             odd = True
     if pos != end:
         raise CodecError(
-            f"{cls.NAME}: {end - pos} octets are left behind the last argument",
-            offset=pos,
-            code=SYNTAX_ERROR,
+            f"{cls.NAME}: {end - pos} octets are left behind the last argument", offset=pos, code=SYNTAX_ERROR
         )
     method = cls(**values)
     if odd or (index and bits):
@@ -225,9 +216,7 @@ def _read(
 def _octets(cls: type[Method], name: str, buf: bytes, pos: int, end: int, size: int) -> bytes:
     if pos + size > end:
         raise CodecError(
-            f"{cls.NAME}: {name or 'a reserved argument'} goes beyond the frame",
-            offset=pos,
-            code=SYNTAX_ERROR,
+            f"{cls.NAME}: {name or 'a reserved argument'} goes beyond the frame", offset=pos, code=SYNTAX_ERROR
         )
     return buf[pos : pos + size]
 
@@ -253,8 +242,7 @@ def encode_slowly(method: Method, tables: TableRules) -> bytes:
                 continue
             if not tables.consume_arguments:
                 raise CodecError(
-                    f"{method.NAME}: only the dialect 0-8-qpid has {name}; leave them out",
-                    code=SYNTAX_ERROR,
+                    f"{method.NAME}: only the dialect 0-8-qpid has {name}; leave them out", code=SYNTAX_ERROR
                 )
             kind = "table"
         if name:
@@ -284,14 +272,10 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
     except CodecError as error:
         raise CodecError(f"{owner}: {name}: {error}", code=error.code, rule=error.rule) from None
     except IndexError:
-        raise CodecError(
-            f"{owner}: {name} is above 255 octets: {value!r:.60}...", code=SYNTAX_ERROR
-        ) from None
+        raise CodecError(f"{owner}: {name} is above 255 octets: {value!r:.60}...", code=SYNTAX_ERROR) from None
     except (AttributeError, StructError, TypeError, UnicodeEncodeError):
         pass
-    raise CodecError(
-        f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR
-    )
+    raise CodecError(f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR)
 
 
 _NOTHING: Final = {

@@ -66,9 +66,7 @@ class Properties:
         # Octets may go out under other rules only when no table is among them.
         if self._rules.name == tables.name:
             return True
-        return all(
-            [kind != "table" or getattr(self, name) is None for name, kind in self.FIELDS]
-        )
+        return all([kind != "table" or getattr(self, name) is None for name, kind in self.FIELDS])
 
     def _load(self) -> None:
         load_slowly(self, self._raw or b"", self._rules, type(self))
@@ -116,9 +114,7 @@ def lazily(cls: type[P]) -> type[P]:
     return cast("type[P]", unread)
 
 
-def load_slowly(
-    properties: Properties, raw: bytes, tables: TableRules, cls: type[Properties]
-) -> None:
+def load_slowly(properties: Properties, raw: bytes, tables: TableRules, cls: type[Properties]) -> None:
     """Read the properties one by one and make the object one of `cls`.
 
     Raises CodecError (code 502) that names the property at fault; the object is then as it was.

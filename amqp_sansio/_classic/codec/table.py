@@ -52,9 +52,7 @@ class Table(TableOctets, Mapping[str, FieldValue]):
 
     _values: dict[str, FieldValue] | None
 
-    def __init__(
-        self, values: Mapping[str, FieldValue] = NOTHING, *, rules: TableRules = RABBIT
-    ) -> None:
+    def __init__(self, values: Mapping[str, FieldValue] = NOTHING, *, rules: TableRules = RABBIT) -> None:
         self._raw = encode_table(values, rules)[4:]
         self._rules = rules
         self._values = None
@@ -278,9 +276,7 @@ def _decode(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> di
     return values
 
 
-def _decode_array(
-    buf: bytes, pos: int, end: int, rules: TableRules, depth: int
-) -> list[FieldValue]:
+def _decode_array(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> list[FieldValue]:
     if end - pos > rules.entries or depth > rules.depth:
         raise ValueError
     values: list[FieldValue] = []
@@ -301,9 +297,7 @@ def _decode_array(
     return values
 
 
-def _decode_value(
-    buf: bytes, pos: int, rules: TableRules, depth: int
-) -> tuple[FieldValue, int]:
+def _decode_value(buf: bytes, pos: int, rules: TableRules, depth: int) -> tuple[FieldValue, int]:
     tag = buf[pos]
     if tag == 70 or tag == 65 or tag == 83 or tag == 120:  # F A S x
         at = pos + 5
@@ -326,9 +320,7 @@ def _decode_value(
     return rules.readers[tag](buf, pos + 1)
 
 
-def _mapping(
-    entries: list[tuple[str, str, FieldValue]], rules: TableRules
-) -> dict[str, FieldValue]:
+def _mapping(entries: list[tuple[str, str, FieldValue]], rules: TableRules) -> dict[str, FieldValue]:
     values: dict[str, FieldValue] = {}
     for name, _, value in entries:
         if not rules.first_wins or name not in values:
@@ -336,9 +328,7 @@ def _mapping(
     return values
 
 
-def _entries(
-    buf: bytes, pos: int, end: int, rules: TableRules, depth: int
-) -> list[tuple[str, str, FieldValue]]:
+def _entries(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> list[tuple[str, str, FieldValue]]:
     """The careful way to read a table: every bound checked before its octets are touched."""
     _check_depth(pos, rules, depth)
     found: list[tuple[str, str, FieldValue]] = []
@@ -354,9 +344,7 @@ def _entries(
     return found
 
 
-def _careful_array(
-    buf: bytes, pos: int, end: int, rules: TableRules, depth: int
-) -> list[FieldValue]:
+def _careful_array(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> list[FieldValue]:
     _check_depth(pos, rules, depth)
     found: list[FieldValue] = []
     while pos < end:
@@ -367,9 +355,7 @@ def _careful_array(
     return found
 
 
-def _careful(
-    buf: bytes, pos: int, end: int, rules: TableRules, depth: int
-) -> tuple[FieldValue, int]:
+def _careful(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> tuple[FieldValue, int]:
     tag = buf[pos]
     size = rules.sizes.get(tag)
     if size is None:

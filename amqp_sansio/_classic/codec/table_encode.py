@@ -59,15 +59,11 @@ def check_names(value: FieldValue, rules: TableRules) -> None:
             fault = name_fault(name)
             if fault is not None:
                 raise CodecError(
-                    f"the table's name {name!r:.60} {fault}",
-                    code=SYNTAX_ERROR,
-                    rule="wire/table-name-check",
+                    f"the table's name {name!r:.60} {fault}", code=SYNTAX_ERROR, rule="wire/table-name-check"
                 )
             if name in seen and not rules.first_wins:
                 raise CodecError(
-                    f"the table's name {name!r:.60} is there twice",
-                    code=SYNTAX_ERROR,
-                    rule="wire/table-duplicates",
+                    f"the table's name {name!r:.60} is there twice", code=SYNTAX_ERROR, rule="wire/table-duplicates"
                 )
             seen.add(name)
             check_names(inner, rules)
@@ -96,12 +92,7 @@ def _encode_dict(values: dict[str, FieldValue], rules: TableRules, depth: int) -
         if kind is str:
             data = value.encode()
             size = len(data)
-            parts += (
-                _OCTET[len(key)],
-                key,
-                _SHORT[size] if size < 256 else _TAG_LENGTH(83, size),
-                data,
-            )
+            parts += (_OCTET[len(key)], key, _SHORT[size] if size < 256 else _TAG_LENGTH(83, size), data)
         elif kind is int:
             if -0x8000_0000 <= value <= 0x7FFF_FFFF:
                 parts += _OCTET[len(key)], key, _TAG_I32(73, value)
@@ -136,9 +127,7 @@ def _encode_carefully(values: Mapping[str, FieldValue], rules: TableRules, depth
             raise _refusal(f"the table's name {name[:32]!r}... is longer than 255 octets")
         if rules.strict_names and (fault := name_fault(name)) is not None:
             raise CodecError(
-                f"the table's name {name!r:.60} {fault}",
-                code=SYNTAX_ERROR,
-                rule="wire/table-name-syntax",
+                f"the table's name {name!r:.60} {fault}", code=SYNTAX_ERROR, rule="wire/table-name-syntax"
             )
         parts += _OCTET[len(key)], key, _encode_value(value, rules, depth)
     return b"".join(parts)

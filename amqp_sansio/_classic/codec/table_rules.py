@@ -113,9 +113,8 @@ class TableRules:
     """
 
     __slots__ = (
-        "consume_arguments", "depth", "entries", "first_wins", "has_bool", "integers",
-        "l_is_unsigned", "name", "read_l", "readers", "s_is_string", "sizes", "strict_names",
-        "wide", "writes",
+        "consume_arguments", "depth", "entries", "first_wins", "has_bool", "integers", "l_is_unsigned", "name",
+        "read_l", "readers", "s_is_string", "sizes", "strict_names", "wide", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -210,9 +209,7 @@ SPEC_0_8: Final = TableRules("0-8", "SIDTF", first_wins=True, strict_names=True)
 """The text of 0-8: five types; what else arrives is read as RabbitMQ reads it."""
 QPID: Final = TableRules("qpid", "SIltdFATVxDbBsuif", "l")
 """Qpid: the tags of RabbitMQ."""
-QPID_0_8: Final = TableRules(
-    "qpid-0-8", "SIltdFATVxDbBsuif", "l", first_wins=True, consume_arguments=True
-)
+QPID_0_8: Final = TableRules("qpid-0-8", "SIltdFATVxDbBsuif", "l", first_wins=True, consume_arguments=True)
 """Qpid in 0-8, where basic.consume has a table of arguments."""
 
 _CONSTANTS: Final = {
@@ -269,9 +266,7 @@ def write_integer(tag: str, value: int, rules: TableRules) -> bytes:
     try:
         return tag.encode() + Struct(rules.integers[tag]).pack(value)
     except StructError:
-        raise CodecError(
-            f"{value!r:.60} doesn't fit the table type {tag!r}", code=SYNTAX_ERROR
-        ) from None
+        raise CodecError(f"{value!r:.60} doesn't fit the table type {tag!r}", code=SYNTAX_ERROR) from None
 
 
 def write_decimal(value: Any) -> bytes:
@@ -289,6 +284,5 @@ def write_decimal(value: Any) -> bytes:
         if -0x8000_0000 <= number <= 0x7FFF_FFFF:
             return b"D" + Struct(">Bi").pack(scale, number)
     raise CodecError(
-        f"{value} doesn't fit the table type 'D': at most 255 places and a signed 32-bit number",
-        code=SYNTAX_ERROR,
+        f"{value} doesn't fit the table type 'D': at most 255 places and a signed 32-bit number", code=SYNTAX_ERROR
     )

@@ -63,13 +63,7 @@ class Violation(Exception):
     """
 
     def __init__(
-        self,
-        code: int,
-        text: str,
-        *,
-        rule: str | None = None,
-        scope: Scope = Scope.CONNECTION,
-        causal: bool = False,
+        self, code: int, text: str, *, rule: str | None = None, scope: Scope = Scope.CONNECTION, causal: bool = False
     ) -> None:
         super().__init__(printable(text))
         self.code = code

@@ -162,18 +162,13 @@ class Channel(ChannelState):
     ) -> Handle[Message[BasicGetOk] | BasicGetEmpty]: ...
     @overload
     def call(
-        self,
-        method: RequestMethod[_R],
-        properties: Properties | None = None,
-        body: bytes | None = None,
+        self, method: RequestMethod[_R], properties: Properties | None = None, body: bytes | None = None
     ) -> Handle[_R]: ...
     @overload
     def call(
         self, method: Method, properties: Properties | None = None, body: bytes | None = None
     ) -> Handle[Any]: ...
-    def call(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> Handle[Any]:
+    def call(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> Handle[Any]:
         """Send a request; the handle ends with `Replied` and the reply as its result.
 
         A reply with content ends it with a `Message`. With `no_wait` the handle is done at once, its result None.
@@ -189,17 +184,13 @@ class Channel(ChannelState):
             handle.complete(None)
         return handle
 
-    def send(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> None:
+    def send(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Send a method that has no reply, such as BasicAck, with its content if it carries one."""
         if self.connection.dialect.replies.get(method.ID) and not method.IS_REPLY:
             raise self._misuse(f"{method.NAME} has a reply; use call", "method/sync-reply")
         self._transmit(method, None, properties, body)
 
-    def reply(
-        self, method: Method, properties: Properties | None = None, body: bytes | None = None
-    ) -> None:
+    def reply(self, method: Method, properties: Properties | None = None, body: bytes | None = None) -> None:
         """Answer the oldest request of the peer that waits, with content if the reply carries one."""
         if not method.IS_REPLY:
             raise LocalProtocolError(f"{method.NAME} is not a reply; use send or call")
@@ -280,9 +271,7 @@ class Channel(ChannelState):
                 out.parts += (head, body, b"\xce")
                 out.size += len(head) + size + 1
             else:
-                piece = b"".join(
-                    (start, header, raw, _BODY_START(b"\xce", 3, number, size), body, b"\xce")
-                )
+                piece = b"".join((start, header, raw, _BODY_START(b"\xce", 3, number, size), body, b"\xce"))
                 out.parts.append(piece)
                 out.size += len(piece)
         else:
@@ -536,8 +525,7 @@ class Channel(ChannelState):
             raise LocalProtocolError(f"{method.NAME} carries no content")
         if (self.client_stopped if client else self.server_stopped) and not method.IS_REPLY:
             raise self._misuse(
-                f"the peer stopped the flow on channel {self.number}; wait for FlowChanged",
-                "channel.flow/react",
+                f"the peer stopped the flow on channel {self.number}; wait for FlowChanged", "channel.flow/react"
             )
 
     def _settle(self, name: str, delivery_tag: int, option: bool) -> None:
@@ -628,9 +616,7 @@ class Channel(ChannelState):
         except CodecError as error:
             raise self._misuse(str(error), error.rule) from error
 
-    def _transmit(
-        self, method: Method, token: object, properties: Properties | None, body: bytes | None
-    ) -> None:
+    def _transmit(self, method: Method, token: object, properties: Properties | None, body: bytes | None) -> None:
         outgoing = self._outgoing
         self._check()
         self._check_kind(method)

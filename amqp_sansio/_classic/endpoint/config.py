@@ -90,9 +90,7 @@ def announces(properties: Table, capability: str) -> bool:
 def check_config(config: Config, role: Side, dialect: Dialect) -> None:
     """Refuse a configuration that would fail later, in the middle of a connection. Raises ValueError."""
     if 0 < config.frame_max < LEAST_FRAME_MAX:
-        raise ValueError(
-            f"Config.frame_max {config.frame_max} is below 4096, the least the protocol allows"
-        )
+        raise ValueError(f"Config.frame_max {config.frame_max} is below 4096, the least the protocol allows")
     if config.limits.unparsed < LEAST_FRAME_MAX + 8:
         raise ValueError(f"Limits.unparsed {config.limits.unparsed} can't hold a frame of 4096 octets")
     for name, value, most in (

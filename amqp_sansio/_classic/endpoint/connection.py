@@ -124,15 +124,9 @@ class Connection(Handshake):
     SCHEMA: ClassVar[int] = 5
 
     __slots__ = (
-        "_channels",
-        "_fast_path",
-        "_free_from",
-        "_full_channel",
-        "_unit_channel",
-        "_unit_method",
-        "_validate",
+        "_channels", "_fast_path", "_free_from", "_full_channel", "_unit_channel", "_unit_method", "_validate",
         "_zero",
-    )
+    )  # fmt: skip
 
     def __init__(self, role: Role, config: Config) -> None:
         dialect = config.dialect or default_dialect(self.VERSION)
@@ -274,9 +268,7 @@ class Connection(Handshake):
                 if self.role is Side.SERVER or buffer.data[buffer.pos : buffer.pos + 1] != b"\x01":
                     return self._receive_header()
                 self._started = True
-            frame = next_frame(
-                buffer, self.dialect.version, self._body_max, self._other_max
-            )
+            frame = next_frame(buffer, self.dialect.version, self._body_max, self._other_max)
             if frame is None:
                 return False
             kind, number, data, start, end = frame
@@ -326,9 +318,7 @@ class Connection(Handshake):
     def _receive_method(self, number: int, data: bytes, start: int, end: int) -> None:
         if end - start < 4:
             raise Violation(
-                SYNTAX_ERROR,
-                f"method frame with {end - start} octets, 4 are the least",
-                rule="wire/method-payload",
+                SYNTAX_ERROR, f"method frame with {end - start} octets, 4 are the least", rule="wire/method-payload"
             )
         (method_id,) = METHOD_ID.unpack_from(data, start)
         self._unit_method = method_id

@@ -211,9 +211,7 @@ class ClientFastPath(FastPath):
             body, content.properties, self._tables,
         )  # fmt: skip
 
-    def acknowledged(
-        self, source: None, number: int, tag: int, multiple: bool, end: int
-    ) -> Event | None:
+    def acknowledged(self, source: None, number: int, tag: int, multiple: bool, end: int) -> Event | None:
         """basic.ack from the server, for publishes."""
         channel = self._channels.get(number)
         if (
@@ -266,9 +264,7 @@ class ServerFastPath(FastPath):
         super().agree(body_max, other_max)
         self._checked: dict[bytes, BasicProperties] = {}
 
-    def published(
-        self, source: None, number: int, route: Route, raw: bytes, body: bytes, end: int
-    ) -> Event | None:
+    def published(self, source: None, number: int, route: Route, raw: bytes, body: bytes, end: int) -> Event | None:
         """A publish, whole."""
         channel = self._channels.get(number)
         model = self._model
@@ -303,9 +299,7 @@ class ServerFastPath(FastPath):
         slot.properties = properties
         return event
 
-    def acknowledged(
-        self, source: None, number: int, tag: int, multiple: bool, end: int
-    ) -> Event | None:
+    def acknowledged(self, source: None, number: int, tag: int, multiple: bool, end: int) -> Event | None:
         """basic.ack from the client, for deliveries."""
         channel = self._channels.get(number)
         if (

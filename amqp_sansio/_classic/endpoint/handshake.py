@@ -47,17 +47,9 @@ class Handshake(SaslExchange[Config]):
     _UNANSWERED = "without close-ok"
 
     __slots__ = (
-        "_body_max",
-        "_insisted",
-        "_model",
-        "_offer",
-        "_other_max",
-        "_outgoing",
-        "_started",
-        "dialect",
-        "peer_properties",
-        "vhost",
-    )
+        "_body_max", "_insisted", "_model", "_offer", "_other_max", "_outgoing", "_started", "dialect",
+        "peer_properties", "vhost",
+    )  # fmt: skip
 
     def __init__(self, role: Role, config: Config, model: ConnectionModel) -> None:
         super().__init__(role, config)
@@ -118,9 +110,7 @@ class Handshake(SaslExchange[Config]):
     def accept_authentication(self) -> None:
         """Server: let the client in, answering `AuthenticationRequested`."""
         config = self.config
-        tune = self.dialect.named["connection.tune"](
-            _channel_max(config), _frame_max(config), ceil(config.heartbeat)
-        )
+        tune = self.dialect.named["connection.tune"](_channel_max(config), _frame_max(config), ceil(config.heartbeat))
         self._decide(AUTHENTICATION, tune)
         self._offer = tune
         self._server_login = None
@@ -273,9 +263,7 @@ class Handshake(SaslExchange[Config]):
         locale = self.config.locale
         if locales and locale not in locales:
             locale = "en_US"
-        start_ok = dialect.named["connection.start-ok"](
-            self._own_properties(), self.mechanism, response, locale
-        )
+        start_ok = dialect.named["connection.start-ok"](self._own_properties(), self.mechanism, response, locale)
         self._outgoing.answer(0, start_ok)
 
     def _secure(self, secure: Any) -> None:

@@ -34,17 +34,8 @@ class Outgoing:
     """
 
     __slots__ = (
-        "buffer",
-        "calls",
-        "delivers",
-        "events",
-        "frame_max",
-        "limits",
-        "model",
-        "publishes",
-        "role",
-        "tables",
-    )
+        "buffer", "calls", "delivers", "events", "frame_max", "limits", "model", "publishes", "role", "tables",
+    )  # fmt: skip
 
     def __init__(
         self, role: Side, model: ConnectionModel, buffer: SendBuffer, events: deque[Event], tables: TableRules
@@ -61,12 +52,7 @@ class Outgoing:
         self.delivers: dict[tuple[int, str, str, str], tuple[bytes, bytes]] = {}
 
     def send(
-        self,
-        number: int,
-        method: Method,
-        token: object = None,
-        content: bytes | None = None,
-        size: int | None = None,
+        self, number: int, method: Method, token: object = None, content: bytes | None = None, size: int | None = None
     ) -> None:
         """Step the model with one whole method, and queue it and its encoded content of `size` octets; all or
         nothing."""
@@ -88,9 +74,7 @@ class Outgoing:
         if not report.code:
             raise self.misuse(f"{name} needs a reply code", "domain/reply-code.notnull")
         text = text or report.text or dialect.codes.get(report.code, ("closed", True))[0]
-        close: Method = dialect.named[name](
-            report.code, _shorten(text), report.class_id, report.method_id
-        )
+        close: Method = dialect.named[name](report.code, _shorten(text), report.class_id, report.method_id)
         payload = self.encode(close)
         self.model.step(self.role, number, close)
         self.buffer.queue(method_frame(number, payload))
@@ -102,8 +86,7 @@ class Outgoing:
         hard = self.buffer.hard
         if size > hard:
             raise Violation(
-                RESOURCE_ERROR,
-                f"{size} octets wait to be sent, Limits.backlog_hard allows {hard}; read what is sent",
+                RESOURCE_ERROR, f"{size} octets wait to be sent, Limits.backlog_hard allows {hard}; read what is sent"
             )
         self.answer_anyway(number, method)
 

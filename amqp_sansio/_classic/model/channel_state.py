@@ -60,18 +60,9 @@ class ContentState:
     """Content under way: what began it and how much of it came. `crc` is the checksum of a body sent in pieces."""
 
     __slots__ = (
-        "answered",
-        "counted",
-        "crc",
-        "method",
-        "parts",
-        "properties",
-        "received",
-        "size",
-        "state",
-        "streaming",
+        "answered", "counted", "crc", "method", "parts", "properties", "received", "size", "state", "streaming",
         "token",
-    )
+    )  # fmt: skip
 
     def __init__(self, method: Method, answered: Pending | None, token: Any) -> None:
         self.state = Content.HEADER
@@ -102,30 +93,11 @@ class ChannelState:
     """
 
     __slots__ = (
-        "allowance",
-        "assumed",
-        "cancelled",
-        "client_calls",
-        "client_content",
-        "client_stopped",
-        "confirmed_to",
-        "consumers",
-        "counted",
-        "declared",
-        "last_tag",
-        "mode",
-        "number",
-        "publish_count",
-        "server_calls",
-        "server_content",
-        "server_stopped",
-        "settled_to",
-        "state",
-        "tickets",
-        "tx_settled",
-        "unconfirmed",
+        "allowance", "assumed", "cancelled", "client_calls", "client_content", "client_stopped", "confirmed_to",
+        "consumers", "counted", "declared", "last_tag", "mode", "number", "publish_count", "server_calls",
+        "server_content", "server_stopped", "settled_to", "state", "tickets", "tx_settled", "unconfirmed",
         "unsettled",
-    )
+    )  # fmt: skip
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -203,20 +175,9 @@ class Step:
     """
 
     __slots__ = (
-        "answered",
-        "channel",
-        "client",
-        "codes",
-        "committed",
-        "limits",
-        "method",
-        "outcome",
-        "remaining",
-        "replied",
-        "settled",
-        "size",
-        "token",
-    )
+        "answered", "channel", "client", "codes", "committed", "limits", "method", "outcome", "remaining", "replied",
+        "settled", "size", "token",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -246,9 +207,7 @@ class Step:
 def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no_ack: bool) -> None:
     """Remember a delivery that the server sends. Raises Violation for tag 0, a tag still open, and above the limit."""
     if tag == 0:
-        raise Violation(
-            NOT_ALLOWED, "delivery tag 0 was assigned to a delivery", rule="domain/delivery-tag.nonzero"
-        )
+        raise Violation(NOT_ALLOWED, "delivery tag 0 was assigned to a delivery", rule="domain/delivery-tag.nonzero")
     unsettled = channel.unsettled
     if not no_ack:
         if tag in unsettled:

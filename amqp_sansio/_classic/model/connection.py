@@ -79,16 +79,8 @@ class ConnectionModel:
     defaults hold)."""
 
     __slots__ = (
-        "assumed",
-        "bodies",
-        "channel_max",
-        "channels",
-        "dialect",
-        "frame_max",
-        "limits",
-        "state",
-        "zero",
-    )
+        "assumed", "bodies", "channel_max", "channels", "dialect", "frame_max", "limits", "state", "zero",
+    )  # fmt: skip
 
     def __init__(self, dialect: Dialect, limits: Limits) -> None:
         self.dialect = dialect
@@ -111,13 +103,7 @@ class ConnectionModel:
         self.state = self._next(given, "protocol header")
 
     def step(
-        self,
-        side: Side,
-        number: int,
-        method: Method,
-        token: Any = None,
-        whole: bool = True,
-        size: int | None = None,
+        self, side: Side, number: int, method: Method, token: Any = None, whole: bool = True, size: int | None = None
     ) -> Step | None:
         """`side` sends `method` on channel `number`; None means: discarded, because the channel or
         connection is closing.
@@ -250,9 +236,7 @@ class ConnectionModel:
 
     def _step_connection(self, client: bool, number: int, method: Method, token: Any) -> Step:
         if number:
-            raise Violation(
-                COMMAND_INVALID, f"{method.NAME} on channel {number}, not on 0", rule="wire/channel-zero"
-            )
+            raise Violation(COMMAND_INVALID, f"{method.NAME} on channel {number}, not on 0", rule="wire/channel-zero")
         inputs = CONNECTION_INPUTS.get(method.NAME)
         given = inputs[0 if client else 1] if inputs else None
         if given is None:
@@ -289,10 +273,7 @@ class ConnectionModel:
                 rule="connection.tune/channel-max-highest",
             )
         if len(self.channels) >= self.limits.channels:
-            raise Violation(
-                RESOURCE_ERROR,
-                f"{len(self.channels)} channels are open, Limits.channels allows no more",
-            )
+            raise Violation(RESOURCE_ERROR, f"{len(self.channels)} channels are open, Limits.channels allows no more")
 
     def _channel_after(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
         after = CHANNEL[channel.state].get(given)
@@ -431,9 +412,7 @@ class ConnectionModel:
             )
         if CHANNEL[channel.state].get(ChannelInput.C_OTHER if client else ChannelInput.S_OTHER) is None:
             raise Violation(
-                CHANNEL_ERROR,
-                f"{what} while channel {number} is {channel.state.value}",
-                rule="channel/closed-when",
+                CHANNEL_ERROR, f"{what} while channel {number} is {channel.state.value}", rule="channel/closed-when"
             )
         return None if self.discards(channel, client) else channel
 

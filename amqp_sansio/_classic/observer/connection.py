@@ -92,9 +92,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             server = client = IN_DAMAGE
             model.state = State.OPEN
             model.missed(True)
-        super().__init__(
-            setting, model, Direction(Side.SERVER, server), Direction(Side.CLIENT, client)
-        )
+        super().__init__(setting, model, Direction(Side.SERVER, server), Direction(Side.CLIENT, client))
         self.asked: dict[tuple[int, str, bool], int] = {}
         self.frame_max = -1
         self.reader = ObserverFastPath(1 << 32, 1 << 32)
@@ -203,27 +201,14 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                 if kind == HEARTBEAT:
                     check_heartbeat(number, size)
                 elif kind == TRACE and number:
-                    raise Violation(
-                        FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel"
-                    )
+                    raise Violation(FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel")
             except Violation as broken:
                 self._fault(broken, offset)
             event = _RARE_FRAMES.get(kind)
             if event is None:
-                self.observe(
-                    direction,
-                    number,
-                    "heartbeat",
-                    "heartbeat",
-                    None,
-                    offset,
-                    size + OVERHEAD,
-                    at_ns,
-                )
+                self.observe(direction, number, "heartbeat", "heartbeat", None, offset, size + OVERHEAD, at_ns)
             else:
-                self.observe(
-                    direction, number, "frame", event, payload, offset, size + OVERHEAD, at_ns
-                )
+                self.observe(direction, number, "frame", event, payload, offset, size + OVERHEAD, at_ns)
         return True
 
     def _agreed(self) -> str:
@@ -238,9 +223,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
 
     # Methods.
 
-    def _method(
-        self, direction: Direction, number: int, payload: bytes, offset: int, at_ns: int
-    ) -> None:
+    def _method(self, direction: Direction, number: int, payload: bytes, offset: int, at_ns: int) -> None:
         if self.undecided:
             self._decide(payload, direction.side, at_ns)
         size = len(payload) + OVERHEAD
@@ -269,12 +252,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self._interrupt(direction, number)
             if kind.HAS_CONTENT:
                 self._begin_content(
-                    direction,
-                    number,
-                    Content(payload, kind.NAME, kind.CLASS_ID, False),
-                    offset,
-                    size,
-                    at_ns,
+                    direction, number, Content(payload, kind.NAME, kind.CLASS_ID, False), offset, size, at_ns
                 )
             else:
                 self.observe(direction, number, "method", kind.NAME, payload, offset, size, at_ns)
@@ -298,9 +276,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         if kind.CLASS_ID == 10:
             self._opening(direction, method, offset, at_ns)
 
-    def _step(
-        self, direction: Direction, number: int, method: Method, offset: int
-    ) -> tuple[int | None, bool]:
+    def _step(self, direction: Direction, number: int, method: Method, offset: int) -> tuple[int | None, bool]:
         """Step the model; which unit the method answers, and whether the model follows its content."""
         model = self.model
         side = direction.side
@@ -361,13 +337,9 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             if self.frame_max:
                 lenient = self.dialect.lenient_frames
                 agreed = self.frame_max - OVERHEAD
-                self.reader.agree(
-                    self.frame_max if lenient else agreed, self.limits.header if lenient else agreed
-                )
+                self.reader.agree(self.frame_max if lenient else agreed, self.limits.header if lenient else agreed)
 
-    def _check(
-        self, direction: Direction, broken: list[Violation], offset: int, at_ns: int
-    ) -> None:
+    def _check(self, direction: Direction, broken: list[Violation], offset: int, at_ns: int) -> None:
         for violation in broken:
             fault = (violation.rule or "", violation.text, offset, "error")
             self.report(direction, fault, at_ns, self.seq - 1, 0)
@@ -393,14 +365,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
     def _identify(self, at_ns: int) -> None:
         setting = self.setting
         self.events.append(
-            Identified(
-                self.dialect.version,
-                self.dialect.name,
-                setting.client,
-                setting.server,
-                setting.by,
-                at_ns,
-            )
+            Identified(self.dialect.version, self.dialect.name, setting.client, setting.server, setting.by, at_ns)
         )
 
     def _interrupt(self, direction: Direction, number: int) -> None:
@@ -412,13 +377,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
     # Messages: a method with content, its header and its bodies become one unit (section 4.2.6).
 
     def _begin_content(
-        self,
-        direction: Direction,
-        number: int,
-        content: Content,
-        offset: int,
-        size: int,
-        at_ns: int,
+        self, direction: Direction, number: int, content: Content, offset: int, size: int, at_ns: int
     ) -> None:
         """A method with content has come; it takes over the faults found so far."""
         content.offset = offset
@@ -445,14 +404,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         number = next(number for number, content in contents.items() if content is not present)
         self._end_content(direction, number, contents[number])
 
-    def _content_header(
-        self,
-        direction: Direction,
-        number: int,
-        payload: bytes,
-        offset: int,
-        at_ns: int,
-    ) -> None:
+    def _content_header(self, direction: Direction, number: int, payload: bytes, offset: int, at_ns: int) -> None:
         """A content header."""
         content = direction.contents.get(number)
         if content is None or content.announced is not None or len(payload) < 14:
@@ -481,13 +433,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self._end_content(direction, number, content)
 
     def _content_body(
-        self,
-        direction: Direction,
-        number: int,
-        payload: bytes,
-        length: int,
-        offset: int,
-        at_ns: int,
+        self, direction: Direction, number: int, payload: bytes, length: int, offset: int, at_ns: int
     ) -> None:
         """A piece of a body of `length` octets; `payload` is shorter where the capture cut it."""
         content = direction.contents.get(number)
@@ -554,28 +500,13 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             content.faults += self.faults
             self.faults = []
 
-    def _distrust(
-        self,
-        direction: Direction,
-        number: int,
-        content: Content,
-        broken: Violation,
-        offset: int,
-    ) -> None:
+    def _distrust(self, direction: Direction, number: int, content: Content, broken: Violation, offset: int) -> None:
         """A content frame broke a rule, but can be read all the same: the model need not follow."""
         content.blame(broken, offset)
         content.known = False
         self.model.drop_content(direction.client, number)
 
-    def _stray(
-        self,
-        direction: Direction,
-        number: int,
-        event: str,
-        payload: bytes,
-        offset: int,
-        at_ns: int,
-    ) -> None:
+    def _stray(self, direction: Direction, number: int, event: str, payload: bytes, offset: int, at_ns: int) -> None:
         """A content frame that belongs to no message: one violation for all that follow each other."""
         model = self.model
         content = direction.contents.get(number)
@@ -674,14 +605,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         context = None
         if event in MESSAGES and unit != "partial" and content.__class__ is not bytes:
             context = self.model.message(
-                direction.side,
-                number,
-                self.seq,
-                content,
-                (properties, body_size, digest),
-                answers,
-                known,
-                booked,
+                direction.side, number, self.seq, content, (properties, body_size, digest), answers, known, booked
             )
         settles = self.model.take_settled()
         told = Observed(

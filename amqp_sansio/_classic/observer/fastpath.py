@@ -86,9 +86,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
             source, direction, number, "content", method, properties, found, size, digest, end, settles, queue
         )  # fmt: skip
 
-    def published(
-        self, source: Any, number: int, route: Route, raw: bytes, body: bytes, end: int
-    ) -> Observed | None:
+    def published(self, source: Any, number: int, route: Route, raw: bytes, body: bytes, end: int) -> Observed | None:
         """A publish, whole."""
         direction = source.current
         channel = _channel(source, number)
@@ -136,18 +134,11 @@ class ObserverFastPath(ContentReader[Any, Observed]):
             source, direction, number, "content", method, properties, found, size, digest, end, settles, context
         )  # fmt: skip
 
-    def acknowledged(
-        self, source: Any, number: int, tag: int, multiple: bool, end: int
-    ) -> Observed | None:
+    def acknowledged(self, source: Any, number: int, tag: int, multiple: bool, end: int) -> Observed | None:
         """basic.ack of one delivery by the client, or of one publish by the server."""
         direction = source.current
         channel = _channel(source, number)
-        if (
-            channel is None
-            or multiple
-            or channel.mode is _TRANSACTED
-            or number in direction.contents
-        ):
+        if channel is None or multiple or channel.mode is _TRANSACTED or number in direction.contents:
             return None
         if direction.client:
             if channel.client_content is not None or tag not in channel.unsettled:
@@ -161,9 +152,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
                 channel.forget_return(unit)
         settles = () if unit is None else ((unit, "accepted", SETTLED),)
         method = BasicAck(tag, False)
-        return _unit(
-            source, direction, number, "method", method, None, None, 0, None, end, settles, None
-        )
+        return _unit(source, direction, number, "method", method, None, None, 0, None, end, settles, None)
 
 
 def _channel(observer: Any, number: int) -> Any:

@@ -167,19 +167,12 @@ class ObservedChannel(ChannelState):
 
     def flush(self) -> list[Settlement]:
         """Nothing settles the channel's messages any more."""
-        open_ = [
-            *self.held,
-            *self.undecided(),
-            *self.unconfirmed.values(),
-            *self.unsettled.values(),
-        ]
+        open_ = [*self.held, *self.undecided(), *self.unconfirmed.values(), *self.unsettled.values()]
         self.held = {}
         self.returnable, self.keys = {}, {}
         self.unconfirmed = dict.fromkeys(self.unconfirmed)
         self.unsettled = dict.fromkeys(self.unsettled)
-        return [
-            (unit, None, ENDED) for unit in sorted([each for each in open_ if each is not None])
-        ]
+        return [(unit, None, ENDED) for unit in sorted([each for each in open_ if each is not None])]
 
 
 _Retired = dict[int, tuple[Any, "Outcome"]] | None
@@ -215,13 +208,7 @@ class ObservedModel(ConnectionModel):
         return False
 
     def step(
-        self,
-        side: Side,
-        number: int,
-        method: Method,
-        token: Any = None,
-        whole: bool = True,
-        size: int | None = None,
+        self, side: Side, number: int, method: Method, token: Any = None, whole: bool = True, size: int | None = None
     ) -> Step | None:
         """As the base's; a channel that was only assumed to be open begins anew with channel.open."""
         known = self._channel(number)
@@ -330,9 +317,7 @@ class ObservedModel(ConnectionModel):
                 if channel is not None:
                     channel.forget_return(unit)
 
-    def _settle(
-        self, units: Iterable[tuple[Any, int | None]], word: str, channel: ObservedChannel
-    ) -> None:
+    def _settle(self, units: Iterable[tuple[Any, int | None]], word: str, channel: ObservedChannel) -> None:
         """The unit at hand settles messages."""
         for _, unit in units:
             if unit is not None:
@@ -516,15 +501,11 @@ class ObservedModel(ConnectionModel):
         queue = channel.queues.get(method.consumer_tag)
         return (queue, staged) if name == "file.deliver" else queue
 
-    def _given(
-        self, channel: ObservedChannel, unit: int, method: Any, known: bool, booked: int | None
-    ) -> None:
+    def _given(self, channel: ObservedChannel, unit: int, method: Any, known: bool, booked: int | None) -> None:
         """The server has sent a message, which the client settles unless it has said that it won't."""
         if booked is not None and booked in channel.unsettled and not channel.dead:
             channel.unsettled[booked] = unit
-        elif booked is None and (
-            known or channel.consumers.get(getattr(method, "consumer_tag", ""))
-        ):
+        elif booked is None and (known or channel.consumers.get(getattr(method, "consumer_tag", ""))):
             self.settled += AT_ONCE
         else:
             self.settled += OPEN_FOR_GOOD
@@ -539,12 +520,7 @@ class ObservedModel(ConnectionModel):
         most = self.bounds.unconfirmed
         oldest = None
         settled: list[Settlement] = []
-        if (
-            channel.mode is Mode.CONFIRM
-            and number is not None
-            and channel.sure
-            and not channel.dead
-        ):
+        if channel.mode is Mode.CONFIRM and number is not None and channel.sure and not channel.dead:
             channel.unconfirmed[number] = unit
         elif channel.dead or channel.confirming:
             # Nobody knows its number, or the server takes nothing more on this channel.

@@ -37,9 +37,7 @@ class Reader:
 
     __slots__ = ("dialects", "largest", "side")
 
-    def __init__(
-        self, dialects: Sequence[Dialect], side: Side | None, largest: int = LIKELY_MAX
-    ) -> None:
+    def __init__(self, dialects: Sequence[Dialect], side: Side | None, largest: int = LIKELY_MAX) -> None:
         self.dialects = tuple(dialects)
         self.side = side
         self.largest = largest
@@ -136,9 +134,7 @@ class Reader:
             if left < 11:
                 return 11
             (method_id,) = METHOD_ID.unpack_from(data, pos + 7)
-            return (
-                11 if any([method_id in dialect.methods for dialect in self.dialects]) else REFUTED
-            )
+            return 11 if any([method_id in dialect.methods for dialect in self.dialects]) else REFUTED
         if not number:
             return REFUTED
         if kind == BODY:
