@@ -45,9 +45,8 @@ follows."""
 def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max: int) -> Frame | None:
     """Take the next whole frame, or return None while octets are missing.
 
-    `body_max` and `other_max` bound the payload of body frames and of all others, in octets; they are checked
-    before a payload is waited for. Raises Violation, with a frame that is too large dropped, others left
-    where they are.
+    `body_max` and `other_max` bound the payload of body frames and of all others, in octets; they are checked before a
+    payload is waited for. Raises Violation, with a frame that is too large dropped, others left where they are.
     """
     if not buffer.want(7):
         return None

@@ -31,14 +31,13 @@ WRITE_FAULTS: Final = AttributeError, CodecError, IndexError, StructError, TypeE
 class Method:
     """One method of one protocol version, sent or received: an immutable record of its arguments.
 
-    `ID` is the class number times 65,536 plus the method number, `NAME` the specification's name
-    ("basic.deliver"). `SENT_BY` names the sides that may send it in some dialect, `REPLIES` what
-    may answer it (`Dialect.senders` and `Dialect.replies`: in one dialect). `FIELDS` pairs each
-    constructor argument with its wire type: octet, short, long, longlong (unsigned, 1 to 8
-    octets), bit, shortstr (str of at most 255 octets), longstr (bytes), timestamp (POSIX
-    seconds), table (any mapping; a Table when received). `WIRE` is the same in the order of the
-    wire, with "" for what the version reserves. `RESERVED` names the fields that only 0-8 gives a
-    meaning, `SECRETS` those that `repr` doesn't show.
+    `ID` is the class number times 65,536 plus the method number, `NAME` the specification's name ("basic.deliver").
+    `SENT_BY` names the sides that may send it in some dialect, `REPLIES` what may answer it (`Dialect.senders` and
+    `Dialect.replies`: in one dialect). `FIELDS` pairs each constructor argument with its wire type: octet, short,
+    long, longlong (unsigned, 1 to 8 octets), bit, shortstr (str of at most 255 octets), longstr (bytes), timestamp
+    (POSIX seconds), table (any mapping; a Table when received). `WIRE` is the same in the order of the wire, with ""
+    for what the version reserves. `RESERVED` names the fields that only 0-8 gives a meaning, `SECRETS` those that
+    `repr` doesn't show.
 
     `spare` holds the octets of the arguments as they came, when the fields alone wouldn't encode
     to the same ones (spare bits that are set, reserved fields that aren't empty), else None.
@@ -80,8 +79,7 @@ class Method:
     def decode(buf: bytes, pos: int, end: int, tables: TableRules) -> Method:
         """Read the arguments in `buf`, from `pos` behind the method number to the payload's `end`.
 
-        Tables are read when they are asked for. Raises CodecError (code 502) unless the arguments
-        end exactly there.
+        Tables are read when they are asked for. Raises CodecError (code 502) unless the arguments end exactly there.
         """
         raise NotImplementedError
 

@@ -21,11 +21,10 @@ _MORE: Final = 1
 class Properties:
     """The properties of one content class: a property that is absent is None.
 
-    Built by keywords (`BasicProperties(content_type="text/plain")`) or over octets (`from_wire`).
-    Octets are decoded all at once when a property is asked for, and any access may then raise
-    CodecError (`check` tells beforehand); until then the object is of a subclass of its class.
-    `FIELDS` pairs each property with its wire type, in the order of their flags. Equal when all
-    properties are; hashable; pickling keeps octets.
+    Built by keywords (`BasicProperties(content_type="text/plain")`) or over octets (`from_wire`). Octets are decoded
+    all at once when a property is asked for, and any access may then raise CodecError (`check` tells beforehand);
+    until then the object is of a subclass of its class. `FIELDS` pairs each property with its wire type, in the order
+    of their flags. Equal when all properties are; hashable; pickling keeps octets.
     """
 
     __slots__ = ()

@@ -37,15 +37,13 @@ NOTHING: Final[Mapping[str, FieldValue]] = {}
 class Table(TableOctets, Mapping[str, FieldValue]):
     """A field table over its own octets: a read-only mapping, in the order of the wire.
 
-    Values: `t` bool; `b B s U u I i l L` int; `f d` float; `D` Decimal; `T` Timestamp; `S` str,
-    with octets that aren't UTF-8 as surrogate escapes, so that they survive; `x` bytes; `V` None;
-    `F` Table; `A` list. `rules` say which type a tag means, and which of several entries with one
-    name counts. Nothing is decoded before it's asked for, so any access may raise CodecError
-    for octets from the wire; `check_table` tells beforehand.
+    Values: `t` bool; `b B s U u I i l L` int; `f d` float; `D` Decimal; `T` Timestamp; `S` str, with octets that
+    aren't UTF-8 as surrogate escapes, so that they survive; `x` bytes; `V` None; `F` Table; `A` list. `rules` say
+    which type a tag means, and which of several entries with one name counts. Nothing is decoded before it's asked
+    for, so any access may raise CodecError for octets from the wire; `check_table` tells beforehand.
 
-    `Table({"x-max-length": 10})` encodes at once; for the Python types it takes see
-    `encode_table`. A table equals any mapping with the same items, and is hashable. Pickling
-    keeps octets and rules.
+    `Table({"x-max-length": 10})` encodes at once; for the Python types it takes see `encode_table`. A table equals any
+    mapping with the same items, and is hashable. Pickling keeps octets and rules.
     """
 
     __slots__ = ("_values",)
@@ -72,72 +70,46 @@ class Table(TableOctets, Mapping[str, FieldValue]):
 
     def to_dict(self) -> dict[str, FieldValue]:
         """A plain dict, with plain dicts and lists within."""
-        values = self._values
-        if values is None:
-            values = self._load()
-        return {name: _plain(value) for name, value in values.items()}
+        return {name: _plain(value) for name, value in (self._values or self._load()).items()}
 
     def __getitem__(self, name: str) -> FieldValue:
-        values = self._values
-        if values is None:
-            values = self._load()
-        return values[name]
+        return (self._values or self._load())[name]
 
     def get(self, name: str, default: Any = None) -> FieldValue:
         """The value of `name`, or `default` when there is none."""
-        values = self._values
-        if values is None:
-            values = self._load()
-        return values.get(name, default)
+        return (self._values or self._load()).get(name, default)
 
     def __contains__(self, name: object) -> bool:
-        values = self._values
-        if values is None:
-            values = self._load()
-        return name in values
+        return name in (self._values or self._load())
 
     def __iter__(self) -> Iterator[str]:
-        values = self._values
-        if values is None:
-            values = self._load()
-        return iter(values)
+        return iter(self._values or self._load())
 
     def __len__(self) -> int:
-        values = self._values
-        if values is None:
-            values = self._load()
-        return len(values)
+        return len(self._values or self._load())
 
     def __bool__(self) -> bool:
         return bool(self._raw)
 
     def keys(self) -> KeysView[str]:
         """The names, in the order of the wire."""
-        values = self._values
-        if values is None:
-            values = self._load()
-        return values.keys()
+        return (self._values or self._load()).keys()
 
     def values(self) -> ValuesView[FieldValue]:
         """The values, in the order of the wire."""
-        values = self._values
-        if values is None:
-            values = self._load()
-        return values.values()
+        return (self._values or self._load()).values()
 
     def items(self) -> ItemsView[str, FieldValue]:
         """The names with their values, in the order of the wire."""
-        values = self._values
-        if values is None:
-            values = self._load()
-        return values.items()
+        return (self._values or self._load()).items()
 
     def _load(self) -> dict[str, FieldValue]:
-        raw = self._raw
+        """Decode the octets; an empty table does so each time."""
+        raw, rules = self._raw, self._rules
         try:
-            values = _decode(raw, 0, len(raw), self._rules, 1)
+            values = _decode(raw, 0, len(raw), rules, 1) if raw else {}
         except _READ_FAULTS:
-            values = _mapping(_entries(raw, 0, len(raw), self._rules, 1), self._rules)
+            values = _mapping(_entries(raw, 0, len(raw), rules, 1), rules)
         self._values = values
         return values
 
@@ -145,26 +117,22 @@ class Table(TableOctets, Mapping[str, FieldValue]):
         if isinstance(other, Table):
             if self._raw == other._raw and self._rules.name == other._rules.name:
                 return True
-            return self._loaded() == other._loaded()
+            return (self._values or self._load()) == (other._values or other._load())
         if isinstance(other, Mapping):
-            return self._loaded() == dict(cast("Mapping[str, FieldValue]", other))
+            return (self._values or self._load()) == dict(cast("Mapping[str, FieldValue]", other))
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._loaded()))
+        return hash(frozenset(self._values or self._load()))
 
     def __repr__(self) -> str:
         try:
-            return f"Table({self._loaded()!r})"
+            return f"Table({self._values or self._load()!r})"
         except CodecError:
             return f"<Table of {len(self._raw)} damaged octets>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Table.from_wire, (self._raw, self._rules)
-
-    def _loaded(self) -> dict[str, FieldValue]:
-        values = self._values
-        return self._load() if values is None else values
 
 
 EMPTY: Final = Table.from_wire(b"", RABBIT)
@@ -419,21 +387,6 @@ def _skim(buf: bytes, pos: int, end: int, rules: TableRules, depth: int, named: 
 
 
 __all__ = [
-    "EMPTY",
-    "QPID",
-    "QPID_0_8",
-    "RABBIT",
-    "RABBIT_0_8",
-    "SPEC_0_8",
-    "SPEC_0_9_1",
-    "SYNTAX_ERROR",
-    "FieldValue",
-    "Table",
-    "TableRules",
-    "Timestamp",
-    "Typed",
-    "check_table",
-    "check_tables",
-    "decode_table",
-    "encode_table",
-]
+    "EMPTY", "QPID", "QPID_0_8", "RABBIT", "RABBIT_0_8", "SPEC_0_8", "SPEC_0_9_1", "SYNTAX_ERROR", "FieldValue",
+    "Table", "TableRules", "Timestamp", "Typed", "check_table", "check_tables", "decode_table", "encode_table",
+]  # fmt: skip

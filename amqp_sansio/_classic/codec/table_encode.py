@@ -32,11 +32,10 @@ _WRITE_FAULTS: Final = (AttributeError, IndexError, TypeError, StructError, Unic
 def encode_table(values: Mapping[str, FieldValue], rules: TableRules) -> bytes:
     """The octets of a table, with its length in octets in front.
 
-    bool becomes `t`, int `I` or where it doesn't fit the 64-bit tag of the rules, float `d`, str
-    `S`, bytes `x` (`S` where rules have no byte array), Decimal `D`, Timestamp and datetime
-    (naive: UTC) `T`, None `V`, a mapping `F`, a list or tuple `A`, and `Typed` what it says. A
-    Table keeps its octets; only one of other rules is encoded anew, with its tags where both
-    rules read them alike.
+    bool becomes `t`, int `I` or where it doesn't fit the 64-bit tag of the rules, float `d`, str `S`, bytes `x` (`S`
+    where rules have no byte array), Decimal `D`, Timestamp and datetime (naive: UTC) `T`, None `V`, a mapping `F`, a
+    list or tuple `A`, and `Typed` what it says. A Table keeps its octets; only one of other rules is encoded anew,
+    with its tags where both rules read them alike.
 
     Raises CodecError for what the rules can't say, for a name above 255 octets, and for nesting
     deeper than `rules.depth`.

@@ -30,8 +30,7 @@ MAX_DEPTH: Final = 128
 class Timestamp(int):
     """A moment in POSIX seconds, an unsigned 64-bit number on the wire (tag `T`; section 4.2.5.4).
 
-    It's an int, so that it carries values that no datetime can:
-    `Timestamp(1700000000).as_datetime()`.
+    It's an int, so that it carries values that no datetime can: `Timestamp(1700000000).as_datetime()`.
     """
 
     __slots__ = ()
@@ -99,14 +98,12 @@ _SIZES: Final = {
 class TableRules:
     """The rules of one dialect for field tables.
 
-    `name` says whose they are; tables whose rules have one name exchange octets unread. `writes` are
-    the tags that may be sent. `wide` is the tag of a 64-bit integer, "" for none. `s_is_string`: `s`
-    is a short string, not a 16-bit integer. `l_is_unsigned`: the tag `l` is unsigned. `first_wins`:
-    of entries with one name the first counts (0-8 section 4.2.5.5), else the last.
-    `consume_arguments`: 0-8's basic.consume ends with a table. `strict_names`: names that break the
-    specifications (`name_fault`) aren't sent, and `check_table` refuses them. `depth` is how deep
-    tables and arrays may nest (a table in a method or header is 1), `entries` how many entries one
-    may have.
+    `name` says whose they are; tables whose rules have one name exchange octets unread. `writes` are the tags that may
+    be sent. `wide` is the tag of a 64-bit integer, "" for none. `s_is_string`: `s` is a short string, not a 16-bit
+    integer. `l_is_unsigned`: the tag `l` is unsigned. `first_wins`: of entries with one name the first counts (0-8
+    section 4.2.5.5), else the last. `consume_arguments`: 0-8's basic.consume ends with a table. `strict_names`: names
+    that break the specifications (`name_fault`) aren't sent, and `check_table` refuses them. `depth` is how deep
+    tables and arrays may nest (a table in a method or header is 1), `entries` how many entries one may have.
 
     Every dialect reads every tag, whether it may send it or not. Raises ValueError for a depth that
     isn't from 1 to 128.

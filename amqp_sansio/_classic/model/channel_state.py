@@ -80,16 +80,15 @@ class ContentState:
 class ChannelState:
     """Both ends of one channel.
 
-    `client_calls`/`server_calls`: requests that this side sent and the other has not answered.
-    `consumers`: consumer tag -> whether it consumes without acknowledgement; `cancelled`: those cancelled without
-    waiting. `unsettled`: delivery tag -> token, those that a rollback has opened again last, and every tag up to
-    `settled_to` is settled; `tx_settled`: what a
-    transaction settles when it commits, delivery tag -> (token, outcome). `unconfirmed`: publish number -> token, and
-    every number up to `confirmed_to` is confirmed. `declared`: whether a queue was declared, which an empty queue name
-    then means. `tickets`: access tickets granted (0-8), with their rights. `assumed` marks a channel that
-    was open before the observation
-    began: what is unknown there is no error. `allowance`: steps that the deliveries up to tag `counted` still pay for,
-    in transactions that may be rolled back; None where they aren't counted.
+    `client_calls`/`server_calls`: requests that this side sent and the other has not answered. `consumers`: consumer
+    tag -> whether it consumes without acknowledgement; `cancelled`: those cancelled without waiting. `unsettled`:
+    delivery tag -> token, those that a rollback has opened again last, and every tag up to `settled_to` is settled;
+    `tx_settled`: what a transaction settles when it commits, delivery tag -> (token, outcome). `unconfirmed`: publish
+    number -> token, and every number up to `confirmed_to` is confirmed. `declared`: whether a queue was declared,
+    which an empty queue name then means. `tickets`: access tickets granted (0-8), with their rights. `assumed` marks a
+    channel that was open before the observation began: what is unknown there is no error. `allowance`: steps that the
+    deliveries up to tag `counted` still pay for, in transactions that may be rolled back; None where they aren't
+    counted.
     """
 
     __slots__ = (

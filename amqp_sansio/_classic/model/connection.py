@@ -1,9 +1,8 @@
 """ConnectionModel: both ends of one 0-8 or 0-9-1 connection, stepped by what either side sends.
 
 An endpoint steps it with what it sends and what it receives, an observer with what it sees; the rules are here once.
-`step`, `begin`, `header` and `body` check everything first and change the state afterwards, so a refused
-unit leaves no trace.
-Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 (content).
+`step`, `begin`, `header` and `body` check everything first and change the state afterwards, so a refused unit leaves
+no trace. Sections of 0-9-1: 2.2.4 (life-cycle), 2.3.7 (closing), 4.2.3 (channels), 4.2.6 (content).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def check_values(dialect: Dialect, method: Method) -> None:
         for name, _ in method.FIELDS:
             check = _STRICT.get(name)
             if check is not None:
-                check(dialect.version, method.NAME, getattr(method, name))
+                check(dialect.version, method.NAME, name, getattr(method, name))
 
 
 def check_vhost(version: Version, vhost: str) -> None:
@@ -73,104 +73,64 @@ def _check_length(rule: str, what: str, value: str) -> None:
         raise _wrong(rule, f"{what} of {size} octets, {LONGEST_NAME} are the most")
 
 
-def _check_exchange(version: Version, method: str, name: str) -> None:
-    _check_length("domain/exchange-name.length", "exchange name", name)
-    if method in ("exchange.declare", "exchange.delete") and not name:
-        rule = f"{method}/name-notnull"
-        if version is AMQP_0_8 and method == "exchange.declare":
-            rule = "exchange.declare/name-regexp"
-        raise _name_fault(version, method, rule, "the exchange name is empty")
-    if not _NAME.issuperset(name) and (version is not AMQP_0_8 or method == "exchange.declare"):
-        rule = _syntax_rule(version, method, "exchange")
-        raise _name_fault(version, method, rule, f"exchange name {name!r} has more than letters, digits and -_.:")
+def _check_name(version: Version, method: str, kind: str, name: str) -> None:
+    """Refuse the name of an exchange or queue. 0-8 binds only the methods that declare."""
+    old = version is AMQP_0_8
+    declares = method == f"{kind}.declare"
+    _check_length(f"domain/{kind}-name.length", f"{kind} name", name)
+    syntax = f"domain/{kind}-name.regexp"
+    if declares:
+        syntax = f"{method}/{'name-regexp' if old else 'name-syntax'}"
+    rule = text = ""
+    if not name and method in _NAMES_NEEDED:
+        rule = syntax if old and declares else f"{method}/name-notnull"
+        text = f"the {kind} name is empty"
+    elif not _NAME.issuperset(name) and (declares or not old):
+        rule = syntax
+        text = f"{kind} name {name!r} has more than letters, digits and -_.:"
+    if rule and declares and not old:
+        # 0-9-1 ends only the channel for a bad name in declare; for others no code is given: a syntax error.
+        raise _wrong(rule, text, PRECONDITION_FAILED, Scope.CHANNEL)
+    if rule:
+        raise _wrong(rule, text)
 
 
-def _check_queue(version: Version, method: str, name: str) -> None:
-    _check_length("domain/queue-name.length", "queue name", name)
-    if not name and method == "queue.declare-ok":
-        raise _wrong("queue.declare-ok/name-notnull", "the queue name is empty")
-    if not _NAME.issuperset(name) and (version is not AMQP_0_8 or method == "queue.declare"):
-        rule = _syntax_rule(version, method, "queue")
-        raise _name_fault(version, method, rule, f"queue name {name!r} has more than letters, digits and -_.:")
+def _check_filled(version: Version, method: str, field: str, value: Any) -> None:
+    if not (value.strip() if isinstance(value, bytes) else value):
+        rule, what = _FILLED[field]
+        raise _wrong(rule, f"{method} without {what}")
 
 
-def _syntax_rule(version: Version, method: str, kind: str) -> str:
-    if method != f"{kind}.declare":
-        return f"domain/{kind}-name.regexp"
-    return f"{method}/{'name-regexp' if version is AMQP_0_8 else 'name-syntax'}"
-
-
-def _name_fault(version: Version, method: str, rule: str, text: str) -> Violation:
-    """0-9-1 ends only the channel for a bad name in declare; for others no code is given: a syntax error."""
-    if version is not AMQP_0_8 and method in ("exchange.declare", "queue.declare"):
-        return _wrong(rule, text, PRECONDITION_FAILED, Scope.CHANNEL)
-    return _wrong(rule, text)
-
-
-def _check_type(version: Version, method: str, value: str) -> None:
+def _check_type(version: Version, method: str, field: str, value: str) -> None:
     if version is AMQP_0_8 and not (value and _NAME.issuperset(value)):
         raise _wrong("exchange.declare/type-regexp", f"exchange type {value!r} isn't letters, digits and -_.:")
 
 
-def _check_vhost(version: Version, method: str, vhost: str) -> None:
+def _check_vhost(version: Version, method: str, field: str, vhost: str) -> None:
     check_vhost(version, vhost)
 
 
-def _check_reply_code(version: Version, method: str, code: int) -> None:
-    if not code:
-        raise _wrong("domain/reply-code.notnull", f"{method} without a reply code")
-
-
-def _check_reply_text(version: Version, method: str, text: str) -> None:
-    if not text:
-        raise _wrong("domain/reply-text.notnull", f"{method} without a reply text")
-
-
-def _check_ticket(version: Version, method: str, ticket: int) -> None:
+def _check_ticket(version: Version, method: str, field: str, ticket: int) -> None:
     if version is AMQP_0_8 and not ticket:
         raise _wrong("domain/access-ticket.nonzero", f"{method} with the access ticket 0")
 
 
-def _check_realm(version: Version, method: str, realm: str) -> None:
+def _check_realm(version: Version, method: str, field: str, realm: str) -> None:
     if realm.partition("/")[0] or realm.split("/")[1:2] not in (["data"], ["admin"]):
         raise _wrong(
             "access.request/realm-prefix", f"realm {realm!r} doesn't begin with /data or /admin", ACCESS_REFUSED
         )
 
 
-def _check_out_of_band(version: Version, method: str, value: str) -> None:
+def _check_out_of_band(version: Version, method: str, field: str, value: str) -> None:
     if value:
         raise _wrong("channel.open/oob-null", "channel.open with out-of-band settings", NOT_IMPLEMENTED)
 
 
-def _check_locale(version: Version, method: str, locale: str) -> None:
-    if not locale:
-        raise _wrong("connection.start-ok/locale-notnull", "connection.start-ok without a locale")
-
-
-def _check_mechanisms(version: Version, method: str, mechanisms: bytes) -> None:
-    if not mechanisms.strip():
-        raise _wrong("connection.start/mechanisms-notnull", "connection.start without a mechanism")
-
-
-def _check_locales(version: Version, method: str, locales: bytes) -> None:
-    if not locales.strip():
-        raise _wrong("connection.start/locales-notnull", "connection.start without a locale")
-
-
-def _dtx_start(method: Any) -> None:
-    if not method.dtx_identifier:
-        raise _wrong("dtx.start/id-notnull", "dtx.start without an identifier")
-
-
-def _stream_deliver(method: Any) -> None:
-    if not method.queue:
-        raise _wrong("stream.deliver/queue-notnull", "stream.deliver without a queue name")
-
-
-def _redirect(method: Any) -> None:
-    if not method.host:
-        raise _wrong("connection.redirect/host-notnull", "connection.redirect without a host")
+def _needed(method: Any) -> None:
+    field, rule, what = _NEEDED[method.NAME]
+    if not getattr(method, field):
+        raise _wrong(rule, f"{method.NAME} without {what}")
 
 
 def _operation(method: Any) -> None:
@@ -187,26 +147,36 @@ def _table_operations(method: Any) -> None:
 
 # A close is answered whatever it says.
 _CLOSES: Final = ("connection.close", "channel.close")
+_NAMES_NEEDED: Final = ("exchange.declare", "exchange.delete", "queue.declare-ok")
+
+_NEEDED: Final = {
+    "connection.redirect": ("host", "connection.redirect/host-notnull", "a host"),
+    "dtx.start": ("dtx_identifier", "dtx.start/id-notnull", "an identifier"),
+    "stream.deliver": ("queue", "stream.deliver/queue-notnull", "a queue name"),
+}
+"""The field that a method can't do without in any dialect, its rule, and its name."""
+_FILLED: Final = {
+    "locale": ("connection.start-ok/locale-notnull", "a locale"),
+    "locales": ("connection.start/locales-notnull", "a locale"),
+    "mechanisms": ("connection.start/mechanisms-notnull", "a mechanism"),
+    "reply_code": ("domain/reply-code.notnull", "a reply code"),
+    "reply_text": ("domain/reply-text.notnull", "a reply text"),
+}
+"""Fields that a strict dialect wants filled, with their rules and names."""
 
 _ALWAYS: Final[dict[str, Callable[[Any], None]]] = {
-    "connection.redirect": _redirect,
-    "dtx.start": _dtx_start,
-    "stream.deliver": _stream_deliver,
+    **dict.fromkeys(_NEEDED, _needed),
     "test.integer": _operation,
     "test.string": _operation,
     "test.table": _table_operations,
 }
 
-_STRICT: Final[dict[str, Callable[[Version, str, Any], None]]] = {
-    "exchange": _check_exchange,
-    "locale": _check_locale,
-    "locales": _check_locales,
-    "mechanisms": _check_mechanisms,
+_STRICT: Final[dict[str, Callable[[Version, str, str, Any], None]]] = {
+    **dict.fromkeys(_FILLED, _check_filled),
+    "exchange": _check_name,
     "out_of_band": _check_out_of_band,
-    "queue": _check_queue,
+    "queue": _check_name,
     "realm": _check_realm,
-    "reply_code": _check_reply_code,
-    "reply_text": _check_reply_text,
     "ticket": _check_ticket,
     "type": _check_type,
     "virtual_host": _check_vhost,
