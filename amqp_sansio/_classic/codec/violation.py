@@ -57,17 +57,23 @@ def misuse(
 class Violation(Exception):
     """A broken rule. Raised inside the engine only; each door turns it into what its caller expects.
 
-    `code` is the reply code, SILENT when the specification wants the socket closed without a word; `rule`
-    the rule's identifier without the version;
-    `causal` says that the sender may not have known better (a race), so that an observer doesn't report it.
+    `code` is the reply code, SILENT when the specification wants the socket closed without a word; `rule` the rule's
+    identifier without the version.
     """
 
-    def __init__(
-        self, code: int, text: str, *, rule: str | None = None, scope: Scope = Scope.CONNECTION, causal: bool = False
-    ) -> None:
+    def __init__(self, code: int, text: str, *, rule: str | None = None, scope: Scope = Scope.CONNECTION) -> None:
         super().__init__(printable(text))
         self.code = code
         self.text = printable(text)
         self.rule = rule
         self.scope = scope
-        self.causal = causal
+
+
+def misplaced(version: Version, text: str) -> Violation:
+    """The violation of a frame where another one must come, or of one that is too short (section 4.2.6)."""
+    return Violation(codes_of(version).unexpected_frame, text, rule="wire/content-incomplete")
+
+
+def too_many(what: str, limit: str, scope: Scope = Scope.CHANNEL) -> Violation:
+    """The violation of a peer that has reached the bound of `Limits` named `limit`."""
+    return Violation(RESOURCE_ERROR, f"{what}, Limits.{limit} allows no more", scope=scope)

@@ -32,7 +32,7 @@ from ..codec.violation import (
     SILENT,
     SYNTAX_ERROR,
     Violation,
-    codes_of,
+    misplaced,
     misuse,
 )
 from ..model import hints
@@ -371,11 +371,7 @@ class Connection(Handshake):
 
     def _receive_content_header(self, number: int, data: bytes, start: int, end: int) -> None:
         if end - start < 14:
-            raise Violation(
-                codes_of(self.dialect.version).unexpected_frame,
-                f"content header with {end - start} octets, 14 are the least",
-                rule="wire/content-incomplete",
-            )
+            raise misplaced(self.dialect.version, f"content header with {end - start} octets, 14 are the least")
         class_id, weight, size = CONTENT_HEADER.unpack_from(data, start)
         raw = data[start + 12 : end]
         channel = self._channels.get(number)
@@ -405,7 +401,7 @@ class Connection(Handshake):
         threshold = self.config.stream_above
         if threshold is None or size <= threshold:
             return False
-        content = channel.server_content if self.role is Side.CLIENT else channel.client_content
+        content = channel.content(self.role is Side.SERVER)
         return content is not None and content.method.NAME != "basic.return"
 
     def _receive_body(self, number: int, data: bytes, start: int, end: int) -> None:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import Scope
 from ...events import Accepted, Rejected, Released
-from ..codec.violation import FRAME_ERROR, NOT_ALLOWED, RESOURCE_ERROR, SYNTAX_ERROR, Violation
+from ..codec.violation import (
+    FRAME_ERROR,
+    NOT_ALLOWED,
+    RESOURCE_ERROR,
+    SYNTAX_ERROR,
+    Violation,
+    too_many,
+)
 from .states import Channel as State
 from .states import Content, Mode
 
@@ -124,27 +131,33 @@ class ChannelState:
         """The open calls of the client, or of the server."""
         return self.client_calls if client else self.server_calls
 
+    def content(self, client: bool) -> ContentState | None:
+        """The content that the client, or the server, has under way."""
+        return self.client_content if client else self.server_content
+
+    def set_content(self, client: bool, content: ContentState | None) -> None:
+        """Set the content that the client, or the server, has under way."""
+        if client:
+            self.client_content = content
+        else:
+            self.server_content = content
+
     def find_call(
         self, client: bool, reply: Method, replies: Mapping[int, tuple[type[Method], ...]]
     ) -> Pending | None:
         """The oldest open call of that side which `reply` answers, by the dialect's `replies`."""
-        calls = self.client_calls if client else self.server_calls
-        if calls:
-            kind = type(reply)
-            for pending in calls:
-                if kind in replies[pending.request.ID]:
-                    return pending
+        kind = type(reply)
+        for pending in self.calls(client) or ():
+            if kind in replies[pending.request.ID]:
+                return pending
         return None
 
     def end_call(self, client: bool, pending: Pending) -> None:
         """Forget an answered call."""
-        calls = self.client_calls if client else self.server_calls
+        calls = self.calls(client)
         if calls is None:
             return
-        if calls[0] is pending:
-            calls.popleft()
-        else:
-            calls.remove(pending)
+        calls.remove(pending)
         if not calls:
             if client:
                 self.client_calls = None
@@ -153,9 +166,9 @@ class ChannelState:
 
     def add_call(self, client: bool, pending: Pending, *, first: bool = False) -> None:
         """Remember a call that waits for its reply; `first`, when its reply came but was cut short."""
-        calls: deque[Pending] | None = self.client_calls if client else self.server_calls
+        calls = self.calls(client)
         if calls is None:
-            calls = deque()
+            calls = deque[Pending]()
             if client:
                 self.client_calls = calls
             else:
@@ -210,17 +223,10 @@ def add_delivery(channel: ChannelState, tag: int, token: Any, limits: Limits, no
     unsettled = channel.unsettled
     if not no_ack:
         if tag in unsettled:
-            raise Violation(
-                NOT_ALLOWED,
-                f"delivery tag {tag} is given again while it waits for settlement",
-                rule="domain/delivery-tag.channel-scope",
-            )
+            text = f"delivery tag {tag} is given again while it waits for settlement"
+            raise Violation(NOT_ALLOWED, text, rule="domain/delivery-tag.channel-scope")
         if len(unsettled) >= limits.unsettled:
-            raise Violation(
-                RESOURCE_ERROR,
-                f"{len(unsettled)} deliveries wait for settlement, Limits.unsettled allows no more",
-                scope=Scope.CHANNEL,
-            )
+            raise too_many(f"{len(unsettled)} deliveries wait for settlement", "unsettled")
         unsettled[tag] = token
         if tag <= channel.settled_to:
             channel.settled_to = tag - 1
@@ -275,12 +281,11 @@ def _check_paid(step: Step, tag: int, allowance: int) -> None:
     channel.counted = channel.last_tag
     channel.allowance = allowance
     if allowance < steps:
-        raise Violation(
-            RESOURCE_ERROR,
+        text = (
             f"{step.method.NAME} of {steps} deliveries, settled in transactions and rolled back {EACH} times before; "
-            f"commit or recover them, or settle at most {FREE} at a time",
-            scope=Scope.CHANNEL,
+            f"commit or recover them, or settle at most {FREE} at a time"
         )
+        raise Violation(RESOURCE_ERROR, text, scope=Scope.CHANNEL)
     channel.allowance = allowance - steps
 
 
@@ -303,13 +308,11 @@ def take_up_to(entries: dict[int, Any], after: int, last: int) -> list[tuple[int
 
 
 def _unknown_tag(step: Step, tag: int) -> Violation:
-    return Violation(
-        step.codes.unknown_tag,
+    text = (
         f"{step.method.NAME}: no delivery with tag {tag} is open on channel {step.channel.number}; "
-        "acknowledge once only, and on the channel of the delivery",
-        rule="basic.ack/unknown-tag",
-        scope=Scope.CHANNEL,
+        "acknowledge once only, and on the channel of the delivery"
     )
+    return Violation(step.codes.unknown_tag, text, rule="basic.ack/unknown-tag", scope=Scope.CHANNEL)
 
 
 def _confirm(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
@@ -329,12 +332,8 @@ def _confirm(step: Step, tag: int, multiple: bool, outcome: Outcome) -> None:
 
 
 def _unknown_confirm(step: Step, tag: int) -> Violation:
-    return Violation(
-        step.codes.unknown_tag,
-        f"{step.method.NAME}: publish {tag} is not waiting for a confirm on channel {step.channel.number}",
-        rule="rabbitmq/basic.ack.exists",
-        scope=Scope.CHANNEL,
-    )
+    text = f"{step.method.NAME}: publish {tag} is not waiting for a confirm on channel {step.channel.number}"
+    return Violation(step.codes.unknown_tag, text, rule="rabbitmq/basic.ack.exists", scope=Scope.CHANNEL)
 
 
 def _ack(step: Step) -> None:
@@ -364,23 +363,17 @@ def _current_queue(step: Step) -> None:
     if step.method.queue or step.channel.declared or step.channel.assumed:
         return
     name, number = step.method.NAME, step.channel.number
-    raise Violation(
-        step.codes.no_queue,
-        f"{name} without a queue name on channel {number}, where no queue was declared",
-        rule=f"{name}/no-current-queue",
-        scope=Scope.CHANNEL if step.codes.no_queue < 500 else Scope.CONNECTION,
-    )
+    text = f"{name} without a queue name on channel {number}, where no queue was declared"
+    scope = Scope.CHANNEL if step.codes.no_queue < 500 else Scope.CONNECTION
+    raise Violation(step.codes.no_queue, text, rule=f"{name}/no-current-queue", scope=scope)
 
 
 def _open_ok(step: Step) -> None:
     """file.open-ok: the rest of the content, from the octet that is staged already, is to come."""
     total, staged = step.answered.request.content_size, step.method.staged_size
     if staged > total:
-        raise Violation(
-            SYNTAX_ERROR,
-            f"file.open-ok: {staged} octets are staged of a content of {total}",
-            rule="file.open-ok/offset",
-        )
+        text = f"file.open-ok: {staged} octets are staged of a content of {total}"
+        raise Violation(SYNTAX_ERROR, text, rule="file.open-ok/offset")
     step.remaining = total - staged
 
 
@@ -394,28 +387,18 @@ def check_staged(answered: Pending | None, size: int) -> None:
     if answered is None or answered.remaining is None or answered.remaining == size:
         return
     staged: int = answered.request.staged_size  # type: ignore[attr-defined]
-    raise Violation(
-        FRAME_ERROR,
-        f"file.stage with {size} octets, announced were {answered.remaining + staged} of which {staged} were staged",
-        rule="file.open-ok/offset" if staged else "file.open/content-size",
-    )
+    text = f"file.stage with {size} octets, announced were {answered.remaining + staged} of which {staged} were staged"
+    raise Violation(FRAME_ERROR, text, rule="file.open-ok/offset" if staged else "file.open/content-size")
 
 
 def _consume(step: Step) -> None:
     _current_queue(step)
     channel, tag = step.channel, step.method.consumer_tag
     if tag and (tag in channel.consumers or _is_asked_for(channel, step.method.NAME, tag)):
-        raise Violation(
-            NOT_ALLOWED,
-            f"consumer tag {tag!r} is in use on channel {channel.number}; cancel it first or take another",
-            rule="basic.consume/tag-in-use",
-        )
+        text = f"consumer tag {tag!r} is in use on channel {channel.number}; cancel it first or take another"
+        raise Violation(NOT_ALLOWED, text, rule="basic.consume/tag-in-use")
     if len(channel.consumers) >= step.limits.consumers:
-        raise Violation(
-            RESOURCE_ERROR,
-            f"channel {channel.number} has {len(channel.consumers)} consumers, Limits.consumers allows no more",
-            scope=Scope.CHANNEL,
-        )
+        raise too_many(f"channel {channel.number} has {len(channel.consumers)} consumers", "consumers")
     if step.method.no_wait:
         _add_consumer(channel, tag, step.method)
 
@@ -462,11 +445,9 @@ def _deliver(step: Step) -> None:
     no_ack = _consumes_without_ack(channel, step.method.consumer_tag)
     if no_ack is None:
         if not channel.assumed:
-            raise Violation(
-                NOT_ALLOWED,
-                f"delivery for consumer tag {step.method.consumer_tag!r}, which channel {channel.number} doesn't have",
-                rule="domain/consumer-tag.channel-scope",
-            )
+            tag: str = step.method.consumer_tag
+            text = f"delivery for consumer tag {tag!r}, which channel {channel.number} doesn't have"
+            raise Violation(NOT_ALLOWED, text, rule="domain/consumer-tag.channel-scope")
         no_ack = False
     add_delivery(channel, step.method.delivery_tag, step.token, step.limits, no_ack)
 
@@ -489,11 +470,7 @@ def _publish(step: Step) -> None:
     channel = step.channel
     if channel.mode is Mode.CONFIRM:
         if len(channel.unconfirmed) >= step.limits.unconfirmed:
-            raise Violation(
-                RESOURCE_ERROR,
-                f"{len(channel.unconfirmed)} publishes wait for a confirm, Limits.unconfirmed allows no more",
-                scope=Scope.CHANNEL,
-            )
+            raise too_many(f"{len(channel.unconfirmed)} publishes wait for a confirm", "unconfirmed")
         channel.publish_count += 1
         channel.unconfirmed[channel.publish_count] = step.token
 
@@ -539,33 +516,25 @@ def _flow_ok(step: Step) -> None:
 
 BOOKS: Final[dict[str, Callable[[Step], None]]] = {
     "queue.declare": _declare,
-    "queue.bind": _current_queue,
-    "queue.unbind": _current_queue,
-    "queue.purge": _current_queue,
-    "queue.delete": _current_queue,
-    "basic.get": _current_queue,
+    **dict.fromkeys(("queue.bind", "queue.unbind", "queue.purge", "queue.delete", "basic.get"), _current_queue),
+    **{
+        f"{name}.{verb}": books
+        for name in ("basic", "file", "stream")
+        for verb, books in (
+            ("consume", _consume),
+            ("consume-ok", _consume_ok),
+            ("cancel", _cancel),
+            ("cancel-ok", _cancel_ok),
+            ("deliver", _deliver),
+        )
+    },
     "file.open-ok": _open_ok,
     "file.stage": _stage,
     "file.ack": _ack,
     "file.reject": _reject,
-    "file.consume": _consume,
-    "file.consume-ok": _consume_ok,
-    "file.cancel": _cancel,
-    "file.cancel-ok": _cancel_ok,
-    "file.deliver": _deliver,
-    "stream.consume": _consume,
-    "stream.consume-ok": _consume_ok,
-    "stream.cancel": _cancel,
-    "stream.cancel-ok": _cancel_ok,
-    "stream.deliver": _deliver,
     "basic.ack": _ack,
     "basic.nack": _nack,
     "basic.reject": _reject,
-    "basic.consume": _consume,
-    "basic.consume-ok": _consume_ok,
-    "basic.cancel": _cancel,
-    "basic.cancel-ok": _cancel_ok,
-    "basic.deliver": _deliver,
     "basic.get-ok": _get_ok,
     "basic.publish": _publish,
     "basic.recover": _recover,

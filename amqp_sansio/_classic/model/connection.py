@@ -19,10 +19,11 @@ from ..codec.violation import (
     FRAME_ERROR,
     NOT_ALLOWED,
     NOT_IMPLEMENTED,
-    RESOURCE_ERROR,
     SILENT,
     Violation,
     codes_of,
+    misplaced,
+    too_many,
 )
 from .access import check_ticket, grant_ticket
 from .channel_state import BOOKS, ChannelState, ContentState, Pending, Step, check_staged
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 CONNECTION_CLASS: Final = 10
 DTX_CLASS: Final = 100
 _CANCELS: Final = ("basic.cancel", "file.cancel", "stream.cancel")
+_CLOSED: Final = "channel/closed-when"
 CLOSES: Final = ("connection.close", "connection.close-ok")
 """Methods that still count while a closing connection discards everything else."""
 CHANNEL_MAX: Final = 65535
@@ -74,8 +76,7 @@ BEFORE_OPEN: Final = frozenset(
 
 
 class ConnectionModel:
-    """The state of a connection. `frame_max` and `channel_max` are the agreed values (0 before tuning: the
-    defaults hold)."""
+    """The state of a connection. `frame_max` and `channel_max` are the agreed values, the defaults before tuning."""
 
     __slots__ = (
         "assumed", "bodies", "channel_max", "channels", "dialect", "frame_max", "limits", "state", "zero",
@@ -104,19 +105,15 @@ class ConnectionModel:
     def step(
         self, side: Side, number: int, method: Method, token: Any = None, whole: bool = True, size: int | None = None
     ) -> Step | None:
-        """`side` sends `method` on channel `number`; None means: discarded, because the channel or
-        connection is closing.
+        """`side` sends `method` on channel `number`; None: it's discarded, because channel or connection is closing.
 
         With `whole` false a method with content is followed by `header` and `body`; else its content of `size` octets
         comes with it. Raises Violation.
         """
         client = side is Side.CLIENT
         if side not in self.dialect.senders[method.ID]:
-            raise Violation(
-                COMMAND_INVALID,
-                f"{method.NAME} is not for the {side.value} to send",
-                rule="connection/life-cycle" if method.CLASS_ID == CONNECTION_CLASS else "connection/error-scope",
-            )
+            rule = "connection/life-cycle" if method.CLASS_ID == CONNECTION_CLASS else "connection/error-scope"
+            raise Violation(COMMAND_INVALID, f"{method.NAME} is not for the {side.value} to send", rule=rule)
         if self.discards(None, client) and method.NAME not in CLOSES:
             return None
         if method.CLASS_ID == CONNECTION_CLASS:
@@ -145,10 +142,7 @@ class ConnectionModel:
             self.channels[number] = channel
         if content is not None and not whole:
             state = ContentState(method, step.answered, token)
-            if client:
-                channel.client_content = state
-            else:
-                channel.server_content = state
+            channel.set_content(client, state)
         elif given in (ChannelInput.C_CLOSE, ChannelInput.S_CLOSE, ChannelInput.C_CLOSE_OK, ChannelInput.S_CLOSE_OK):
             self._drop_content(channel, client)
         if after is Channel.CLOSED:
@@ -169,11 +163,8 @@ class ConnectionModel:
             return None
         content = self._content(channel, client, Content.HEADER, "content header")
         if class_id != content.method.CLASS_ID:
-            raise Violation(
-                FRAME_ERROR,
-                f"content header of class {class_id} after {content.method.NAME} (class {content.method.CLASS_ID})",
-                rule="wire/content-class",
-            )
+            text = f"content header of class {class_id} after {content.method.NAME} (class {content.method.CLASS_ID})"
+            raise Violation(FRAME_ERROR, text, rule="wire/content-class")
         if weight:
             old = self.dialect.version is AMQP_0_8
             raise Violation(
@@ -202,11 +193,7 @@ class ConnectionModel:
         content = self._content(channel, client, Content.BODY, "content body")
         received = content.received + length
         if received > content.size:
-            raise Violation(
-                codes_of(self.dialect.version).unexpected_frame,
-                f"body of {received} octets where {content.size} were announced",
-                rule="wire/content-incomplete",
-            )
+            raise misplaced(self.dialect.version, f"body of {received} octets where {content.size} were announced")
         content.received = received
         if received == content.size:
             content.state = CONTENT[content.state][ContentInput.LAST_BODY]
@@ -225,12 +212,8 @@ class ConnectionModel:
     def _next(self, given: ConnectionInput, what: str) -> Connection:
         after = CONNECTION[self.state].get(given)
         if after is None:
-            before_open = self.state in BEFORE_OPEN
-            raise Violation(
-                SILENT if before_open else COMMAND_INVALID,
-                f"{what} while the connection is {self.state.value}",
-                rule="connection/life-cycle",
-            )
+            code = SILENT if self.state in BEFORE_OPEN else COMMAND_INVALID
+            raise Violation(code, f"{what} while the connection is {self.state.value}", rule="connection/life-cycle")
         return after
 
     def _step_connection(self, client: bool, number: int, method: Method, token: Any) -> Step:
@@ -259,9 +242,7 @@ class ConnectionModel:
             channel.assumed = True
             self.channels[number] = channel
             return channel
-        raise Violation(
-            CHANNEL_ERROR, f"{method.NAME} on channel {number}, which isn't open", rule="channel/closed-when"
-        )
+        raise _not_open(f"{method.NAME} on channel {number}, which isn't open")
 
     def _check_room(self, number: int) -> None:
         """Whether a client may have one more channel, with that number. Raises Violation."""
@@ -272,16 +253,13 @@ class ConnectionModel:
                 rule="connection.tune/channel-max-highest",
             )
         if len(self.channels) >= self.limits.channels:
-            raise Violation(RESOURCE_ERROR, f"{len(self.channels)} channels are open, Limits.channels allows no more")
+            raise too_many(f"{len(self.channels)} channels are open", "channels", Scope.CONNECTION)
 
     def _channel_after(self, channel: ChannelState, given: ChannelInput, method: Method) -> Channel:
         after = CHANNEL[channel.state].get(given)
         if after is None:
-            raise Violation(
-                CHANNEL_ERROR,
-                f"{method.NAME} while channel {channel.number} is {channel.state.value}",
-                rule="channel.open/already-open" if given is ChannelInput.C_OPEN else "channel/closed-when",
-            )
+            rule = "channel.open/already-open" if given is ChannelInput.C_OPEN else _CLOSED
+            raise _not_open(f"{method.NAME} while channel {channel.number} is {channel.state.value}", rule)
         return after
 
     def _books(
@@ -293,11 +271,8 @@ class ConnectionModel:
         if (method.IS_REPLY and method.CLASS_ID != 20) or method.NAME == "channel.flow-ok":
             answered = channel.find_call(not client, method, self.dialect.replies)
             if answered is None and not channel.assumed:
-                raise Violation(
-                    COMMAND_INVALID,
-                    f"{method.NAME} answers no request on channel {channel.number}",
-                    rule="method/sync-reply",
-                )
+                text = f"{method.NAME} answers no request on channel {channel.number}"
+                raise Violation(COMMAND_INVALID, text, rule="method/sync-reply")
         mode = channel.mode
         select = MODE_INPUTS.get(method.NAME)
         if select is not None:
@@ -317,11 +292,8 @@ class ConnectionModel:
         if asks:
             calls = channel.calls(client)
             if calls is not None and len(calls) >= self.limits.calls:
-                raise Violation(
-                    RESOURCE_ERROR,
-                    f"{len(calls)} requests wait for their reply on channel {channel.number}, "
-                    "Limits.calls allows no more",
-                )
+                waiting = f"{len(calls)} requests wait for their reply on channel {channel.number}"
+                raise too_many(waiting, "calls", Scope.CONNECTION)
         step.replied = asks
         books = BOOKS.get(method.NAME)
         if books is not None and (answered is not None or not method.IS_REPLY):
@@ -342,59 +314,44 @@ class ConnectionModel:
         if self.dialect.version is AMQP_0_8:
             check_ticket(channel, method)
             if method.NAME == "basic.recover" and channel.mode is Mode.TRANSACTED:
-                raise Violation(
-                    codes_of(self.dialect.version).not_transacted,
-                    f"basic.recover on channel {channel.number}, which is transacted",
-                    rule="basic.recover/transacted",
-                    scope=Scope.CHANNEL,
-                )
+                text = f"basic.recover on channel {channel.number}, which is transacted"
+                raise self._not_transacted(text, "basic.recover/transacted")
         if method.NAME in _CANCELS:
             tag: str = method.consumer_tag  # type: ignore[attr-defined]
             if tag not in channel.consumers and any(
                 [tag in other.consumers for other in self.channels.values()]
             ):
-                raise Violation(
-                    NOT_ALLOWED,
-                    f"{method.NAME}: consumer {tag!r} belongs to another channel than {channel.number}",
-                    rule="basic.consume/tag-channel-scope",
-                )
+                text = f"{method.NAME}: consumer {tag!r} belongs to another channel than {channel.number}"
+                raise Violation(NOT_ALLOWED, text, rule="basic.consume/tag-channel-scope")
 
     def _wrong_mode(self, channel: ChannelState, method: Method) -> Violation:
         if method.NAME in ("tx.commit", "tx.rollback"):
-            return Violation(
-                codes_of(self.dialect.version).not_transacted,
-                f"{method.NAME} on channel {channel.number}, which is not transacted; send tx.select first",
-                rule=f"{method.NAME}/not-transacted",
-                scope=Scope.CHANNEL,
-            )
+            text = f"{method.NAME} on channel {channel.number}, which is not transacted; send tx.select first"
+            return self._not_transacted(text, f"{method.NAME}/not-transacted")
         rule = "rabbitmq/confirm.select-not-tx"
         if method.CLASS_ID == DTX_CLASS:
             rule = "dtx.select/required" if method.NAME == "dtx.start" else "dtx/grammar"
         elif channel.mode is Mode.DISTRIBUTED:
             rule = "dtx/grammar"
-        return Violation(
-            codes_of(self.dialect.version).not_transacted,
-            f"{method.NAME} on channel {channel.number}, which is in {channel.mode.value} mode",
-            rule=rule,
-            scope=Scope.CHANNEL,
-        )
+        text = f"{method.NAME} on channel {channel.number}, which is in {channel.mode.value} mode"
+        return self._not_transacted(text, rule)
+
+    def _not_transacted(self, text: str, rule: str) -> Violation:
+        return Violation(codes_of(self.dialect.version).not_transacted, text, rule=rule, scope=Scope.CHANNEL)
 
     def _step_content(
         self, channel: ChannelState, client: bool, method: Method, given: ChannelInput
     ) -> Content | None:
         """Check a method against the content its sender has under way; the new state when the method begins content."""
-        content = channel.client_content if client else channel.server_content
+        content = channel.content(client)
         piece = ContentInput.CONTENT_METHOD if method.HAS_CONTENT else ContentInput.METHOD
         if given not in (ChannelInput.C_OTHER, ChannelInput.S_OTHER, ChannelInput.C_OPEN, ChannelInput.S_OPEN_OK):
             piece = ContentInput.CLOSE
         after = CONTENT[content.state if content is not None else Content.IDLE].get(piece)
         if after is None and content is not None:
-            raise Violation(
-                codes_of(self.dialect.version).unexpected_frame,
-                f"{method.NAME} on channel {channel.number} where the {content.state.value} "
-                f"of {content.method.NAME} must come",
-                rule="wire/content-incomplete",
-            )
+            wanted = f"the {content.state.value} of {content.method.NAME}"
+            text = f"{method.NAME} on channel {channel.number} where {wanted} must come"
+            raise misplaced(self.dialect.version, text)
         return after if method.HAS_CONTENT else None
 
     def _content_channel(self, client: bool, number: int, what: str) -> ChannelState | None:
@@ -406,9 +363,7 @@ class ConnectionModel:
         self._next(ConnectionInput.C_OTHER if client else ConnectionInput.S_OTHER, what)
         channel = self.channels.get(number)
         if channel is None:
-            raise Violation(
-                CHANNEL_ERROR, f"{what} on channel {number}, which isn't open", rule="channel/closed-when"
-            )
+            raise _not_open(f"{what} on channel {number}, which isn't open")
         if CHANNEL[channel.state].get(ChannelInput.C_OTHER if client else ChannelInput.S_OTHER) is None:
             raise Violation(
                 CHANNEL_ERROR, f"{what} while channel {number} is {channel.state.value}", rule="channel/closed-when"
@@ -416,39 +371,27 @@ class ConnectionModel:
         return None if self.discards(channel, client) else channel
 
     def _content(self, channel: ChannelState, client: bool, wanted: Content, what: str) -> ContentState:
-        content = channel.client_content if client else channel.server_content
+        content = channel.content(client)
         if content is None or content.state is not wanted:
             expected = "a method" if content is None else f"the {content.state.value}"
-            raise Violation(
-                codes_of(self.dialect.version).unexpected_frame,
-                f"{what} on channel {channel.number} where {expected} must come",
-                rule="wire/content-incomplete",
-            )
+            raise misplaced(self.dialect.version, f"{what} on channel {channel.number} where {expected} must come")
         return content
 
     def _check_size(self, size: int) -> None:
         limits = self.limits
         if size > limits.message:
-            raise Violation(
-                CONTENT_TOO_LARGE,
-                f"a body of {size} octets, Limits.message allows {limits.message}",
-                scope=Scope.CHANNEL,
-            )
-        if self.bodies + size > limits.bodies:
-            raise Violation(
-                CONTENT_TOO_LARGE,
-                f"a body of {size} octets beside {self.bodies} under way, Limits.bodies allows {limits.bodies}",
-                scope=Scope.CHANNEL,
-            )
+            text = f"a body of {size} octets, Limits.message allows {limits.message}"
+        elif self.bodies + size > limits.bodies:
+            text = f"a body of {size} octets beside {self.bodies} under way, Limits.bodies allows {limits.bodies}"
+        else:
+            return
+        raise Violation(CONTENT_TOO_LARGE, text, scope=Scope.CHANNEL)
 
     def _end_content(self, channel: ChannelState, client: bool) -> None:
-        content = channel.client_content if client else channel.server_content
+        content = channel.content(client)
         if content is not None:
             self.bodies -= content.counted
-        if client:
-            channel.client_content = None
-        else:
-            channel.server_content = None
+        channel.set_content(client, None)
 
     def drop_contents(self, channel: ChannelState) -> None:
         """Cut what both sides have under way on a channel."""
@@ -456,9 +399,13 @@ class ConnectionModel:
         self._drop_content(channel, False)
 
     def _drop_content(self, channel: ChannelState, client: bool) -> None:
-        content = channel.client_content if client else channel.server_content
+        content = channel.content(client)
         if content is not None:
             self._end_content(channel, client)
             if content.answered is not None:
                 # The reply never came whole: its call is open as before.
                 channel.add_call(not client, content.answered, first=True)
+
+
+def _not_open(text: str, rule: str = _CLOSED) -> Violation:
+    return Violation(CHANNEL_ERROR, text, rule=rule)

@@ -555,10 +555,7 @@ class ObservedModel(ConnectionModel):
         self.zero.assumed = True
         for channel in self.channels.values():
             channel.assumed = True
-            if client:
-                channel.client_content = None
-            else:
-                channel.server_content = None
+            channel.set_content(client, None)
 
     def drop_content(self, client: bool, number: int) -> None:
         """Forget the content that one side has under way on a channel."""
