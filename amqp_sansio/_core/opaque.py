@@ -85,12 +85,8 @@ class OpaqueObserver:
         text = f"a connection begins with a protocol header, this one with {first!r}"
         self._events.append(
             Violation(
-                Side.CLIENT,
-                "0-9-1/wire/header-client-first",
-                "error" if spoken else "warning",
-                f"{text}; {hint}" if hint else text,
-                0,
-                self._at_ns,
+                Side.CLIENT, "0-9-1/wire/header-client-first", "error" if spoken else "warning",
+                f"{text}; {hint}" if hint else text, 0, self._at_ns,
             )
         )
 

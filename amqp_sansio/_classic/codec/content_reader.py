@@ -88,18 +88,8 @@ class ContentReader(Generic[_S, _E]):
     # Each returns what `read` returns: None leaves the octets to the general way, with nothing changed.
 
     def delivered(
-        self,
-        source: _S,
-        number: int,
-        consumer_tag: str,
-        tag: int,
-        redelivered: bool,
-        exchange: str,
-        routing_key: str,
-        raw: bytes,
-        body: bytes | None,
-        size: int,
-        end: int,
+        self, source: _S, number: int, consumer_tag: str, tag: int, redelivered: bool, exchange: str,
+        routing_key: str, raw: bytes, body: bytes | None, size: int, end: int,
     ) -> _E | None:
         """basic.deliver on channel `number`, its properties as octets, and a body of `size` octets, up to `end`.
 

@@ -115,16 +115,8 @@ class TableRules:
     )  # fmt: skip
 
     def __init__(
-        self,
-        name: str,
-        writes: str,
-        wide: str = "",
-        s_is_string: bool = False,
-        l_is_unsigned: bool = False,
-        first_wins: bool = False,
-        consume_arguments: bool = False,
-        strict_names: bool = False,
-        depth: int = 32,
+        self, name: str, writes: str, wide: str = "", s_is_string: bool = False, l_is_unsigned: bool = False,
+        first_wins: bool = False, consume_arguments: bool = False, strict_names: bool = False, depth: int = 32,
         entries: int = 65_536,
     ) -> None:
         if not 1 <= depth <= MAX_DEPTH:

@@ -203,15 +203,8 @@ class Channel(ChannelState):
         self._transmit(method, None, properties, body)
 
     def publish(
-        self,
-        body: bytes,
-        *,
-        exchange: str = "",
-        routing_key: str = "",
-        mandatory: bool = False,
-        immediate: bool = False,
-        properties: BasicProperties | None = None,
-        ticket: int = 0,
+        self, body: bytes, *, exchange: str = "", routing_key: str = "", mandatory: bool = False,
+        immediate: bool = False, properties: BasicProperties | None = None, ticket: int = 0,
     ) -> Handle[Any] | None:
         """Queue one whole message: method, header and body frames with nothing between (section 4.2.6).
 
@@ -283,14 +276,8 @@ class Channel(ChannelState):
         return handle
 
     def deliver(
-        self,
-        body: bytes,
-        *,
-        consumer_tag: str,
-        exchange: str = "",
-        routing_key: str = "",
-        redelivered: bool = False,
-        properties: BasicProperties | None = None,
+        self, body: bytes, *, consumer_tag: str, exchange: str = "", routing_key: str = "",
+        redelivered: bool = False, properties: BasicProperties | None = None,
     ) -> Handle[Any]:
         """Server: send a message to a consumer under the channel's next delivery tag.
 
@@ -308,12 +295,7 @@ class Channel(ChannelState):
         return handle
 
     def forward(
-        self,
-        body: bytes,
-        raw_properties: bytes,
-        consumer_tag: str,
-        exchange: str = "",
-        routing_key: str = "",
+        self, body: bytes, raw_properties: bytes, consumer_tag: str, exchange: str = "", routing_key: str = "",
         redelivered: bool = False,
     ) -> int:
         """Server: send a message on to a consumer, its properties octet by octet; returns the delivery tag.
@@ -719,15 +701,8 @@ class Channel(ChannelState):
         """A report with the work that is open; what a transaction would have settled is open still."""
         unsettled = tuple(sorted({*self.unsettled, *(self.tx_settled or ())}))
         return CloseReport(
-            report.by,
-            report.code,
-            report.text,
-            report.class_id,
-            report.method_id,
-            unsettled,
-            tuple(self.unconfirmed),
-            report.hint,
-            report.rule,
+            report.by, report.code, report.text, report.class_id, report.method_id, unsettled,
+            tuple(self.unconfirmed), report.hint, report.rule,
         )
 
     def _open_handles(self) -> list[Handle[Any]]:

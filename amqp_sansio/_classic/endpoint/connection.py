@@ -588,14 +588,8 @@ class Connection(Handshake):
         rule = rule_id(version, violation.rule) if violation.rule else None
         code = violation.code if self._model.state in CLOSABLE else SILENT
         error = RemoteProtocolError(
-            violation.text,
-            scope=Scope.CONNECTION if channel is None else Scope.CHANNEL,
-            code=code,
-            channel=number,
-            class_id=ids[0],
-            method_id=ids[1],
-            offset=self._unit_offset,
-            rule=rule,
+            violation.text, scope=Scope.CONNECTION if channel is None else Scope.CHANNEL, code=code, channel=number,
+            class_id=ids[0], method_id=ids[1], offset=self._unit_offset, rule=rule,
         )
         self._events.append(Failed(error.scope, 0 if channel is None else number, error, By.LOCAL))
         hint = hints.of_first_octets(self.first_octets(hints.LOOKED_AT))

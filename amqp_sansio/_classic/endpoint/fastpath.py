@@ -52,14 +52,8 @@ class FastPath(ContentReader[None, "Event | Signal"]):
     __slots__ = ("_buffer", "_channels", "_events", "_model", "_tables", "_usual")
 
     def __init__(
-        self,
-        config: Config,
-        model: ConnectionModel,
-        buffer: ReceiveBuffer,
-        events: deque[Event],
-        tables: TableRules,
-        *,
-        usual: bool,
+        self, config: Config, model: ConnectionModel, buffer: ReceiveBuffer, events: deque[Event],
+        tables: TableRules, *, usual: bool,
     ) -> None:
         limits = config.limits
         self._usual = (
@@ -91,18 +85,8 @@ class ClientFastPath(FastPath):
     __slots__ = ()
 
     def delivered(
-        self,
-        source: None,
-        number: int,
-        consumer_tag: str,
-        tag: int,
-        redelivered: bool,
-        exchange: str,
-        routing_key: str,
-        raw: bytes,
-        body: bytes | None,
-        size: int,
-        end: int,
+        self, source: None, number: int, consumer_tag: str, tag: int, redelivered: bool, exchange: str,
+        routing_key: str, raw: bytes, body: bytes | None, size: int, end: int,
     ) -> Event | Signal | None:
         """A delivery, whole or with a body that hasn't all come."""
         channel = self._channels.get(number)
@@ -247,14 +231,8 @@ class ServerFastPath(FastPath):
     LEARNT = (*FastPath.LEARNT, "_checked")
 
     def __init__(
-        self,
-        config: Config,
-        model: ConnectionModel,
-        buffer: ReceiveBuffer,
-        events: deque[Event],
-        tables: TableRules,
-        *,
-        validate: bool,
+        self, config: Config, model: ConnectionModel, buffer: ReceiveBuffer, events: deque[Event],
+        tables: TableRules, *, validate: bool,
     ) -> None:
         super().__init__(config, model, buffer, events, tables, usual=True)
         self._validate = validate

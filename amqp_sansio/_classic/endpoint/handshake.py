@@ -212,11 +212,8 @@ class Handshake(SaslExchange[Config]):
         self._started = True
         config = self.config
         start = self.dialect.named["connection.start"](
-            self.dialect.version_major,
-            self.dialect.version_minor,
-            self._own_properties(),
-            " ".join(config.mechanisms).encode(),
-            config.locale.encode(),
+            self.dialect.version_major, self.dialect.version_minor, self._own_properties(),
+            " ".join(config.mechanisms).encode(), config.locale.encode(),
         )
         self._offer = start
         self._outgoing.answer(0, start)

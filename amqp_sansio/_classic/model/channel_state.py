@@ -192,14 +192,8 @@ class Step:
     )  # fmt: skip
 
     def __init__(
-        self,
-        channel: ChannelState,
-        client: bool,
-        method: Method,
-        answered: Pending | None,
-        token: Any,
-        codes: Codes,
-        limits: Limits,
+        self, channel: ChannelState, client: bool, method: Method, answered: Pending | None, token: Any,
+        codes: Codes, limits: Limits,
     ) -> None:
         self.channel = channel
         self.client = client
@@ -521,10 +515,7 @@ BOOKS: Final[dict[str, Callable[[Step], None]]] = {
         f"{name}.{verb}": books
         for name in ("basic", "file", "stream")
         for verb, books in (
-            ("consume", _consume),
-            ("consume-ok", _consume_ok),
-            ("cancel", _cancel),
-            ("cancel-ok", _cancel_ok),
+            ("consume", _consume), ("consume-ok", _consume_ok), ("cancel", _cancel), ("cancel-ok", _cancel_ok),
             ("deliver", _deliver),
         )
     },

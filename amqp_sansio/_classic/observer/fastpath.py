@@ -37,18 +37,8 @@ class ObserverFastPath(ContentReader[Any, Observed]):
     __slots__ = ()
 
     def delivered(
-        self,
-        source: Any,
-        number: int,
-        consumer_tag: str,
-        tag: int,
-        redelivered: bool,
-        exchange: str,
-        routing_key: str,
-        raw: bytes,
-        body: bytes | None,
-        size: int,
-        end: int,
+        self, source: Any, number: int, consumer_tag: str, tag: int, redelivered: bool, exchange: str,
+        routing_key: str, raw: bytes, body: bytes | None, size: int, end: int,
     ) -> Observed | None:
         """A delivery, whole."""
         direction = source.current
@@ -187,18 +177,8 @@ def _treated(observer: Any, body: bytes) -> tuple[bytes | None, str | None]:
 
 
 def _unit(
-    observer: Any,
-    direction: Direction,
-    number: int,
-    unit: str,
-    method: Any,
-    properties: Any,
-    body: bytes | None,
-    size: int,
-    digest: str | None,
-    end: int,
-    settles: Settlements,
-    context: Any,
+    observer: Any, direction: Direction, number: int, unit: str, method: Any, properties: Any, body: bytes | None,
+    size: int, digest: str | None, end: int, settles: Settlements, context: Any,
 ) -> Observed:
     model = observer.model
     if model.settled:

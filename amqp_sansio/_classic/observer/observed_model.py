@@ -449,15 +449,8 @@ class ObservedModel(ConnectionModel):
         return tag if tag in channel.unsettled else None
 
     def message(
-        self,
-        side: Side,
-        number: int,
-        unit: int,
-        method: Any,
-        content: tuple[Any, int, str | None],
-        answers: int | None,
-        known: bool,
-        booked: int | None,
+        self, side: Side, number: int, unit: int, method: Any, content: tuple[Any, int, str | None],
+        answers: int | None, known: bool, booked: int | None,
     ) -> Any:
         """A message has passed, or what one consists of: `content` is properties, size and digest of the body.
 
@@ -648,10 +641,8 @@ _FOLLOW: Final[dict[str, Callable[[ObservedModel, ObservedChannel, bool, Step], 
         f"{name}.{verb}": follow
         for name in ("basic", "file", "stream")
         for verb, follow in (
-            ("consume", ObservedModel.asks),
-            ("consume-ok", ObservedModel.consumes),
-            ("cancel", ObservedModel.cancelled),
-            ("cancel-ok", ObservedModel.cancelled),
+            ("consume", ObservedModel.asks), ("consume-ok", ObservedModel.consumes),
+            ("cancel", ObservedModel.cancelled), ("cancel-ok", ObservedModel.cancelled),
         )
     },
 }
