@@ -104,23 +104,6 @@ class MessageRecord:
         self.body_sha256 = event.body_sha256
         columns(self, event, event.content)
 
-    @classmethod
-    def known(cls, event: Observed, version: Version, kind: str, **columns: Any) -> MessageRecord:
-        """A message whose columns are known now."""
-        message = cls.__new__(cls)
-        message.version = version
-        message.outcome = None
-        message._event = message._columns = None
-        message.seq = event.seq
-        message.sender = event.sender
-        message.ts_ns = event.at_ns
-        message.channel = event.channel
-        message.properties = event.properties
-        message.body_size = event.body_size
-        message.body_sha256 = event.body_sha256
-        message.fill(kind, **columns)
-        return message
-
     def fill(
         self,
         kind: str,
@@ -164,10 +147,11 @@ class MessageRecord:
         self.code = code
         self.text = text
 
-    def bring(self, content: tuple[Any, int, str | None]) -> None:
+    def bring(self, content: tuple[Any, int, str | None] | None) -> None:
         """Set properties, size and digest of a content that other units brought; for this package's own use."""
         self.read()
-        self.properties, self.body_size, self.body_sha256 = content
+        if content is not None:
+            self.properties, self.body_size, self.body_sha256 = content
 
     @property
     def latency_ns(self) -> int | None:

@@ -167,14 +167,15 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self.damage(direction, "wire/frame-type-unknown", f"frame of unknown type {kind}")
             return True
         most = self.reader.body_max if kind == BODY else self.reader.other_max
+        offset = buffer.offset
+        rule = "wire/frame-oversize-send"
+        agreed = f"{self.frame_max} are agreed" if self.frame_max > 0 else "which no peer can mean"
         if size > self._largest(kind):
-            text = f"frame of {size + OVERHEAD} octets, {self._agreed()}"
-            self.damage(direction, "wire/frame-oversize-send", text)
+            self.damage(direction, rule, f"frame of {size + OVERHEAD} octets, {agreed}")
             return True
-        if size > most and direction.told < buffer.offset:
-            direction.told = offset = buffer.offset
-            text = f"frame of {size + OVERHEAD} octets, {self._agreed()}"
-            fault = ("wire/frame-oversize-send", text, offset, "error")
+        if size > most and direction.told < offset:
+            direction.told = offset
+            fault = (rule, f"frame of {size + OVERHEAD} octets, {agreed}", offset, "error")
             self.report(direction, fault, direction.when(offset + 7), None, number)
             return True
         if not buffer.want(size + OVERHEAD):
@@ -182,7 +183,6 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         data = buffer.data
         start = buffer.pos + 7
         end = start + size
-        offset = buffer.offset
         if data[end] != END:
             text = f"frame ends with octet 0x{data[end]:02x}, not 0xce"
             self.damage(direction, "wire/frame-end-check", text, size + OVERHEAD)
@@ -204,15 +204,9 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                     raise Violation(FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel")
             except Violation as broken:
                 self._fault(broken, offset)
-            event = _RARE_FRAMES.get(kind)
-            if event is None:
-                self.observe(direction, number, "heartbeat", "heartbeat", None, offset, size + OVERHEAD, at_ns)
-            else:
-                self.observe(direction, number, "frame", event, payload, offset, size + OVERHEAD, at_ns)
+            unit, event, content = "frame", _RARE_FRAMES.get(kind, "heartbeat"), payload if rare else None
+            self.observe(direction, number, unit if rare else event, event, content, offset, size + OVERHEAD, at_ns)
         return True
-
-    def _agreed(self) -> str:
-        return f"{self.frame_max} are agreed" if self.frame_max > 0 else "which no peer can mean"
 
     def _largest(self, kind: int) -> int:
         """The largest payload that is waited for."""
@@ -283,28 +277,20 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         content = direction.contents.get(number)
         # The unit of a message is known when it's whole.
         token = None if method.HAS_CONTENT else self.seq if content is None else self.seq + 1
-        step = None
         known = True
         try:
             step = model.step(side, number, method, token, False)
-        except Violation as violation:
-            broken: Violation | None = violation
-            if content is not None and violation.rule == "wire/content-incomplete":
-                content.blame(violation, offset)
+        except Violation as broken:
+            if content is not None and broken.rule == "wire/content-incomplete":
+                # The content ends here; the method may be right without it.
+                content.blame(broken, offset)
                 self._end_content(direction, number, content)
-                content = None
-                try:
-                    step = model.step(side, number, method, token, False)
-                    broken = None
-                except Violation as second:
-                    broken = second
-            if broken is not None:
-                if not model.is_race(side, number, method, broken):
-                    self._fault(broken, offset)
-                step = model.step_anyway(side, number, method, token)
-                known = step is not None
-        if content is not None:
-            self._end_content(direction, number, content)
+                return self._step(direction, number, method, offset)
+            if not model.is_race(side, number, method, broken):
+                self._fault(broken, offset)
+            step = model.step_anyway(side, number, method, token)
+            known = step is not None
+        self._interrupt(direction, number)
         if step is not None and step.answered is not None:
             return step.answered.token, known
         asked = _ASKED_BY.get(method.NAME)
@@ -369,7 +355,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         )
 
     def _interrupt(self, direction: Direction, number: int) -> None:
-        """A method that can't be stepped ends what its channel has under way."""
+        """A method ends the message that its channel has under way."""
         content = direction.contents.get(number)
         if content is not None:
             self._end_content(direction, number, content)

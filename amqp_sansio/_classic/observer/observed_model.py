@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..._core.brevity import KEPT
 from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, TOLD
+from ..._core.state_table import Table, TableEnum
 from ...endpoint import Side
 from ...events import Accepted, Rejected, Released
 from ...limits import Limits
@@ -55,37 +56,23 @@ MESSAGES: Final = frozenset(
 )
 """Units that are a message, and the one that brings the content of such a one."""
 
-_CONNECTION_AFTER: Final[dict[ConnectionInput, Connection]] = {
-    ConnectionInput.C_HEADER: Connection.HEADER_SENT,
-    ConnectionInput.S_HEADER: Connection.END,
-    ConnectionInput.S_START: Connection.STARTED,
-    ConnectionInput.C_START_OK: Connection.AUTHENTICATING,
-    ConnectionInput.S_SECURE: Connection.CHALLENGED,
-    ConnectionInput.C_SECURE_OK: Connection.AUTHENTICATING,
-    ConnectionInput.S_TUNE: Connection.TUNING,
-    ConnectionInput.C_TUNE_OK: Connection.TUNED,
-    ConnectionInput.C_OPEN: Connection.OPENING,
-    ConnectionInput.S_OPEN_OK: Connection.OPEN,
-    ConnectionInput.S_REDIRECT: Connection.END,
-    ConnectionInput.C_OTHER: Connection.OPEN,
-    ConnectionInput.S_OTHER: Connection.OPEN,
-    ConnectionInput.C_CLOSE: Connection.CLIENT_CLOSING,
-    ConnectionInput.S_CLOSE: Connection.SERVER_CLOSING,
-    ConnectionInput.C_CLOSE_OK: Connection.END,
-    ConnectionInput.S_CLOSE_OK: Connection.END,
-}
-"""Where a connection must be after an input, whatever was missed before."""
-_CHANNEL_AFTER: Final[dict[ChannelInput, Channel]] = {
-    ChannelInput.C_OPEN: Channel.OPENING,
-    ChannelInput.S_OPEN_OK: Channel.OPEN,
-    ChannelInput.C_OTHER: Channel.OPEN,
-    ChannelInput.S_OTHER: Channel.OPEN,
-    ChannelInput.C_CLOSE: Channel.CLIENT_CLOSING,
-    ChannelInput.S_CLOSE: Channel.SERVER_CLOSING,
-    ChannelInput.C_CLOSE_OK: Channel.CLOSED,
-    ChannelInput.S_CLOSE_OK: Channel.CLOSED,
-}
-"""Where a channel must be after an input, whatever was missed before."""
+
+
+_E = TypeVar("_E", bound=TableEnum)
+_I = TypeVar("_I", bound=TableEnum)
+
+
+def _after_all(table: Table[_E, _I], opened: _E) -> dict[_I, _E]:
+    """The state that each input must lead to, whatever was missed before.
+
+    It is the one from the open state, else the one from the first state that takes the input.
+    """
+    rows = [table[opened], *table.values()]
+    return {given: after for row in reversed(rows) for given, after in row.items()}
+
+
+_CONNECTION_AFTER: Final = _after_all(CONNECTION, Connection.OPEN)
+_CHANNEL_AFTER: Final = _after_all(CHANNEL, Channel.OPEN)
 
 
 class ObservedChannel(ChannelState):
@@ -152,8 +139,7 @@ class ObservedChannel(ChannelState):
         """Forget the transactions; their messages."""
         units = [*self.posted]
         for _, posted, retired in (*self.ending, (False, (), self.tx_settled)):
-            units += posted
-            units += [unit for unit, _ in (retired or {}).values() if unit is not None]
+            units += [*posted, *_units_of(retired)]
         self.posted = {}
         self.ending.clear()
         self.tx_settled = None
@@ -177,6 +163,10 @@ class ObservedChannel(ChannelState):
 
 _Retired = dict[int, tuple[Any, "Outcome"]] | None
 """Deliveries that a transaction settles when it's committed, with their outcomes, by tag."""
+
+
+def _units_of(retired: _Retired) -> list[int]:
+    return [unit for unit, _ in (retired or {}).values() if unit is not None]
 
 
 class ObservedModel(ConnectionModel):
@@ -309,21 +299,19 @@ class ObservedModel(ConnectionModel):
                 self._end(channel.undecided(), channel)
         return self.take_settled()
 
-    def _end(self, units: Iterable[int | None], channel: ObservedChannel | None = None) -> None:
-        """Nothing settles messages any more."""
+    def _settle(
+        self, units: Iterable[int | None], word: str | None, channel: ObservedChannel | None, how: str = SETTLED
+    ) -> None:
+        """The unit at hand settles messages."""
         for unit in units:
             if unit is not None:
-                self.settled.append((unit, None, ENDED))
+                self.settled.append((unit, word, how))
                 if channel is not None:
                     channel.forget_return(unit)
 
-    def _settle(self, units: Iterable[tuple[Any, int | None]], word: str, channel: ObservedChannel) -> None:
-        """The unit at hand settles messages."""
-        for _, unit in units:
-            if unit is not None:
-                self.settled.append((unit, word, SETTLED))
-                if channel.keys:
-                    channel.forget_return(unit)
+    def _end(self, units: Iterable[int | None], channel: ObservedChannel | None = None) -> None:
+        """Nothing settles messages any more."""
+        self._settle(units, None, channel, ENDED)
 
     def _untell(self, units: Iterable[int]) -> None:
         """Messages may be settled, after all."""
@@ -337,7 +325,7 @@ class ObservedModel(ConnectionModel):
         if channel is None:
             return
         if step.settled:
-            self._settle(step.settled, _WORDS[type(step.outcome)], channel)
+            self._settle([unit for _, unit in step.settled], _WORDS[type(step.outcome)], channel)
         follow = _FOLLOW.get(step.method.NAME)
         if follow is not None:
             follow(self, channel, side is Side.CLIENT, step)
@@ -374,7 +362,7 @@ class ObservedModel(ConnectionModel):
         channel.posted, channel.tx_settled = {}, None
         if len(channel.ending) > self.bounds.calls:
             _, posted, retired = channel.ending.popleft()
-            self._end([*posted, *[unit for unit, _ in (retired or {}).values()]], channel)
+            self._end([*posted, *_units_of(retired)], channel)
 
     def ended(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         """A transaction is over; after a rollback its deliveries are open again."""
@@ -383,17 +371,17 @@ class ObservedModel(ConnectionModel):
             return
         _, posted, retired = channel.ending.popleft()
         word = "accepted" if committed else "released"
-        self._settle([(None, unit) for unit in posted], word, channel)
+        self._settle(posted, word, channel)
         if committed:
             for unit, outcome in (retired or {}).values():
-                self._settle([(None, unit)], _WORDS[type(outcome)], channel)
+                self._settle([unit], _WORDS[type(outcome)], channel)
         elif retired:
             reopen(channel, retired)
 
     def recovers(self, channel: ObservedChannel, client: bool, step: Step) -> None:
         """All deliveries are given back, though the request wasn't seen, or its reply is still to come (0-8)."""
         if step.method.NAME in _RECOVERED or self.dialect.version is AMQP_0_8:
-            self._settle(channel.unsettled.items(), "released", channel)
+            self._settle(channel.unsettled.values(), "released", channel)
             channel.unsettled = {}
 
     def closed(self, channel: ObservedChannel, client: bool, step: Step) -> None:
@@ -596,7 +584,7 @@ class ObservedModel(ConnectionModel):
                     self._end([unit], channel)
         retired = channel.tx_settled
         if retired and len(retired) > bounds.unsettled:
-            self._end([unit for unit, _ in retired.values()])
+            self._end(_units_of(retired))
             channel.tx_settled = None
             channel.assumed = True
 

@@ -31,7 +31,7 @@ def _stream_publish(message: MessageRecord, event: Observed, method: Any) -> Non
 
 def _file_publish(message: MessageRecord, event: Observed, method: Any) -> None:
     _stream_publish(message, event, method)
-    _staged(message, event.context)
+    message.bring(event.context)
 
 
 def _return(message: MessageRecord, event: Observed, method: Any) -> None:
@@ -58,7 +58,7 @@ def _stream_deliver(message: MessageRecord, event: Observed, method: Any) -> Non
 def _file_deliver(message: MessageRecord, event: Observed, method: Any) -> None:
     _deliver(message, event, method)
     message.queue, staged = event.context
-    _staged(message, staged)
+    message.bring(staged)
 
 
 def _get_ok(message: MessageRecord, event: Observed, method: Any) -> None:
@@ -66,12 +66,6 @@ def _get_ok(message: MessageRecord, event: Observed, method: Any) -> None:
         "get", exchange=method.exchange, routing_key=method.routing_key, tag=method.delivery_tag,
         redelivered=method.redelivered, queue=event.context,
     )  # fmt: skip
-
-
-def _staged(message: MessageRecord, content: Any) -> None:
-    """A message of 0-8's file class has the content that was staged before."""
-    if content is not None:
-        message.properties, message.body_size, message.body_sha256 = content
 
 
 _MESSAGES: Final[dict[str, Columns]] = {

@@ -50,8 +50,7 @@ def _publish(message: MessageRecord, event: Any, command: Any) -> None:
         "publish", exchange=command.exchange, routing_key=command.routing_key, tag=event.command_id,
         mandatory=command.mandatory or command.immediate, link=link,
     )  # fmt: skip
-    if staged is not None:
-        message.bring(staged)
+    message.bring(staged)
 
 
 def _deliver(message: MessageRecord, event: Any, command: Any) -> None:
@@ -61,8 +60,7 @@ def _deliver(message: MessageRecord, event: Any, command: Any) -> None:
         tag=command.delivery_tag, redelivered=getattr(command, "redelivered", None), queue=queue,
         consumer_tag=command.consumer_tag, link=link,
     )  # fmt: skip
-    if staged is not None:
-        message.bring(staged)
+    message.bring(staged)
 
 
 def _return(message: MessageRecord, event: Any, command: Any) -> None:
