@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from ...endpoint import Side
 from ...errors import CodecError
-from .table import EMPTY, SYNTAX_ERROR, Table, encode_table
+from .table import EMPTY, Table, encode_table
+from .table_rules import syntax_error
 
 if TYPE_CHECKING:
     from .table import TableRules
@@ -160,10 +161,10 @@ def decode_slowly(cls: type[M], buf: bytes, pos: int, end: int, tables: TableRul
     odd = False
     bits = index = 0
     for name, kind in cls.WIRE:
+        what = f"{cls.NAME}: {name or 'a reserved argument'}"
         if kind == "bit":
             if not index:
-                bits = _octets(cls, name, buf, pos, end, 1)[0]
-                pos += 1
+                bits, pos = read_field(what, "octet", buf, pos, end, tables)
             if name:
                 values[name] = bits & 1 == 1
             elif bits & 1:
@@ -179,44 +180,37 @@ def decode_slowly(cls: type[M], buf: bytes, pos: int, end: int, tables: TableRul
             odd = odd or (pos == end) is tables.consume_arguments
             if pos == end:
                 continue
-        value, pos = _read(cls, name, kind, buf, pos, end, tables)
+        value, pos = read_field(what, kind, buf, pos, end, tables)
         if name:
             values[name] = value
         elif value:
             odd = True
     if pos != end:
-        raise CodecError(
-            f"{cls.NAME}: {end - pos} octets are left behind the last argument", offset=pos, code=SYNTAX_ERROR
-        )
+        raise syntax_error(f"{cls.NAME}: {end - pos} octets are left behind the last argument", pos)
     method = cls(**values)
     if odd or (index and bits):
         method.spare = buf[start:end]
     return method
 
 
-def _read(
-    cls: type[Method], name: str, kind: str, buf: bytes, pos: int, end: int, tables: TableRules
-) -> tuple[Any, int]:
-    layout = INTEGERS.get(kind)
-    if layout is not None:
-        return layout.unpack(_octets(cls, name, buf, pos, end, layout.size))[0], pos + layout.size
-    prefix = INTEGERS["octet" if kind == "shortstr" else "long"]
-    (size,) = prefix.unpack(_octets(cls, name, buf, pos, end, prefix.size))
-    data = _octets(cls, name, buf, pos + prefix.size, end, size)
-    pos += prefix.size + size
+def read_field(what: str, kind: str, buf: bytes, pos: int, end: int, tables: TableRules) -> tuple[Any, int]:
+    """The field at `pos` and the offset behind it. Raises CodecError, which calls it `what`, when `end` cuts it."""
+    layout = INTEGERS.get(kind) or INTEGERS["octet" if kind == "shortstr" else "long"]
+    at = pos + layout.size
+    if at > end:
+        raise syntax_error(f"{what} goes beyond the frame", pos)
+    (value,) = layout.unpack_from(buf, pos)
+    if kind in INTEGERS:
+        return value, at
+    stop = at + value
+    if stop > end:
+        raise syntax_error(f"{what} goes beyond the frame", at)
+    data = buf[at:stop]
     if kind == "shortstr":
-        return data.decode("utf-8", "surrogateescape"), pos
+        return data.decode("utf-8", "surrogateescape"), stop
     if kind == "longstr":
-        return data, pos
-    return (Table.from_wire(data, tables) if data else EMPTY), pos
-
-
-def _octets(cls: type[Method], name: str, buf: bytes, pos: int, end: int, size: int) -> bytes:
-    if pos + size > end:
-        raise CodecError(
-            f"{cls.NAME}: {name or 'a reserved argument'} goes beyond the frame", offset=pos, code=SYNTAX_ERROR
-        )
-    return buf[pos : pos + size]
+        return data, stop
+    return (Table.from_wire(data, tables) if data else EMPTY), stop
 
 
 def encode_slowly(method: Method, tables: TableRules) -> bytes:
@@ -239,9 +233,7 @@ def encode_slowly(method: Method, tables: TableRules) -> bytes:
                 parts.append(_NOTHING["table"] if tables.consume_arguments else b"")
                 continue
             if not tables.consume_arguments:
-                raise CodecError(
-                    f"{method.NAME}: only the dialect 0-8-qpid has {name}; leave them out", code=SYNTAX_ERROR
-                )
+                raise syntax_error(f"{method.NAME}: only the dialect 0-8-qpid has {name}; leave them out")
             kind = "table"
         if name:
             parts.append(write_field(method.NAME, name, kind, value, tables))
@@ -270,10 +262,10 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
     except CodecError as error:
         raise CodecError(f"{owner}: {name}: {error}", code=error.code, rule=error.rule) from None
     except IndexError:
-        raise CodecError(f"{owner}: {name} is above 255 octets: {value!r:.60}...", code=SYNTAX_ERROR) from None
+        raise syntax_error(f"{owner}: {name} is above 255 octets: {value!r:.60}...") from None
     except (AttributeError, StructError, TypeError, UnicodeEncodeError):
         pass
-    raise CodecError(f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}", code=SYNTAX_ERROR)
+    raise syntax_error(f"{owner}: {name} can't be {value!r:.60}; it's {_KINDS[kind]}")
 
 
 _NOTHING: Final = {

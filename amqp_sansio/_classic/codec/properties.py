@@ -6,8 +6,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from ...errors import CodecError
-from .method import INTEGERS, hashable, write_field
-from .table import SYNTAX_ERROR, Table, check_tables
+from .method import hashable, read_field, write_field
+from .table import check_tables
+from .table_rules import syntax_error
 
 if TYPE_CHECKING:
     from .table import TableRules
@@ -121,34 +122,18 @@ def load_slowly(properties: Properties, raw: bytes, tables: TableRules, cls: typ
     owner = cls.__name__
     flags, pos = _flags(owner, raw)
     if flags & 0xFFFE >> len(cls.FIELDS) & 0xFFFE:
-        raise _fault(f"{owner}: flags 0x{flags:04x} name properties that the class doesn't have", 0)
+        raise syntax_error(f"{owner}: flags 0x{flags:04x} name properties that the class doesn't have", 0)
     values: list[Any] = []
     for place, (name, kind) in enumerate(cls.FIELDS):
         value = None
         if flags & 0x8000 >> place:
-            value, pos = _read(f"{owner}: {name}", kind, raw, pos, tables)
+            value, pos = read_field(f"{owner}: {name}", kind, raw, pos, len(raw), tables)
         values.append(value)
     if pos != len(raw):
-        raise _fault(f"{owner}: {len(raw) - pos} octets are left behind the last property", pos)
+        raise syntax_error(f"{owner}: {len(raw) - pos} octets are left behind the last property", pos)
     properties.__class__ = cls
     for name, value in zip(cls.__match_args__, values, strict=True):
         setattr(properties, name, value)
-
-
-def _read(what: str, kind: str, raw: bytes, pos: int, tables: TableRules) -> tuple[Any, int]:
-    layout = INTEGERS.get(kind) or INTEGERS["octet" if kind == "shortstr" else "long"]
-    start = pos + layout.size
-    if start > len(raw):
-        raise _fault(f"{what} goes beyond the frame", pos)
-    (value,) = layout.unpack_from(raw, pos)
-    if kind in INTEGERS:
-        return value, start
-    stop = start + value
-    if stop > len(raw):
-        raise _fault(f"{what} goes beyond the frame", pos)
-    if kind == "shortstr":
-        return raw[start:stop].decode("utf-8", "surrogateescape"), stop
-    return Table.from_wire(raw[start:stop], tables), stop
 
 
 def _flags(owner: str, raw: bytes) -> tuple[int, int]:
@@ -157,14 +142,14 @@ def _flags(owner: str, raw: bytes) -> tuple[int, int]:
     more = _MORE
     while more:
         if pos + 2 > len(raw):
-            raise _fault(f"{owner}: the flags go beyond the frame", pos)
+            raise syntax_error(f"{owner}: the flags go beyond the frame", pos)
         (word,) = _FLAGS.unpack_from(raw, pos)
         more = word & _MORE
         word -= more
         if not pos:
             flags = word
         elif word:
-            raise _fault(f"{owner}: flags of properties that the class doesn't have", pos)
+            raise syntax_error(f"{owner}: flags of properties that the class doesn't have", pos)
         pos += 2
     return flags, pos
 
@@ -179,7 +164,3 @@ def encode_slowly(properties: Properties, tables: TableRules) -> bytes:
             flags |= 0x8000 >> place
             parts.append(write_field(type(properties).__name__, name, kind, value, tables))
     return _FLAGS.pack(flags) + b"".join(parts)
-
-
-def _fault(text: str, offset: int) -> CodecError:
-    return CodecError(text, offset=offset, code=SYNTAX_ERROR)

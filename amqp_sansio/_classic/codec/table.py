@@ -22,6 +22,7 @@ from .table_rules import (
     TableRules,
     Timestamp,
     Typed,
+    syntax_error,
 )
 
 _new: Final = object.__new__
@@ -142,7 +143,7 @@ EMPTY: Final = Table.from_wire(b"", RABBIT)
 def decode_table(raw: bytes, rules: TableRules) -> Table:
     """A table from its octets with their length in front, wholly decoded. Raises CodecError."""
     if len(raw) < 4 or _READ_U32(raw, 0)[0] != len(raw) - 4:
-        raise CodecError("a table's length doesn't match its octets", offset=0, code=SYNTAX_ERROR)
+        raise syntax_error("a table's length doesn't match its octets", 0)
     table = Table.from_wire(raw[4:], rules)
     len(table)
     return table
@@ -302,10 +303,10 @@ def _entries(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> l
     found: list[tuple[str, str, FieldValue]] = []
     while pos < end:
         if len(found) == rules.entries:
-            raise _fault(f"a table has more than {rules.entries} entries", pos)
+            raise syntax_error(f"a table has more than {rules.entries} entries", pos)
         at = pos + 1 + buf[pos] if pos < len(buf) else end
         if at >= end:
-            raise _fault("a table ends within a name", pos)
+            raise syntax_error("a table ends within a name", pos)
         name = buf[pos + 1 : at].decode("utf-8", "surrogateescape")
         value, pos = _careful(buf, at, end, rules, depth)
         found.append((name, chr(buf[at]), value))
@@ -317,7 +318,7 @@ def _careful_array(buf: bytes, pos: int, end: int, rules: TableRules, depth: int
     found: list[FieldValue] = []
     while pos < end:
         if len(found) == rules.entries:
-            raise _fault(f"an array has more than {rules.entries} entries", pos)
+            raise syntax_error(f"an array has more than {rules.entries} entries", pos)
         value, pos = _careful(buf, pos, end, rules, depth)
         found.append(value)
     return found
@@ -334,12 +335,12 @@ def _careful(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> t
             at = pos + 5
             stop = at + _READ_U32(buf, pos + 1)[0] if at <= end else end + 1
         else:
-            raise _fault(f"no table type has the tag 0x{tag:02x}", pos)
+            raise syntax_error(f"no table type has the tag 0x{tag:02x}", pos)
     else:
         at = pos + 1
         stop = at + size
     if stop > end:
-        raise _fault(f"a table ends within a value of type {chr(tag)!r}", pos)
+        raise syntax_error(f"a table ends within a value of type {chr(tag)!r}", pos)
     if tag == 83:
         return buf[at:stop].decode("utf-8", "surrogateescape"), stop
     if tag == 70:
@@ -353,11 +354,7 @@ def _careful(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> t
 
 def _check_depth(pos: int, rules: TableRules, depth: int) -> None:
     if depth > rules.depth:
-        raise _fault(f"a table nests deeper than {rules.depth} levels", pos)
-
-
-def _fault(text: str, offset: int) -> CodecError:
-    return CodecError(text, offset=offset, code=SYNTAX_ERROR)
+        raise syntax_error(f"a table nests deeper than {rules.depth} levels", pos)
 
 
 def _skim(buf: bytes, pos: int, end: int, rules: TableRules, depth: int, named: bool) -> int:

@@ -7,15 +7,14 @@ from struct import Struct
 from struct import error as StructError
 from typing import Any, Final
 
-from ...errors import CodecError
 from .table_rules import (
-    SYNTAX_ERROR,
     FieldValue,
     TableOctets,
     TableRules,
     Timestamp,
     Typed,
     name_fault,
+    syntax_error,
     write_decimal,
     write_integer,
 )
@@ -57,13 +56,9 @@ def check_names(value: FieldValue, rules: TableRules) -> None:
         for name, _, inner in value.entries():
             fault = name_fault(name)
             if fault is not None:
-                raise CodecError(
-                    f"the table's name {name!r:.60} {fault}", code=SYNTAX_ERROR, rule="wire/table-name-check"
-                )
+                raise syntax_error(f"the table's name {name!r:.60} {fault}", rule="wire/table-name-check")
             if name in seen and not rules.first_wins:
-                raise CodecError(
-                    f"the table's name {name!r:.60} is there twice", code=SYNTAX_ERROR, rule="wire/table-duplicates"
-                )
+                raise syntax_error(f"the table's name {name!r:.60} is there twice", rule="wire/table-duplicates")
             seen.add(name)
             check_names(inner, rules)
     elif isinstance(value, list):
@@ -109,7 +104,7 @@ def _encode_dict(values: dict[str, FieldValue], rules: TableRules, depth: int) -
 
 def _encode_carefully(values: Mapping[str, FieldValue], rules: TableRules, depth: int) -> bytes:
     if depth > rules.depth:
-        raise _refusal(f"the table nests deeper than {rules.depth} levels")
+        raise syntax_error(f"the table nests deeper than {rules.depth} levels")
     pairs: Iterable[tuple[str, FieldValue]]
     if isinstance(values, TableOctets):
         if values.rules.name == rules.name:
@@ -118,16 +113,14 @@ def _encode_carefully(values: Mapping[str, FieldValue], rules: TableRules, depth
     elif isinstance(values, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         pairs = values.items()
     else:
-        raise _refusal(f"a table can't be made of {values!r:.60}, which isn't a mapping")
+        raise syntax_error(f"a table can't be made of {values!r:.60}, which isn't a mapping")
     parts: list[bytes] = []
     for name, value in pairs:
         key = _text(name, "the table's name")
         if len(key) > 255:
-            raise _refusal(f"the table's name {name[:32]!r}... is longer than 255 octets")
+            raise syntax_error(f"the table's name {name[:32]!r}... is longer than 255 octets")
         if rules.strict_names and (fault := name_fault(name)) is not None:
-            raise CodecError(
-                f"the table's name {name!r:.60} {fault}", code=SYNTAX_ERROR, rule="wire/table-name-syntax"
-            )
+            raise syntax_error(f"the table's name {name!r:.60} {fault}", rule="wire/table-name-syntax")
         parts += _OCTET[len(key)], key, _encode_value(value, rules, depth)
     return b"".join(parts)
 
@@ -152,7 +145,7 @@ def _encode_value(value: FieldValue, rules: TableRules, depth: int) -> bytes:
         tag = _default_tag(value, rules)
     if not tag or tag not in rules.writes:
         what = f"type {tag!r}" if tag else "64-bit integer"
-        raise _refusal(
+        raise syntax_error(
             f"tables of the dialect {rules.name!r} have no {what}, which {value!r:.60} needs; they "
             f"have {' '.join(rules.writes)}: convert it, or say its type with Typed(tag, value)"
         )
@@ -185,7 +178,7 @@ def _default_tag(value: FieldValue, rules: TableRules) -> str:
         return "D"
     if isinstance(value, datetime):
         return "T"
-    raise _refusal(f"a table can't hold a {type(value).__name__}")
+    raise syntax_error(f"a table can't hold a {type(value).__name__}")
 
 
 def _encode_typed(tag: str, value: Any, rules: TableRules, depth: int) -> bytes:
@@ -215,23 +208,23 @@ def _encode_typed(tag: str, value: Any, rules: TableRules, depth: int) -> bytes:
             return write_integer(tag, value, rules)
     except (AttributeError, IndexError, OverflowError, TypeError, StructError):
         pass
-    raise _refusal(f"{value!r:.60} doesn't fit the table type {tag!r}")
+    raise syntax_error(f"{value!r:.60} doesn't fit the table type {tag!r}")
 
 
 def _encode_array(values: Iterable[FieldValue], rules: TableRules, depth: int) -> bytes:
     if depth > rules.depth:
-        raise _refusal(f"the array nests deeper than {rules.depth} levels")
+        raise syntax_error(f"the array nests deeper than {rules.depth} levels")
     data = b"".join([_encode_value(value, rules, depth) for value in values])
     return _TAG_LENGTH(65, len(data)) + data
 
 
 def _text(value: Any, what: str) -> bytes:
     if not isinstance(value, str):
-        raise _refusal(f"{what} {value!r:.60} is a {type(value).__name__}, not a str")
+        raise syntax_error(f"{what} {value!r:.60} is a {type(value).__name__}, not a str")
     try:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise _refusal(f"{what} {value!r:.60} has half a surrogate pair") from None
+        raise syntax_error(f"{what} {value!r:.60} has half a surrogate pair") from None
 
 
 def _seconds(value: Any) -> int:
@@ -240,7 +233,3 @@ def _seconds(value: Any) -> int:
     from calendar import timegm
 
     return timegm(value.utctimetuple())
-
-
-def _refusal(text: str) -> CodecError:
-    return CodecError(text, code=SYNTAX_ERROR)

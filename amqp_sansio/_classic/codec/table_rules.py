@@ -23,6 +23,11 @@ FieldValue: TypeAlias = Any
 SYNTAX_ERROR: Final = 502
 """The reply code of octets that break the syntax of a field, in both versions."""
 
+def syntax_error(text: str, offset: int | None = None, rule: str | None = None) -> CodecError:
+    """The error for octets, or a value, that break the syntax of a field."""
+    return CodecError(text, offset=offset, code=SYNTAX_ERROR, rule=rule)
+
+
 MAX_DEPTH: Final = 128
 """The deepest nesting that rules may allow, well within the interpreter's bound on recursion."""
 
@@ -255,7 +260,7 @@ def write_integer(tag: str, value: int, rules: TableRules) -> bytes:
     try:
         return tag.encode() + Struct(rules.integers[tag]).pack(value)
     except StructError:
-        raise CodecError(f"{value!r:.60} doesn't fit the table type {tag!r}", code=SYNTAX_ERROR) from None
+        raise syntax_error(f"{value!r:.60} doesn't fit the table type {tag!r}") from None
 
 
 def write_decimal(value: Any) -> bytes:
@@ -272,6 +277,4 @@ def write_decimal(value: Any) -> bytes:
             scale = 0
         if -0x8000_0000 <= number <= 0x7FFF_FFFF:
             return b"D" + Struct(">Bi").pack(scale, number)
-    raise CodecError(
-        f"{value} doesn't fit the table type 'D': at most 255 places and a signed 32-bit number", code=SYNTAX_ERROR
-    )
+    raise syntax_error(f"{value} doesn't fit the table type 'D': at most 255 places and a signed 32-bit number")
