@@ -1,5 +1,4 @@
-"""Frames of 0-8 and 0-9-1: seven octets of header, the payload, the end octet (0-9-1 section 4.2.3, 0-8
-section 4.2.3)."""
+"""Frames of 0-8 and 0-9-1: seven octets of header, the payload, the end octet (section 4.2.3 of both)."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ OVERSIZE: Final = "wire/frame-oversize-receive"
 """The rule that frames above the agreed size break; they are dropped unread."""
 
 GATHERED: Final = 1024
-"""Body frames above this many octets that straddle arrivals are put together from them, not joined with what
-follows."""
+"""Body frames above this many octets that straddle arrivals are put together from them, without what follows."""
 
 
 def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max: int) -> Frame | None:
@@ -61,11 +59,8 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
     if size > (body_max if kind == BODY else other_max):
         # The frames behind it can still be read, above all the answer to the close.
         buffer.skip(size + OVERHEAD)
-        raise Violation(
-            FRAME_ERROR,
-            f"frame of {size + OVERHEAD} octets, {(body_max if kind == BODY else other_max) + OVERHEAD} are agreed",
-            rule=OVERSIZE,
-        )
+        agreed = (body_max if kind == BODY else other_max) + OVERHEAD
+        raise Violation(FRAME_ERROR, f"frame of {size + OVERHEAD} octets, {agreed} are agreed", rule=OVERSIZE)
     start = pos + 7
     end = start + size
     if end >= len(data):
@@ -96,11 +91,8 @@ def _bad_end(octet: int) -> Violation:
 def check_heartbeat(channel: int, size: int) -> None:
     """Refuse a heartbeat on a channel or with a payload (0-9-1 section 4.2.7)."""
     if channel or size:
-        raise Violation(
-            FRAME_ERROR,
-            f"heartbeat on channel {channel} with {size} octets, not empty on channel 0",
-            rule="wire/heartbeat-invalid",
-        )
+        text = f"heartbeat on channel {channel} with {size} octets, not empty on channel 0"
+        raise Violation(FRAME_ERROR, text, rule="wire/heartbeat-invalid")
 
 
 def method_frame(channel: int, payload: bytes) -> bytes:

@@ -371,7 +371,7 @@ class Channel(ChannelState):
         self._check_content(method)
         if not 0 <= size < 1 << 64:
             raise LocalProtocolError(f"content of {size} octets; the size is a number of 64 bits without sign")
-        raw = self._encode_properties(properties)
+        raw = outgoing.encode(properties)
         payload = outgoing.encode(method)
         outgoing.check_frame(max(len(payload) + OVERHEAD, len(raw) + 20))
         outgoing.check_backlog(len(payload) + len(raw))
@@ -486,7 +486,7 @@ class Channel(ChannelState):
     @property
     def own_content(self) -> ContentState | None:
         """The content that this end has under way, between `begin` and the last `continue_body`."""
-        return self.client_content if self.connection.role is Side.CLIENT else self.server_content
+        return self.content(self.connection.role is Side.CLIENT)
 
     def _check(self) -> None:
         if self.state is State.CLOSED:
@@ -580,31 +580,22 @@ class Channel(ChannelState):
             self.returns = Returns()
         self.returns.expect(self.publish_count, (exchange, routing_key, size, crc))
 
-    def _check_announced(self, method: Method, capability: str, rule: str) -> None:
-        """RabbitMQ's extensions go only to clients that announced that they take them."""
-        if self.connection.role is not Side.SERVER:
-            return
-        if not announces(self.connection.peer_properties, capability):
-            raise self._misuse(
-                f"the client didn't announce the capability {capability!r} that {method.NAME} needs", rule
-            )
-
     def _misuse(self, text: str, rule: str | None) -> LocalProtocolError:
         return self._outgoing.misuse(text, rule)
-
-    def _encode_properties(self, properties: Properties) -> bytes:
-        try:
-            return properties.encode(self._outgoing.tables)
-        except CodecError as error:
-            raise self._misuse(str(error), error.rule) from error
 
     def _transmit(self, method: Method, token: object, properties: Properties | None, body: bytes | None) -> None:
         outgoing = self._outgoing
         self._check()
         self._check_kind(method)
         needed = _ANNOUNCED.get(method.NAME)
-        if needed is not None and Side.SERVER in self.connection.dialect.senders.get(method.ID, ()):
-            self._check_announced(method, *needed)
+        if (
+            needed is not None
+            and Side.SERVER in self.connection.dialect.senders.get(method.ID, ())
+            and outgoing.role is Side.SERVER
+            and not announces(self.connection.peer_properties, needed[0])
+        ):
+            text = f"the client didn't announce the capability {needed[0]!r} that {method.NAME} needs"
+            raise self._misuse(text, needed[1])
         if method.NAME in CONNECTION_INPUTS or method.NAME in CHANNEL_INPUTS:
             raise LocalProtocolError(
                 f"{method.NAME} isn't sent as such; use open_channel, close, or what answers the event"
@@ -618,15 +609,11 @@ class Channel(ChannelState):
         if properties is None:
             properties = self.connection.dialect.properties[method.CLASS_ID]()
         body = bytes(memoryview(body)) if body else b""
-        raw = self._encode_properties(properties)
+        raw = outgoing.encode(properties)
         outgoing.check_frame(len(raw) + 20)
         outgoing.check_backlog(len(body))
-        content = b"".join(
-            (
-                header_frame(self.number, method.CLASS_ID, len(body), raw),
-                *body_frames(self.number, body, outgoing.frame_max),
-            )
-        )
+        header = header_frame(self.number, method.CLASS_ID, len(body), raw)
+        content = b"".join((header, *body_frames(self.number, body, outgoing.frame_max)))
         outgoing.send(self.number, method, token, content, len(body))
 
     # The end.
@@ -691,11 +678,8 @@ class Channel(ChannelState):
         deferred.append(answer)
         most = self._outgoing.limits.requests
         if len(deferred) > most:
-            raise Violation(
-                RESOURCE_ERROR,
-                f"{len(deferred)} answers wait behind content on channel {self.number}, Limits.requests allows {most}",
-                scope=Scope.CHANNEL,
-            )
+            waiting = f"{len(deferred)} answers wait behind content on channel {self.number}"
+            raise Violation(RESOURCE_ERROR, f"{waiting}, Limits.requests allows {most}", scope=Scope.CHANNEL)
 
     def _with_open_work(self, report: CloseReport) -> CloseReport:
         """A report with the work that is open; what a transaction would have settled is open still."""
@@ -733,8 +717,7 @@ class Channel(ChannelState):
         return []
 
     def _abandon(self, handles: list[Handle[Any]], error: EndpointClosed, report: CloseReport) -> None:
-        """End what is left of the calls, and let go of the state: the number is free, and the object only says why it
-        is closed."""
+        """End what is left of the calls, and let go of the state: the object only says why it is closed."""
         self._tell_abandoned(handles, error, report)
         self.state = State.CLOSED
         self.client_calls = self.server_calls = None

@@ -33,7 +33,6 @@ from ..codec.violation import (
     SYNTAX_ERROR,
     Violation,
     misplaced,
-    misuse,
 )
 from ..model import hints
 from ..model.channel_state import ChannelState
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from ...limits import Limits
     from ..codec.dialect import Dialect
     from ..codec.method import Method
+    from ..codec.properties import Properties
     from ..model.channel_state import ContentState, Step
     from .channel import Owner
     from .outgoing import Outgoing
@@ -106,12 +106,9 @@ class EndpointModel(ConnectionModel):
         if self._owner.role is Side.CLIENT or not self.dialect.counts_channels:
             super()._check_room(number)
         elif len(self.channels) >= self.channel_max:
-            raise Violation(
-                NOT_ALLOWED,
-                f"number of channels opened ({len(self.channels)}) has reached the negotiated "
-                f"channel_max ({self.channel_max})",
-                rule="connection.tune/channel-max-highest",
-            )
+            opened = f"number of channels opened ({len(self.channels)})"
+            text = f"{opened} has reached the negotiated channel_max ({self.channel_max})"
+            raise Violation(NOT_ALLOWED, text, rule="connection.tune/channel-max-highest")
 
 
 class Connection(Handshake):
@@ -140,12 +137,8 @@ class Connection(Handshake):
         self._unit_channel = self._unit_method = 0
         validate = config.validate_content
         self._validate = role is Side.SERVER if validate is None else validate
-        known = config, model, self._buffer, self._events, self._outgoing.tables
-        self._fast_path: FastPath
-        if role is Side.CLIENT:
-            self._fast_path = ClientFastPath(*known, usual=not self._validate)
-        else:
-            self._fast_path = ServerFastPath(*known, validate=self._validate)
+        kind = ClientFastPath if role is Side.CLIENT else ServerFastPath
+        self._fast_path: FastPath = kind(config, self._buffer, self._outgoing, self._validate)
         self._limits_changed()
 
     @classmethod
@@ -212,16 +205,13 @@ class Connection(Handshake):
         Raises LocalProtocolError (no free channel, number in use or out of range), EndpointClosed.
         """
         if self.role is not Side.CLIENT:
-            raise misuse(self.VERSION, "only a client opens channels", "connection/error-scope")
+            raise self._outgoing.misuse("only a client opens channels", "connection/error-scope")
         self.check_open()
         if number is None:
             number = self._lowest_free()
         elif not 1 <= number <= self.channel_max:
-            raise misuse(
-                self.VERSION,
-                f"channel {number} is outside 1 to {self.channel_max}, the agreed channel-max",
-                "connection.tune/channel-max-highest",
-            )
+            text = f"channel {number} is outside 1 to {self.channel_max}, the agreed channel-max"
+            raise self._outgoing.misuse(text, "connection.tune/channel-max-highest")
         opening = self.dialect.named["channel.open"]()
         outgoing = self._outgoing
         handle: Handle[object] = Handle((number, outgoing.calls + 1))
@@ -317,18 +307,14 @@ class Connection(Handshake):
 
     def _receive_method(self, number: int, data: bytes, start: int, end: int) -> None:
         if end - start < 4:
-            raise Violation(
-                SYNTAX_ERROR, f"method frame with {end - start} octets, 4 are the least", rule="wire/method-payload"
-            )
+            text = f"method frame with {end - start} octets, 4 are the least"
+            raise Violation(SYNTAX_ERROR, text, rule="wire/method-payload")
         (method_id,) = METHOD_ID.unpack_from(data, start)
         self._unit_method = method_id
         kind = self.dialect.methods.get(method_id)
         if kind is None:
-            raise Violation(
-                COMMAND_INVALID,
-                f"class {method_id >> 16} has no method {method_id & 0xFFFF} in {self.dialect.name}",
-                rule="wire/method-payload",
-            )
+            text = f"class {method_id >> 16} has no method {method_id & 0xFFFF} in {self.dialect.name}"
+            raise Violation(COMMAND_INVALID, text, rule="wire/method-payload")
         try:
             method = kind.decode(data, start + 4, end, self._outgoing.tables)
             if self._validate:
@@ -337,9 +323,7 @@ class Connection(Handshake):
                 own = method.NAME == "connection.start-ok"
                 check_tables(method, rules.with_any_names() if own else rules)
         except CodecError as error:
-            raise Violation(
-                error.code or SYNTAX_ERROR, str(error), rule=error.rule or "wire/method-payload"
-            ) from None
+            raise _unreadable(error, "wire/method-payload") from None
         step = self._model.step(self.role.other, number, method, None, False)
         if step is None:
             return
@@ -382,17 +366,14 @@ class Connection(Handshake):
         content.properties = raw
         if self._validate:
             try:
-                self.dialect.properties[class_id].from_wire(raw, self._outgoing.tables).check()
+                self._properties(content).check()
             except CodecError as error:
-                raise Violation(
-                    error.code or SYNTAX_ERROR, str(error), rule=error.rule or "wire/content-flags"
-                ) from None
+                raise _unreadable(error, "wire/content-flags") from None
         if streaming and isinstance(channel, Channel):
             channel.streaming = True
-            properties = self.dialect.properties[class_id].from_wire(raw, self._outgoing.tables)
             published = content.method.NAME == "basic.publish" and channel.mode is Mode.CONFIRM
             count = channel.publish_count if published else 0
-            self._events.append(ContentBegun(number, content.method, properties, size, count))
+            self._events.append(ContentBegun(number, content.method, self._properties(content), size, count))
         elif not size:
             self._end_content(number, content, b"")
 
@@ -427,13 +408,14 @@ class Connection(Handshake):
         elif piece:
             parts.append(bytearray(piece))
 
+    def _properties(self, content: ContentState) -> Properties:
+        kind = self.dialect.properties[content.method.CLASS_ID]
+        return kind.from_wire(content.properties, self._outgoing.tables)
+
     def _end_streamed(self, content: ContentState) -> None:
         """A reply whose body came in pieces ends its call without them."""
         if content.answered is not None and content.answered.token is not None:
-            method = content.method
-            kind = self.dialect.properties[method.CLASS_ID]
-            properties = kind.from_wire(content.properties, self._outgoing.tables)
-            self._complete(content.answered.token, Message(method, properties, b""))
+            self._complete(content.answered.token, Message(content.method, self._properties(content), b""))
 
     def _end_content(self, number: int, content: ContentState, body: bytes) -> None:
         """A message is complete: hand it to the call it answers, or to the application."""
@@ -442,8 +424,7 @@ class Connection(Handshake):
         raw = content.properties
         tables = self._outgoing.tables
         if content.answered is not None and content.answered.token is not None:
-            properties = self.dialect.properties[method.CLASS_ID].from_wire(raw, tables)
-            self._complete(content.answered.token, Message(method, properties, body))
+            self._complete(content.answered.token, Message(method, self._properties(content), body))
         elif name == "basic.deliver":
             delivery = Delivery(
                 number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange,
@@ -461,8 +442,7 @@ class Connection(Handshake):
         elif name == "basic.return":
             self._receive_return(number, method, raw, body)
         else:
-            properties = self.dialect.properties[method.CLASS_ID].from_wire(raw, tables)
-            self._events.append(ContentReceived(number, method, properties, body))
+            self._events.append(ContentReceived(number, method, self._properties(content), body))
 
     def _receive_return(self, number: int, method: Any, raw: bytes, body: bytes) -> None:
         """Tie a returned message to its publish."""
@@ -525,8 +505,7 @@ class Connection(Handshake):
             self._receive_other(channel.number, method, step)
             return
         if not method.no_wait:
-            cancel_ok = self.dialect.named["basic.cancel-ok"]
-            channel.answer(cancel_ok(method.consumer_tag))
+            channel.answer(self.dialect.named["basic.cancel-ok"](method.consumer_tag))
         self._events.append(ConsumerCancelled(channel.number, method.consumer_tag))
 
     def _blocked(self, channel: Channel, method: Any, step: Step) -> None:
@@ -621,3 +600,8 @@ class Connection(Handshake):
 
     def __repr__(self) -> str:
         return f"<{self.dialect.name} {self.role.value} connection, {self._model.state.value}>"
+
+
+def _unreadable(error: CodecError, rule: str) -> Violation:
+    """The violation of a peer whose octets can't be read."""
+    return Violation(error.code or SYNTAX_ERROR, str(error), rule=error.rule or rule)

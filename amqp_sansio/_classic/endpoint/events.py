@@ -58,8 +58,7 @@ class Delivery(LazyProperties, DeliveryReceived):
 
 @record
 class Published(LazyProperties, Event):
-    """Server: a client published a message (basic.publish). `number` counts publishes since confirm.select,
-    0 without it."""
+    """Server: a client published a message (basic.publish); `number` counts since confirm.select, 0 without it."""
 
     channel: int
     exchange: str
@@ -121,9 +120,8 @@ class ContentReceived(Event):
 class ContentBegun(Event):
     """Streaming mode: a message of `size` octets begins.
 
-    `ContentChunk`s follow on the channel, or a `ContentAborted`. `number` is that of a publish when the
-    client has selected
-    confirms, as in `Published`. The handle of a reply ends after its last chunk, with a `Message` without body.
+    `ContentChunk`s follow on the channel, or a `ContentAborted`. `number` is that of a publish when the client has
+    selected confirms, as in `Published`. The handle of a reply ends after its last chunk, with a bodiless `Message`.
     """
 
     channel: int
@@ -151,8 +149,7 @@ class ContentAborted(Event):
 
 @record
 class Request(Event):
-    """The peer asks for something: answer with `channel.reply(...)` in the order of arrival, or close with
-    an error code."""
+    """The peer asks for something: answer with `channel.reply(...)` in the order of arrival, or close with a code."""
 
     channel: int
     method: Method

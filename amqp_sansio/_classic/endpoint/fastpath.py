@@ -7,7 +7,7 @@ an error included, to the general step, with nothing changed.
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import CodecError
 from ...events import NEED_DATA, Settled
@@ -22,15 +22,13 @@ from .channel import Channel
 from .events import Delivery, MethodReceived, Published
 
 if TYPE_CHECKING:
-    from collections import deque
-
     from ..._core.receive_buffer import ReceiveBuffer
     from ...events import Event, Signal
     from ..codec.content_reader import Route
     from ..codec.table_rules import TableRules
     from ..model.channel_state import ChannelState
-    from ..model.connection import ConnectionModel
     from .config import Config
+    from .outgoing import Outgoing
 
 _new: Final = object.__new__
 _BODY: Final = Struct(">II").unpack_from
@@ -47,28 +45,29 @@ _UNKNOWN: Final = object()
 
 
 class FastPath(ContentReader[None, "Event | Signal"]):
-    """The state of the shortcuts at either end. `usual`: whole content takes them."""
+    """The state of the shortcuts at either end. `validate`: properties are checked."""
 
-    __slots__ = ("_buffer", "_channels", "_events", "_model", "_tables", "_usual")
+    __slots__ = ("_buffer", "_channels", "_events", "_model", "_tables", "_usual", "_validate")
 
-    def __init__(
-        self, config: Config, model: ConnectionModel, buffer: ReceiveBuffer, events: deque[Event],
-        tables: TableRules, *, usual: bool,
-    ) -> None:
+    CHECKS: ClassVar[bool]
+    """Whether whole content takes the shortcuts though its properties are checked."""
+
+    def __init__(self, config: Config, buffer: ReceiveBuffer, outgoing: Outgoing, validate: bool) -> None:
         limits = config.limits
+        self._validate = validate
         self._usual = (
-            usual
+            (self.CHECKS or not validate)
             and config.stream_above is None
             and min(limits.message, limits.bodies) >= limits.unparsed
             and limits.header >= LONGEST_DELIVER
-            and not model.dialect.strict
+            and not outgoing.model.dialect.strict
         )
         super().__init__(0, 0)
-        self._model = model
-        self._channels = model.channels
+        self._model = outgoing.model
+        self._channels = outgoing.model.channels
         self._buffer = buffer
-        self._events = events
-        self._tables = tables
+        self._events = outgoing.events
+        self._tables = outgoing.tables
 
     def agree(self, body_max: int, other_max: int) -> None:
         """Use other bounds from now on; without room for a header no whole content is read."""
@@ -83,6 +82,7 @@ class ClientFastPath(FastPath):
     """The shortcuts of a client: deliveries, and confirms of its publishes."""
 
     __slots__ = ()
+    CHECKS = False
 
     def delivered(
         self, source: None, number: int, consumer_tag: str, tag: int, redelivered: bool, exchange: str,
@@ -225,17 +225,11 @@ class ClientFastPath(FastPath):
 
 
 class ServerFastPath(FastPath):
-    """The shortcuts of a server: publishes, and acks of deliveries. `validate`: properties are checked."""
+    """The shortcuts of a server: publishes, and acks of deliveries."""
 
-    __slots__ = ("_checked", "_validate")
+    __slots__ = ("_checked",)
     LEARNT = (*FastPath.LEARNT, "_checked")
-
-    def __init__(
-        self, config: Config, model: ConnectionModel, buffer: ReceiveBuffer, events: deque[Event],
-        tables: TableRules, *, validate: bool,
-    ) -> None:
-        super().__init__(config, model, buffer, events, tables, usual=True)
-        self._validate = validate
+    CHECKS = True
 
     def agree(self, body_max: int, other_max: int) -> None:
         """Use other bounds from now on."""

@@ -1,5 +1,4 @@
-"""Handshake: how a connection of 0-8 or 0-9-1 opens and closes: header, start, secure, tune, open, close (0-9-1
-sections 1.4, 2.2.4 and 4.2.2)."""
+"""Handshake: how a connection of 0-8 or 0-9-1 opens and closes (0-9-1 sections 1.4, 2.2.4 and 4.2.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from ..codec.dialect import get_dialect
 from ..codec.frames import HEARTBEAT_FRAME, OVERHEAD
 from ..codec.rule_ids import rule_id
 from ..codec.table import Table
-from ..codec.violation import ACCESS_REFUSED, SILENT, Violation, misuse
+from ..codec.violation import ACCESS_REFUSED, SILENT, Violation
 from ..model import hints
 from ..model.connection import CHANNEL_MAX, ConnectionModel
 from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, is_of_qpid
@@ -116,8 +115,7 @@ class Handshake(SaslExchange[Config]):
         self._server_login = None
 
     def refuse_authentication(self, text: str = "ACCESS_REFUSED") -> None:
-        """Server: turn the client away with 403 if it announced that it understands that, else by closing
-        the socket."""
+        """Server: turn the client away with 403 if it announced that it takes that, else by closing the socket."""
         self._check_decision(AUTHENTICATION)
         self._refuse_login(text)
 
@@ -129,8 +127,7 @@ class Handshake(SaslExchange[Config]):
         self._become_open()
 
     def refuse_open(self, code: int = 530, text: str = "NOT_ALLOWED - no such virtual host") -> None:
-        """Server: close the connection instead of opening it: 530 for an unknown virtual host, 403 for a
-        forbidden one."""
+        """Server: close instead of opening: 530 for an unknown virtual host, 403 for a forbidden one."""
         self._check_decision(VHOST)
         self._send_close(CloseReport(By.LOCAL, code, text, *method_ids(self.dialect.named["connection.open"])))
 
@@ -140,11 +137,8 @@ class Handshake(SaslExchange[Config]):
         if "connection.redirect" not in named:
             raise LocalProtocolError(f"{self.dialect.name} has no connection.redirect")
         if self._insisted:
-            raise misuse(
-                self.dialect.version,
-                "the client insists on this server; let it in, or refuse it",
-                "connection.open/insist",
-            )
+            text = "the client insists on this server; let it in, or refuse it"
+            raise self._outgoing.misuse(text, "connection.open/insist")
         self._decide(VHOST, named["connection.redirect"](host, known_hosts))
         report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
         self._end(report, CloseHint.CLOSE_WHEN_SENT)
@@ -250,11 +244,8 @@ class Handshake(SaslExchange[Config]):
         dialect = self.dialect
         offered = (start.version_major, start.version_minor)
         if offered not in dialect.start_versions:
-            raise Violation(
-                SILENT,
-                f"the server starts version {offered[0]}-{offered[1]}, asked for was {dialect.name}",
-                rule="connection.start/client-support",
-            )
+            text = f"the server starts version {offered[0]}-{offered[1]}, asked for was {dialect.name}"
+            raise Violation(SILENT, text, rule="connection.start/client-support")
         response = self._begin_login(start.mechanisms)
         locales = start.locales.decode("utf-8", "replace").split()
         locale = self.config.locale

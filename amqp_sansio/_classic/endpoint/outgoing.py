@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...events import Event, Handle
     from ...limits import Limits
     from ..codec.method import Method
+    from ..codec.properties import Properties
     from ..codec.table_rules import TableRules
     from ..model.channel_state import Outcome, Step
     from ..model.connection import ConnectionModel
@@ -54,8 +55,7 @@ class Outgoing:
     def send(
         self, number: int, method: Method, token: object = None, content: bytes | None = None, size: int | None = None
     ) -> None:
-        """Step the model with one whole method, and queue it and its encoded content of `size` octets; all or
-        nothing."""
+        """Step the model with one whole method, queue it and its encoded content of `size` octets; all or nothing."""
         payload = self.encode(method)
         self.check_frame(len(payload) + OVERHEAD)
         self.check_backlog(len(payload))
@@ -82,12 +82,10 @@ class Outgoing:
     def answer(self, number: int, method: Method) -> None:
         """Queue a method that this end sends by itself. Raises Violation when a peer that doesn't read lets those pile
         up."""
-        size = self.buffer.size
-        hard = self.buffer.hard
+        size, hard = self.buffer.size, self.buffer.hard
         if size > hard:
-            raise Violation(
-                RESOURCE_ERROR, f"{size} octets wait to be sent, Limits.backlog_hard allows {hard}; read what is sent"
-            )
+            text = f"{size} octets wait to be sent, Limits.backlog_hard allows {hard}; read what is sent"
+            raise Violation(RESOURCE_ERROR, text)
         self.answer_anyway(number, method)
 
     def answer_anyway(self, number: int, method: Method) -> None:
@@ -114,10 +112,10 @@ class Outgoing:
 
     # Checks.
 
-    def encode(self, method: Method) -> bytes:
-        """The octets of a method; a value that can't be said is the caller's."""
+    def encode(self, content: Method | Properties) -> bytes:
+        """The octets of a method or of properties; a value that can't be said is the caller's."""
         try:
-            return method.encode(self.tables)
+            return content.encode(self.tables)
         except CodecError as error:
             raise self.misuse(str(error), error.rule) from error
 
