@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ._core.observation import ObserverEvent
 
-_SCHEMA: Final = 3
+_SCHEMA: Final = 4
 
 
 def _classic(version: Version) -> Records:

@@ -27,8 +27,10 @@ FRAME: Final = Struct(">BHI")
 CONTENT_HEADER: Final = Struct(">HHQ")
 METHOD_ID: Final = Struct(">I")
 
-_KNOWN_0_9_1: Final = (METHOD, HEADER, BODY, HEARTBEAT)
-_KNOWN_0_8: Final = (METHOD, HEADER, BODY, OOB_METHOD, OOB_HEADER, OOB_BODY, TRACE, HEARTBEAT)
+KNOWN: Final = (METHOD, HEADER, BODY, HEARTBEAT)
+"""The types of frames that both versions have."""
+RARE: Final = {OOB_METHOD: "oob-method", OOB_HEADER: "oob-header", OOB_BODY: "oob-body", TRACE: "trace"}
+"""The types that only 0-8 has, with their names."""
 
 Frame = tuple[int, int, bytes, int, int]
 """Type, channel, and the octets in which the payload begins and ends at two offsets."""
@@ -54,7 +56,7 @@ def next_frame(buffer: ReceiveBuffer, version: Version, body_max: int, other_max
     channel: int
     size: int
     kind, channel, size = FRAME.unpack_from(data, pos)
-    if kind not in (_KNOWN_0_8 if version is AMQP_0_8 else _KNOWN_0_9_1):
+    if kind not in KNOWN and (kind not in RARE or version is not AMQP_0_8):
         raise Violation(SILENT, f"frame of unknown type {kind}", rule="wire/frame-type-unknown")
     if size > (body_max if kind == BODY else other_max):
         # The frames behind it can still be read, above all the answer to the close.
@@ -88,11 +90,13 @@ def _bad_end(octet: int) -> Violation:
     return Violation(SILENT, f"frame ends with octet 0x{octet:02x}, not 0xce", rule="wire/frame-end-check")
 
 
-def check_heartbeat(channel: int, size: int) -> None:
-    """Refuse a heartbeat on a channel or with a payload (0-9-1 section 4.2.7)."""
-    if channel or size:
+def check_plain(kind: int, channel: int, size: int) -> None:
+    """Refuse a heartbeat on a channel or with a payload (0-9-1 section 4.2.7), and a trace frame on a channel."""
+    if kind == HEARTBEAT and (channel or size):
         text = f"heartbeat on channel {channel} with {size} octets, not empty on channel 0"
         raise Violation(FRAME_ERROR, text, rule="wire/heartbeat-invalid")
+    if kind == TRACE and channel:
+        raise Violation(FRAME_ERROR, f"trace frame on channel {channel}", rule="wire/trace-channel")
 
 
 def method_frame(channel: int, payload: bytes) -> bytes:

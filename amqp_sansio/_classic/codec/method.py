@@ -269,14 +269,8 @@ def write_field(owner: str, name: str, kind: str, value: Any, tables: TableRules
 
 
 _NOTHING: Final = {
-    "octet": bytes(1),
-    "short": bytes(2),
-    "long": bytes(4),
-    "longlong": bytes(8),
-    "timestamp": bytes(8),
-    "shortstr": bytes(1),
-    "longstr": bytes(4),
-    "table": bytes(4),
+    **{kind: bytes(layout.size) for kind, layout in INTEGERS.items()},
+    **{"shortstr": bytes(1), "longstr": bytes(4), "table": bytes(4)},
 }
 """The octets of a reserved field, by its type."""
 

@@ -153,24 +153,20 @@ def _encode_value(value: FieldValue, rules: TableRules, depth: int) -> bytes:
 
 
 def _default_tag(value: FieldValue, rules: TableRules) -> str:
-    if isinstance(value, bool):
-        return "t"
-    if isinstance(value, Timestamp):
-        return "T"
-    if isinstance(value, int):
-        return "I" if -0x8000_0000 <= value <= 0x7FFF_FFFF else rules.wide
-    if isinstance(value, float):
-        return "d"
-    if isinstance(value, str):
-        return "S"
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return "x" if "x" in rules.writes else "S"
-    if value is None:
-        return "V"
-    if isinstance(value, Mapping):
-        return "F"
-    if isinstance(value, (list, tuple)):
-        return "A"
+    tag = next((tag for kinds, tag in _TAGS if isinstance(value, kinds)), "") or _tag_of_rare(value)
+    if tag == "I" and not -0x8000_0000 <= value <= 0x7FFF_FFFF:
+        return rules.wide
+    return "S" if tag == "x" and "x" not in rules.writes else tag
+
+
+_TAGS: Final[tuple[tuple[Any, str], ...]] = (
+    (bool, "t"), (Timestamp, "T"), (int, "I"), (float, "d"), (str, "S"), ((bytes, bytearray, memoryview), "x"),
+    (type(None), "V"), (Mapping, "F"), ((list, tuple), "A"),
+)
+"""The tags of Python's types; a type stands before those that it's a kind of."""
+
+
+def _tag_of_rare(value: FieldValue) -> str:
     from datetime import datetime
     from decimal import Decimal
 

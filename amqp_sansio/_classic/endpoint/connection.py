@@ -19,14 +19,13 @@ from ..codec.frames import (
     OVERSIZE,
     TRACE,
     Frame,
-    check_heartbeat,
+    check_plain,
     next_frame,
 )
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
 from ..codec.violation import (
     COMMAND_INVALID,
-    FRAME_ERROR,
     NOT_ALLOWED,
     NOT_IMPLEMENTED,
     SILENT,
@@ -272,17 +271,13 @@ class Connection(Handshake):
                 self._receive_body(number, data, start, end)
             elif kind == HEADER:
                 self._receive_content_header(number, data, start, end)
-            elif kind == HEARTBEAT:
-                check_heartbeat(number, end - start)
-                if self.config.report_heartbeats:
+            elif kind in (HEARTBEAT, TRACE):
+                check_plain(kind, number, end - start)
+                if kind == HEARTBEAT and self.config.report_heartbeats:
                     self._events.append(HeartbeatReceived())
-            elif kind == TRACE:
-                if number:
-                    raise Violation(FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel")
             else:
-                raise Violation(
-                    NOT_IMPLEMENTED, f"out-of-band frame of type {kind}; content goes in band", rule="wire/oob-format"
-                )
+                text = f"out-of-band frame of type {kind}; content goes in band"
+                raise Violation(NOT_IMPLEMENTED, text, rule="wire/oob-format")
         except Violation as violation:
             self._fail(violation)
         return True

@@ -30,8 +30,10 @@ from .channel_state import BOOKS, ChannelState, ContentState, Pending, Step, che
 from .states import (
     CHANNEL,
     CHANNEL_INPUTS,
+    CHANNEL_OTHER,
     CONNECTION,
     CONNECTION_INPUTS,
+    CONNECTION_OTHER,
     CONTENT,
     MODE,
     MODE_INPUTS,
@@ -124,16 +126,15 @@ class ConnectionModel:
                 f"{method.NAME} on channel 0, which is the connection's own",
                 rule="wire/content-channel-zero" if method.HAS_CONTENT else "wire/channel-zero",
             )
-        self._next(ConnectionInput.C_OTHER if client else ConnectionInput.S_OTHER, method.NAME)
+        self._next(CONNECTION_OTHER[client], method.NAME)
+        other = CHANNEL_OTHER[client]
         inputs = CHANNEL_INPUTS.get(method.NAME)
-        given = inputs[0 if client else 1] if inputs else None
-        if given is None:
-            given = ChannelInput.C_OTHER if client else ChannelInput.S_OTHER
+        given = (inputs and inputs[not client]) or other
         channel = self.channels.get(number)
         if channel is None:
             channel = self._unopened(number, given, method)
         after = self._channel_after(channel, given, method)
-        if given in (ChannelInput.C_OTHER, ChannelInput.S_OTHER) and self.discards(channel, client):
+        if given is other and self.discards(channel, client):
             return None
         content = self._step_content(channel, client, method, given)
         step = self._books(channel, client, method, token, size)
@@ -219,12 +220,11 @@ class ConnectionModel:
     def _step_connection(self, client: bool, number: int, method: Method, token: Any) -> Step:
         if number:
             raise Violation(COMMAND_INVALID, f"{method.NAME} on channel {number}, not on 0", rule="wire/channel-zero")
+        other = CONNECTION_OTHER[client]
         inputs = CONNECTION_INPUTS.get(method.NAME)
-        given = inputs[0 if client else 1] if inputs else None
-        if given is None:
-            given = ConnectionInput.C_OTHER if client else ConnectionInput.S_OTHER
+        given = (inputs and inputs[not client]) or other
         after = self._next(given, method.NAME)
-        if given in (ConnectionInput.C_OTHER, ConnectionInput.S_OTHER):
+        if given is other:
             step = self._books(self.zero, client, method, token)
         else:
             check_values(self.dialect, method)
@@ -360,11 +360,11 @@ class ConnectionModel:
             return None
         if number == 0:
             raise Violation(CHANNEL_ERROR, f"{what} on channel 0", rule="wire/content-channel-zero")
-        self._next(ConnectionInput.C_OTHER if client else ConnectionInput.S_OTHER, what)
+        self._next(CONNECTION_OTHER[client], what)
         channel = self.channels.get(number)
         if channel is None:
             raise _not_open(f"{what} on channel {number}, which isn't open")
-        if CHANNEL[channel.state].get(ChannelInput.C_OTHER if client else ChannelInput.S_OTHER) is None:
+        if CHANNEL[channel.state].get(CHANNEL_OTHER[client]) is None:
             raise Violation(
                 CHANNEL_ERROR, f"{what} while channel {number} is {channel.state.value}", rule="channel/closed-when"
             )

@@ -39,7 +39,7 @@ or virtual host so, though 2.2.4 forbids it), and the client's channel frames af
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 from ..._core.state_table import Table, TableEnum
 
@@ -237,35 +237,23 @@ MODE: Final[Table[Mode, Select]] = {
 }
 # fmt: on
 
-CONNECTION_INPUTS: Final[dict[str, tuple[ConnectionInput | None, ConnectionInput | None]]] = {
-    "connection.start": (None, ConnectionInput.S_START),
-    "connection.start-ok": (ConnectionInput.C_START_OK, None),
-    "connection.secure": (None, ConnectionInput.S_SECURE),
-    "connection.secure-ok": (ConnectionInput.C_SECURE_OK, None),
-    "connection.tune": (None, ConnectionInput.S_TUNE),
-    "connection.tune-ok": (ConnectionInput.C_TUNE_OK, None),
-    "connection.open": (ConnectionInput.C_OPEN, None),
-    "connection.open-ok": (None, ConnectionInput.S_OPEN_OK),
-    "connection.redirect": (None, ConnectionInput.S_REDIRECT),
-    "connection.close": (ConnectionInput.C_CLOSE, ConnectionInput.S_CLOSE),
-    "connection.close-ok": (ConnectionInput.C_CLOSE_OK, ConnectionInput.S_CLOSE_OK),
-}
-"""The input that a connection method is, sent by the client and by the server; others are OTHER."""
 
-CHANNEL_INPUTS: Final[dict[str, tuple[ChannelInput | None, ChannelInput | None]]] = {
-    "channel.open": (ChannelInput.C_OPEN, None),
-    "channel.open-ok": (None, ChannelInput.S_OPEN_OK),
-    "channel.close": (ChannelInput.C_CLOSE, ChannelInput.S_CLOSE),
-    "channel.close-ok": (ChannelInput.C_CLOSE_OK, ChannelInput.S_CLOSE_OK),
-}
-"""The input that a channel method is, sent by the client and by the server; others are OTHER."""
+_I = TypeVar("_I", bound=TableEnum)
 
-MODE_INPUTS: Final[dict[str, Select]] = {
-    "tx.select": Select.TX_SELECT,
-    "tx.commit": Select.TX_COMMIT,
-    "tx.rollback": Select.TX_ROLLBACK,
-    "confirm.select": Select.CONFIRM_SELECT,
-    "dtx.select": Select.DTX_SELECT,
-    "dtx.start": Select.DTX_START,
-}
+
+def _inputs(owner: str, kind: type[_I]) -> dict[str, tuple[_I | None, _I | None]]:
+    """The inputs that methods of the class `owner` are, sent by the client and by the server, as their values say."""
+    given = {each.value: each for each in kind}
+    names = dict.fromkeys([value[2:] for value in given if not value.endswith(("header", "other"))])
+    return {f"{owner}.{name}": (given.get(f"C:{name}"), given.get(f"S:{name}")) for name in names}
+
+
+CONNECTION_INPUTS: Final = _inputs("connection", ConnectionInput)
+CHANNEL_INPUTS: Final = _inputs("channel", ChannelInput)
+"""The input that a connection or channel method is, sent by the client and by the server; others are OTHER."""
+CONNECTION_OTHER: Final = {True: ConnectionInput.C_OTHER, False: ConnectionInput.S_OTHER}
+CHANNEL_OTHER: Final = {True: ChannelInput.C_OTHER, False: ChannelInput.S_OTHER}
+"""The input that any other method or content is, sent by the client (True) or by the server."""
+
+MODE_INPUTS: Final[dict[str, Select]] = {each.value: each for each in Select}
 """The methods that need or change a channel's mode."""

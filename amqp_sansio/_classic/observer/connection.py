@@ -22,15 +22,12 @@ from ..codec.frames import (
     END,
     FRAME,
     HEADER,
-    HEARTBEAT,
+    KNOWN,
     METHOD,
     METHOD_ID,
-    OOB_BODY,
-    OOB_HEADER,
-    OOB_METHOD,
     OVERHEAD,
-    TRACE,
-    check_heartbeat,
+    RARE,
+    check_plain,
 )
 from ..codec.rule_ids import rule_id
 from ..codec.table import check_tables
@@ -44,18 +41,13 @@ from .observed_model import MESSAGES, ObservedModel
 from .resync import LIKELY_MAX, Reader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..._core.observation import Setting
     from ..codec.dialect import Dialect
     from ..codec.method import Method
 
 _HEADER_BEGIN: Final = 0x41
-_FRAMES: Final = (METHOD, BODY, HEADER, HEARTBEAT)
-_RARE_FRAMES: Final = {
-    OOB_METHOD: "oob-method",
-    OOB_HEADER: "oob-header",
-    OOB_BODY: "oob-body",
-    TRACE: "trace",
-}
 _ASKED_BY: Final = {
     "connection.start-ok": "connection.start",
     "connection.secure-ok": "connection.secure",
@@ -162,21 +154,21 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         if not buffer.want(7):
             return False
         kind, number, size = FRAME.unpack_from(buffer.data, buffer.pos)
-        rare = kind in _RARE_FRAMES and self.dialect.version is AMQP_0_8
-        if kind not in _FRAMES and not rare:
+        rare = kind in RARE and self.dialect.version is AMQP_0_8
+        if kind not in KNOWN and not rare:
             self.damage(direction, "wire/frame-type-unknown", f"frame of unknown type {kind}")
             return True
         most = self.reader.body_max if kind == BODY else self.reader.other_max
         offset = buffer.offset
-        rule = "wire/frame-oversize-send"
-        agreed = f"{self.frame_max} are agreed" if self.frame_max > 0 else "which no peer can mean"
-        if size > self._largest(kind):
-            self.damage(direction, rule, f"frame of {size + OVERHEAD} octets, {agreed}")
-            return True
-        if size > most and direction.told < offset:
-            direction.told = offset
-            fault = (rule, f"frame of {size + OVERHEAD} octets, {agreed}", offset, "error")
-            self.report(direction, fault, direction.when(offset + 7), None, number)
+        too_large = size > self._largest(kind)
+        if too_large or (size > most and direction.told < offset):
+            agreed = f"{self.frame_max} are agreed" if self.frame_max > 0 else "which no peer can mean"
+            fault = ("wire/frame-oversize-send", f"frame of {size + OVERHEAD} octets, {agreed}", offset, "error")
+            if too_large:
+                self.damage(direction, *fault[:2])
+            else:
+                direction.told = offset
+                self.report(direction, fault, direction.when(offset + 7), None, number)
             return True
         if not buffer.want(size + OVERHEAD):
             return False
@@ -198,13 +190,10 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self._content_header(direction, number, payload, offset, at_ns)
         else:
             try:
-                if kind == HEARTBEAT:
-                    check_heartbeat(number, size)
-                elif kind == TRACE and number:
-                    raise Violation(FRAME_ERROR, f"trace frame on channel {number}", rule="wire/trace-channel")
+                check_plain(kind, number, size)
             except Violation as broken:
                 self._fault(broken, offset)
-            unit, event, content = "frame", _RARE_FRAMES.get(kind, "heartbeat"), payload if rare else None
+            unit, event, content = "frame", RARE.get(kind, "heartbeat"), payload if rare else None
             self.observe(direction, number, unit if rare else event, event, content, offset, size + OVERHEAD, at_ns)
         return True
 
@@ -397,11 +386,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self._stray(direction, number, "content-header", payload, offset, at_ns)
             return
         class_id, weight, size = CONTENT_HEADER.unpack_from(payload, 0)
-        if content.known:
-            try:
-                self.model.header(direction.side, number, class_id, weight, size)
-            except Violation as broken:
-                self._distrust(direction, number, content, broken, offset)
+        self._follow(direction, number, content, offset, self.model.header, class_id, weight, size)
         content.announced = size
         dialect = self.dialect
         kind = dialect.properties.get(class_id) or dialect.properties[content.class_id]
@@ -430,11 +415,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
         ):
             self._stray(direction, number, "content-body", payload, offset, at_ns)
             return
-        if content.known:
-            try:
-                self.model.body(direction.side, number, length)
-            except Violation as broken:
-                self._distrust(direction, number, content, broken, offset)
+        self._follow(direction, number, content, offset, self.model.body, length)
         if content.parts is not None and length:
             if content.cut or self.bodies + length > self.limits.bodies:
                 self._hold(direction, content, -content.received)
@@ -486,11 +467,17 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             content.faults += self.faults
             self.faults = []
 
-    def _distrust(self, direction: Direction, number: int, content: Content, broken: Violation, offset: int) -> None:
-        """A content frame broke a rule, but can be read all the same: the model need not follow."""
-        content.blame(broken, offset)
-        content.known = False
-        self.model.drop_content(direction.client, number)
+    def _follow(
+        self, direction: Direction, number: int, content: Content, offset: int, step: Callable[..., object], *said: int
+    ) -> None:
+        """Step the model with a content frame. One that breaks a rule can be read, but the model need not follow it."""
+        if content.known:
+            try:
+                step(direction.side, number, *said)
+            except Violation as broken:
+                content.blame(broken, offset)
+                content.known = False
+                self.model.drop_content(direction.client, number)
 
     def _stray(self, direction: Direction, number: int, event: str, payload: bytes, offset: int, at_ns: int) -> None:
         """A content frame that belongs to no message: one violation for all that follow each other."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ..._core.stream import PROVEN, REFUTED
 from ...endpoint import Side
 from ...errors import CodecError
-from ..codec.frames import BODY, END, FRAME, HEADER, HEARTBEAT, METHOD, METHOD_ID, OVERHEAD
+from ..codec.frames import BODY, END, FRAME, HEADER, HEARTBEAT, KNOWN, METHOD, METHOD_ID, OVERHEAD
 
 if TYPE_CHECKING:
     from ..codec.dialect import Dialect
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 LIKELY_MAX: Final = 131_072
 """The largest payload that is looked for while no frame-max is known: the default of the brokers."""
 
-_KINDS: Final = (METHOD, HEADER, BODY, HEARTBEAT)
-_STARTS: Final = bytes([1 if octet in _KINDS else 0 for octet in range(256)])
+_STARTS: Final = bytes([1 if octet in KNOWN else 0 for octet in range(256)])
 _WINDOW: Final = 1024
 """How many octets are looked through at once: often the next frame is near."""
 _CLASS_AND_WEIGHT: Final = Struct(">HH").unpack_from
@@ -118,7 +117,7 @@ class Reader:
 
         With too few octets the answer is how many are needed to say more.
         """
-        if data[pos] not in _KINDS:
+        if data[pos] not in KNOWN:
             return REFUTED
         left = len(data) - pos
         if left < 7:
