@@ -104,11 +104,8 @@ class Dialect:
         (number,) = _METHOD_ID(payload, 0)
         kind = self.methods.get(number)
         if kind is None:
-            raise CodecError(
-                f"the dialect {self.name} has no method {number & 0xFFFF} in class {number >> 16}",
-                offset=0,
-                code=COMMAND_INVALID,
-            )
+            text = f"the dialect {self.name} has no method {number & 0xFFFF} in class {number >> 16}"
+            raise CodecError(text, offset=0, code=COMMAND_INVALID)
         return kind.decode(payload, 4, len(payload), self.tables)
 
     def __repr__(self) -> str:

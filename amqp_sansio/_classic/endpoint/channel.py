@@ -196,10 +196,8 @@ class Channel(ChannelState):
             raise LocalProtocolError(f"{method.NAME} is not a reply; use send or call")
         calls = self.calls(self.connection.role is Side.SERVER)
         if calls and type(method) not in self.connection.dialect.replies[calls[0].request.ID]:
-            raise self._misuse(
-                f"{calls[0].request.NAME} on channel {self.number} is to be answered before what {method.NAME} answers",
-                "method/sync-reply",
-            )
+            oldest = f"{calls[0].request.NAME} on channel {self.number}"
+            raise self._misuse(f"{oldest} is to be answered before what {method.NAME} answers", "method/sync-reply")
         self._transmit(method, None, properties, body)
 
     def publish(
@@ -506,9 +504,8 @@ class Channel(ChannelState):
         if not method.HAS_CONTENT:
             raise LocalProtocolError(f"{method.NAME} carries no content")
         if (self.client_stopped if client else self.server_stopped) and not method.IS_REPLY:
-            raise self._misuse(
-                f"the peer stopped the flow on channel {self.number}; wait for FlowChanged", "channel.flow/react"
-            )
+            text = f"the peer stopped the flow on channel {self.number}; wait for FlowChanged"
+            raise self._misuse(text, "channel.flow/react")
 
     def _settle(self, name: str, delivery_tag: int, option: bool) -> None:
         if self.connection.role is not Side.CLIENT:
@@ -556,18 +553,16 @@ class Channel(ChannelState):
         if self.client_stopped:
             self._check_content(BasicPublish())
         if self.client_content is not None:
-            raise self._misuse(
-                f"content of {self.client_content.method.NAME} is under way on channel {self.number}; finish it first",
-                "wire/content-sequential",
-            )
+            content = f"content of {self.client_content.method.NAME}"
+            text = f"{content} is under way on channel {self.number}; finish it first"
+            raise self._misuse(text, "wire/content-sequential")
 
     def _expect_confirm(self) -> Handle[Any]:
         """Count a publish in confirm mode."""
         outgoing = self._outgoing
-        if len(self.unconfirmed) >= outgoing.limits.unconfirmed:
-            raise LimitExceeded(
-                f"{len(self.unconfirmed)} publishes wait for a confirm, Limits.unconfirmed allows no more"
-            )
+        waiting = len(self.unconfirmed)
+        if waiting >= outgoing.limits.unconfirmed:
+            raise LimitExceeded(f"{waiting} publishes wait for a confirm, Limits.unconfirmed allows no more")
         outgoing.calls += 1
         handle: Handle[Any] = Handle((self.number, outgoing.calls))
         self.publish_count = count = self.publish_count + 1
@@ -597,9 +592,8 @@ class Channel(ChannelState):
             text = f"the client didn't announce the capability {needed[0]!r} that {method.NAME} needs"
             raise self._misuse(text, needed[1])
         if method.NAME in CONNECTION_INPUTS or method.NAME in CHANNEL_INPUTS:
-            raise LocalProtocolError(
-                f"{method.NAME} isn't sent as such; use open_channel, close, or what answers the event"
-            )
+            text = f"{method.NAME} isn't sent as such; use open_channel, close, or what answers the event"
+            raise LocalProtocolError(text)
         if not method.HAS_CONTENT:
             if properties is not None or body is not None:
                 raise LocalProtocolError(f"{method.NAME} carries no content")

@@ -418,41 +418,38 @@ class Connection(Handshake):
         name = method.NAME
         raw = content.properties
         tables = self._outgoing.tables
+        event: Event
         if content.answered is not None and content.answered.token is not None:
             self._complete(content.answered.token, Message(method, self._properties(content), body))
-        elif name == "basic.deliver":
-            delivery = Delivery(
+            return
+        if name == "basic.deliver":
+            event = Delivery(
                 number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange,
                 method.routing_key, body, raw, tables,
             )  # fmt: skip
-            self._events.append(delivery)
         elif name == "basic.publish":
             channel = self._channels[number]
-            confirming = channel.publish_count if channel.mode is Mode.CONFIRM else 0
-            published = Published(
-                number, method.exchange, method.routing_key, method.mandatory, method.immediate, body, raw,
-                tables, confirming,
+            event = Published(
+                number, method.exchange, method.routing_key, method.mandatory, method.immediate, body, raw, tables,
+                channel.publish_count if channel.mode is Mode.CONFIRM else 0,
             )  # fmt: skip
-            self._events.append(published)
         elif name == "basic.return":
-            self._receive_return(number, method, raw, body)
+            event = MessageReturned(
+                number, method.reply_code, method.reply_text, method.exchange, method.routing_key, body, raw, tables,
+                self._handle_returned(number, method, body),
+            )  # fmt: skip
         else:
-            self._events.append(ContentReceived(number, method, self._properties(content), body))
+            event = ContentReceived(number, method, self._properties(content), body)
+        self._events.append(event)
 
-    def _receive_return(self, number: int, method: Any, raw: bytes, body: bytes) -> None:
-        """Tie a returned message to its publish."""
+    def _handle_returned(self, number: int, method: Any, body: bytes) -> Handle[Any] | None:
+        """The handle of the publish that comes back, when confirms are on."""
         channel = self.channel(number)
-        handle = None
-        if channel.returns is not None:
-            key = (method.exchange, method.routing_key, len(body), crc32(body))
-            outcome = Returned(method.reply_code, method.reply_text)
-            handle = channel.unconfirmed.get(channel.returns.came_back(key, outcome))
-        self._events.append(
-            MessageReturned(
-                number, method.reply_code, method.reply_text, method.exchange, method.routing_key, body,
-                raw, self._outgoing.tables, handle,
-            )
-        )  # fmt: skip
+        if channel.returns is None:
+            return None
+        key = (method.exchange, method.routing_key, len(body), crc32(body))
+        outcome = Returned(method.reply_code, method.reply_text)
+        return channel.unconfirmed.get(channel.returns.came_back(key, outcome))
 
     def _ack(self, channel: Channel, method: Any, step: Step) -> None:
         if self.role is Side.CLIENT:

@@ -39,21 +39,15 @@ def check_ticket(channel: ChannelState, method: Method) -> None:
     ticket: int = fields.ticket
     rights = channel.tickets.get(ticket) if channel.tickets is not None else None
     if rights is None:
-        raise Violation(
-            NOT_ALLOWED,
-            f"{method.NAME} with ticket {ticket}, which channel {channel.number} wasn't granted",
-            rule="access.request-ok/channel-scope",
-        )
+        text = f"{method.NAME} with ticket {ticket}, which channel {channel.number} wasn't granted"
+        raise Violation(NOT_ALLOWED, text, rule="access.request-ok/channel-scope")
     wanted = _RIGHTS.get(method.NAME)
     if method.NAME == "exchange.declare" and fields.passive:
         wanted = "passive"
     if wanted is not None and wanted not in rights:
-        raise Violation(
-            ACCESS_REFUSED,
-            f"{method.NAME} needs a ticket for {wanted} access, ticket {ticket} is for {' '.join(rights) or 'nothing'}",
-            rule=f"{method.NAME}/ticket",
-            scope=Scope.CHANNEL,
-        )
+        text = f"{method.NAME} needs a ticket for {wanted} access, ticket {ticket} is for "
+        text += " ".join(rights) or "nothing"
+        raise Violation(ACCESS_REFUSED, text, rule=f"{method.NAME}/ticket", scope=Scope.CHANNEL)
 
 
 def grant_ticket(channel: ChannelState, request: Any, ticket: int) -> None:

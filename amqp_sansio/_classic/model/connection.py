@@ -121,11 +121,10 @@ class ConnectionModel:
         if method.CLASS_ID == CONNECTION_CLASS:
             return self._step_connection(client, number, method, token)
         if number == 0:
-            raise Violation(
-                CHANNEL_ERROR if method.HAS_CONTENT else COMMAND_INVALID,
-                f"{method.NAME} on channel 0, which is the connection's own",
-                rule="wire/content-channel-zero" if method.HAS_CONTENT else "wire/channel-zero",
-            )
+            text = f"{method.NAME} on channel 0, which is the connection's own"
+            if method.HAS_CONTENT:
+                raise Violation(CHANNEL_ERROR, text, rule="wire/content-channel-zero")
+            raise Violation(COMMAND_INVALID, text, rule="wire/channel-zero")
         self._next(CONNECTION_OTHER[client], method.NAME)
         other = CHANNEL_OTHER[client]
         inputs = CHANNEL_INPUTS.get(method.NAME)
@@ -167,12 +166,10 @@ class ConnectionModel:
             text = f"content header of class {class_id} after {content.method.NAME} (class {content.method.CLASS_ID})"
             raise Violation(FRAME_ERROR, text, rule="wire/content-class")
         if weight:
-            old = self.dialect.version is AMQP_0_8
-            raise Violation(
-                NOT_IMPLEMENTED if old else codes_of(self.dialect.version).unexpected_frame,
-                f"content header with weight {weight}; content within content is not supported",
-                rule="wire/structured-optional" if old else "wire/content-weight",
-            )
+            text = f"content header with weight {weight}; content within content is not supported"
+            if self.dialect.version is AMQP_0_8:
+                raise Violation(NOT_IMPLEMENTED, text, rule="wire/structured-optional")
+            raise Violation(codes_of(self.dialect.version).unexpected_frame, text, rule="wire/content-weight")
         check_staged(content.answered, size)
         if not streaming:
             self._check_size(size)
@@ -247,11 +244,8 @@ class ConnectionModel:
     def _check_room(self, number: int) -> None:
         """Whether a client may have one more channel, with that number. Raises Violation."""
         if number > self.channel_max:
-            raise Violation(
-                CHANNEL_ERROR,
-                f"channel {number} is above the agreed channel-max {self.channel_max}",
-                rule="connection.tune/channel-max-highest",
-            )
+            text = f"channel {number} is above the agreed channel-max {self.channel_max}"
+            raise Violation(CHANNEL_ERROR, text, rule="connection.tune/channel-max-highest")
         if len(self.channels) >= self.limits.channels:
             raise too_many(f"{len(self.channels)} channels are open", "channels", Scope.CONNECTION)
 
@@ -365,9 +359,7 @@ class ConnectionModel:
         if channel is None:
             raise _not_open(f"{what} on channel {number}, which isn't open")
         if CHANNEL[channel.state].get(CHANNEL_OTHER[client]) is None:
-            raise Violation(
-                CHANNEL_ERROR, f"{what} while channel {number} is {channel.state.value}", rule="channel/closed-when"
-            )
+            raise _not_open(f"{what} while channel {number} is {channel.state.value}")
         return None if self.discards(channel, client) else channel
 
     def _content(self, channel: ChannelState, client: bool, wanted: Content, what: str) -> ContentState:

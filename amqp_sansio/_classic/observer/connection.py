@@ -6,7 +6,6 @@ direction ends what was under way in it, and the next proven frame begins anew (
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.brevity import KEPT
@@ -34,7 +33,7 @@ from ..codec.table import check_tables
 from ..codec.violation import FRAME_ERROR, Violation
 from ..model.opening_rules import check_start_ok, check_tune, check_tune_ok, dialect_of
 from ..model.states import Connection as State
-from .content import AT_START, Content, Direction
+from .content import AT_START, Content, Direction, treated
 from .dialect import ObservedDialect, observed_dialect
 from .fastpath import ObserverFastPath
 from .observed_model import MESSAGES, ObservedModel
@@ -439,11 +438,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
             self.model.drop_content(direction.client, number)
         body = digest = None
         if content.parts is not None and missing == 0:
-            body = b"".join(content.parts)
-            if self.body != "keep":
-                digest = sha256(body).hexdigest()
-            if self.body == "hash":
-                body = None
+            body, digest = treated(b"".join(content.parts), self.body)
         method = content.method
         if not isinstance(method, bytes) and self.dialect.replies[method.ID]:
             # Only now is it known which unit a reply to this request will answer.

@@ -6,7 +6,6 @@ but the common case, an error included, to the general step, with nothing change
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.brevity import KEPT
@@ -18,6 +17,7 @@ from ..codec.methods import BasicAck, BasicDeliver, BasicPublish
 from ..model.states import Channel as ChannelStates
 from ..model.states import Connection as State
 from ..model.states import Mode
+from .content import treated
 
 if TYPE_CHECKING:
     from ..._core.settlements import Settlements
@@ -42,7 +42,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
     ) -> Observed | None:
         """A delivery, whole."""
         direction = source.current
-        channel = _channel(source, number)
+        channel = _channel(source, direction, number)
         model = source.model
         bounds = model.bounds
         if (
@@ -50,7 +50,6 @@ class ObserverFastPath(ContentReader[Any, Observed]):
             or channel is None
             or direction.client
             or channel.server_content is not None
-            or number in direction.contents
             or size > bounds.message
         ):
             return None
@@ -70,7 +69,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
             settles = OPEN_FOR_GOOD if channel.dead else ()
         channel.last_tag = tag
         method = BasicDeliver(consumer_tag, tag, redelivered, exchange, routing_key)
-        found, digest = _treated(source, body)
+        found, digest = treated(body, source.body)
         queue = channel.queues.get(consumer_tag)
         return _unit(
             source, direction, number, "content", method, properties, found, size, digest, end, settles, queue
@@ -79,7 +78,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
     def published(self, source: Any, number: int, route: Route, raw: bytes, body: bytes, end: int) -> Observed | None:
         """A publish, whole."""
         direction = source.current
-        channel = _channel(source, number)
+        channel = _channel(source, direction, number)
         model = source.model
         bounds = model.bounds
         size = len(body)
@@ -87,7 +86,6 @@ class ObserverFastPath(ContentReader[Any, Observed]):
             channel is None
             or not direction.client
             or channel.client_content is not None
-            or number in direction.contents
             or size > bounds.message
         ):
             return None
@@ -102,7 +100,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
         settles: Settlements = AT_ONCE
         context: Any = None
         seq = source.seq
-        found, digest = _treated(source, body)
+        found, digest = treated(body, source.body)
         if confirming:
             context = channel.publish_count = channel.publish_count + 1
         if confirming and channel.sure and not channel.dead and not returnable:
@@ -127,8 +125,8 @@ class ObserverFastPath(ContentReader[Any, Observed]):
     def acknowledged(self, source: Any, number: int, tag: int, multiple: bool, end: int) -> Observed | None:
         """basic.ack of one delivery by the client, or of one publish by the server."""
         direction = source.current
-        channel = _channel(source, number)
-        if channel is None or multiple or channel.mode is _TRANSACTED or number in direction.contents:
+        channel = _channel(source, direction, number)
+        if channel is None or multiple or channel.mode is _TRANSACTED:
             return None
         if direction.client:
             if channel.client_content is not None or tag not in channel.unsettled:
@@ -145,10 +143,15 @@ class ObserverFastPath(ContentReader[Any, Observed]):
         return _unit(source, direction, number, "method", method, None, None, 0, None, end, settles, None)
 
 
-def _channel(observer: Any, number: int) -> Any:
-    """The channel, if it's open and everything about it is known; else None."""
+def _channel(observer: Any, direction: Direction, number: int) -> Any:
+    """The channel, if it's open, everything about it is known, and it has no message under way; else None."""
     model = observer.model
-    if model.state is not _CONNECTION_OPEN or observer.faults or observer.undecided:
+    if (
+        model.state is not _CONNECTION_OPEN
+        or observer.faults
+        or observer.undecided
+        or number in direction.contents
+    ):
         return None
     channel = model.channels.get(number)
     return channel if channel is not None and channel.state is _OPEN else None
@@ -165,15 +168,6 @@ def _properties(observer: Any, direction: Direction, raw: bytes) -> Any:
         if len(raw) <= KEPT:
             direction.good = raw
     return properties
-
-
-def _treated(observer: Any, body: bytes) -> tuple[bytes | None, str | None]:
-    """The body as far as it's kept, and its digest."""
-    treatment = observer.body
-    if treatment == "keep":
-        return body, None
-    digest = None if treatment == "size" else sha256(body).hexdigest()
-    return body if treatment == "all" else None, digest
 
 
 def _unit(
