@@ -22,16 +22,16 @@ _BODY: Final = Struct(">II").unpack_from
 _SIZE: Final = Struct(">I").unpack_from
 _ACK: Final = Struct(">BHIIQBB").unpack_from
 
-_BASIC: Final = 60 << 16
+BASIC: Final = 60 << 16
 """Class 60 and weight 0, as a content header has them."""
 _DELIVER: Final = 60 << 16 | 60
 _PUBLISH: Final = 60 << 16 | 40
-_ACK_ID: Final = 60 << 16 | 80
+ACK_ID: Final = 60 << 16 | 80
 _ID_END: Final = 10
 """Where the last octet of the method's id stands in a method frame: enough to tell these three methods apart."""
 _DELIVER_END: Final = _DELIVER & 0xFF
 _PUBLISH_END: Final = _PUBLISH & 0xFF
-_ACK_END: Final = _ACK_ID & 0xFF
+_ACK_END: Final = ACK_ID & 0xFF
 _ACK_SIZE: Final = 13
 _HEADER_FOLLOWS: Final = (END << 8 | HEADER) << 16
 BODY_FOLLOWS: Final = (END << 8 | BODY) << 16
@@ -123,7 +123,7 @@ class ContentReader(Generic[_S, _E]):
                     _, number, size, method_id, tag, multiple, octet = _ACK(data, pos)
                 except StructError:
                     return None
-                if method_id != _ACK_ID or size != _ACK_SIZE or multiple > 1 or octet != END:
+                if method_id != ACK_ID or size != _ACK_SIZE or multiple > 1 or octet != END:
                     return None
                 return self.acknowledged(source, number, tag, multiple == 1, pos + _ACK_SIZE + OVERHEAD)
             if which != _PUBLISH_END:
@@ -155,7 +155,7 @@ class ContentReader(Generic[_S, _E]):
                 number, route, body_follows = known or self._learn_publish(data, pos, end)
             size, content_class, body_size = _HEADER_REST(data, end + 4)
             last = end + 8 + size
-            if content_class != _BASIC or size < _SHORTEST_HEADER or size > self.other_max:
+            if content_class != BASIC or size < _SHORTEST_HEADER or size > self.other_max:
                 return None
             raw = data[end + 20 : last]
             body: bytes | None = b""

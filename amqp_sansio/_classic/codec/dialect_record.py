@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CodecError
 from ...versions import AMQP_0_8, Version
+from .violation import COMMAND_INVALID
 
 if TYPE_CHECKING:
     from ...endpoint import Side
     from .method import Method
     from .properties import Properties
     from .table import TableRules
-
-COMMAND_INVALID: Final = 503
 
 _HEADERS_0_8: Final = (b"AMQP\x01\x01\x08\x00", b"AMQP\x01\x01\x09\x01")
 _HEADERS_0_9_1: Final = (b"AMQP\x00\x00\x09\x01", b"AMQP\x01\x01\x00\x09")

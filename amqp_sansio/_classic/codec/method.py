@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 from ...endpoint import Side
 from ...errors import CodecError
 from .table import EMPTY, Table, encode_table
+from .table_encode import OCTET as OCTET
 from .table_rules import syntax_error
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ CLIENT: Final = (Side.CLIENT,)
 SERVER: Final = (Side.SERVER,)
 BOTH: Final = (Side.CLIENT, Side.SERVER)
 
-OCTET: Final = tuple([bytes((n,)) for n in range(256)])
-"""Every octet as bytes, by its number."""
 READ_FAULTS: Final = (IndexError, StructError, UnicodeDecodeError)
 """Exceptions that straight-line decoding raises for octets that aren't as expected."""
 WRITE_FAULTS: Final = AttributeError, CodecError, IndexError, StructError, TypeError, UnicodeEncodeError

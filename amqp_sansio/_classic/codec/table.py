@@ -16,7 +16,6 @@ from .table_rules import (
     RABBIT_0_8,
     SPEC_0_8,
     SPEC_0_9_1,
-    SYNTAX_ERROR,
     FieldValue,
     TableOctets,
     TableRules,
@@ -24,6 +23,7 @@ from .table_rules import (
     Typed,
     syntax_error,
 )
+from .violation import SYNTAX_ERROR
 
 _new: Final = object.__new__
 _READ_U32: Final = Struct(">I").unpack_from
@@ -211,9 +211,6 @@ def _decode(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> di
         elif tag == 108:  # l
             value = rules.read_l(buf, at)[0]
             pos = at + 8
-        elif tag == 84:  # T
-            value = Timestamp(_READ_U64(buf, at)[0])
-            pos = at + 8
         elif tag == 70:  # F
             start = at + 4
             pos = start + _READ_U32(buf, at)[0]
@@ -225,18 +222,8 @@ def _decode(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> di
             start = at + 4
             pos = start + _READ_U32(buf, at)[0]
             value = _decode_array(buf, start, pos, rules, depth + 1)
-        elif tag == 100:  # d
-            value = _READ_F64(buf, at)[0]
-            pos = at + 8
-        elif tag == 120:  # x
-            start = at + 4
-            pos = start + _READ_U32(buf, at)[0]
-            value = buf[start:pos]
-        elif tag == 86:  # V
-            value = None
-            pos = at
         else:
-            value, pos = rules.readers[tag](buf, at)
+            value, pos = _decode_value(buf, at - 1, rules, depth)
         if first_wins and name in values:
             continue
         values[name] = value
@@ -297,30 +284,24 @@ def _mapping(entries: list[tuple[str, str, FieldValue]], rules: TableRules) -> d
     return values
 
 
-def _entries(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> list[tuple[str, str, FieldValue]]:
-    """The careful way to read a table: every bound checked before its octets are touched."""
-    _check_depth(pos, rules, depth)
+def _entries(
+    buf: bytes, pos: int, end: int, rules: TableRules, depth: int, what: str = "a table"
+) -> list[tuple[str, str, FieldValue]]:
+    """The careful way to read a table, or an array without names: every bound checked before octets are touched."""
+    if depth > rules.depth:
+        raise syntax_error(f"a table nests deeper than {rules.depth} levels", pos)
     found: list[tuple[str, str, FieldValue]] = []
     while pos < end:
         if len(found) == rules.entries:
-            raise syntax_error(f"a table has more than {rules.entries} entries", pos)
-        at = pos + 1 + buf[pos] if pos < len(buf) else end
-        if at >= end:
-            raise syntax_error("a table ends within a name", pos)
-        name = buf[pos + 1 : at].decode("utf-8", "surrogateescape")
+            raise syntax_error(f"{what} has more than {rules.entries} entries", pos)
+        name, at = "", pos
+        if what == "a table":
+            at = pos + 1 + buf[pos] if pos < len(buf) else end
+            if at >= end:
+                raise syntax_error("a table ends within a name", pos)
+            name = buf[pos + 1 : at].decode("utf-8", "surrogateescape")
         value, pos = _careful(buf, at, end, rules, depth)
         found.append((name, chr(buf[at]), value))
-    return found
-
-
-def _careful_array(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> list[FieldValue]:
-    _check_depth(pos, rules, depth)
-    found: list[FieldValue] = []
-    while pos < end:
-        if len(found) == rules.entries:
-            raise syntax_error(f"an array has more than {rules.entries} entries", pos)
-        value, pos = _careful(buf, pos, end, rules, depth)
-        found.append(value)
     return found
 
 
@@ -348,13 +329,8 @@ def _careful(buf: bytes, pos: int, end: int, rules: TableRules, depth: int) -> t
         table._values = _mapping(_entries(buf, at, stop, rules, depth + 1), rules)
         return table, stop
     if tag == 65:
-        return _careful_array(buf, at, stop, rules, depth + 1), stop
+        return [inner for _, _, inner in _entries(buf, at, stop, rules, depth + 1, "an array")], stop
     return _decode_value(buf, pos, rules, depth)
-
-
-def _check_depth(pos: int, rules: TableRules, depth: int) -> None:
-    if depth > rules.depth:
-        raise syntax_error(f"a table nests deeper than {rules.depth} levels", pos)
 
 
 def _skim(buf: bytes, pos: int, end: int, rules: TableRules, depth: int, named: bool) -> int:

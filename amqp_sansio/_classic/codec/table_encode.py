@@ -23,7 +23,8 @@ _LENGTH: Final = Struct(">I").pack
 _TAG_LENGTH: Final = Struct(">BI").pack
 _TAG_I32: Final = Struct(">Bi").pack
 _U64: Final = Struct(">Q").pack
-_OCTET: Final = tuple([bytes((n,)) for n in range(256)])
+OCTET: Final = tuple([bytes((n,)) for n in range(256)])
+"""Every octet as bytes, by its number."""
 _SHORT: Final = tuple([_TAG_LENGTH(83, n) for n in range(256)])
 _WRITE_FAULTS: Final = (AttributeError, IndexError, TypeError, StructError, UnicodeEncodeError)
 
@@ -86,19 +87,19 @@ def _encode_dict(values: dict[str, FieldValue], rules: TableRules, depth: int) -
         if kind is str:
             data = value.encode()
             size = len(data)
-            parts += (_OCTET[len(key)], key, _SHORT[size] if size < 256 else _TAG_LENGTH(83, size), data)
+            parts += (OCTET[len(key)], key, _SHORT[size] if size < 256 else _TAG_LENGTH(83, size), data)
         elif kind is int:
             if -0x8000_0000 <= value <= 0x7FFF_FFFF:
-                parts += _OCTET[len(key)], key, _TAG_I32(73, value)
+                parts += OCTET[len(key)], key, _TAG_I32(73, value)
             else:
-                parts += _OCTET[len(key)], key, write_integer(rules.wide, value, rules)
+                parts += OCTET[len(key)], key, write_integer(rules.wide, value, rules)
         elif kind is bool:
-            parts += _OCTET[len(key)], key, b"t\1" if value else b"t\0"
+            parts += OCTET[len(key)], key, b"t\1" if value else b"t\0"
         elif kind is dict:
             data = _encode_dict(value, rules, depth + 1)
-            parts += _OCTET[len(key)], key, _TAG_LENGTH(70, len(data)), data
+            parts += OCTET[len(key)], key, _TAG_LENGTH(70, len(data)), data
         else:
-            parts += _OCTET[len(key)], key, _encode_value(value, rules, depth)
+            parts += OCTET[len(key)], key, _encode_value(value, rules, depth)
     return b"".join(parts)
 
 
@@ -121,7 +122,7 @@ def _encode_carefully(values: Mapping[str, FieldValue], rules: TableRules, depth
             raise syntax_error(f"the table's name {name[:32]!r}... is longer than 255 octets")
         if rules.strict_names and (fault := name_fault(name)) is not None:
             raise syntax_error(f"the table's name {name!r:.60} {fault}", rule="wire/table-name-syntax")
-        parts += _OCTET[len(key)], key, _encode_value(value, rules, depth)
+        parts += OCTET[len(key)], key, _encode_value(value, rules, depth)
     return b"".join(parts)
 
 
@@ -152,18 +153,20 @@ def _encode_value(value: FieldValue, rules: TableRules, depth: int) -> bytes:
     return _encode_typed(tag, value, rules, depth)
 
 
+_TAGS: Final[dict[type[Any], str]] = {
+    bool: "t", Timestamp: "T", int: "I", float: "d", str: "S", bytes: "x", bytearray: "x", memoryview: "x",
+    type(None): "V", dict: "F", Mapping: "F", list: "A", tuple: "A",
+}
+"""The tags of Python's types; a type stands before those that it's a kind of."""
+
+
 def _default_tag(value: FieldValue, rules: TableRules) -> str:
-    tag = next((tag for kinds, tag in _TAGS if isinstance(value, kinds)), "") or _tag_of_rare(value)
+    tag = _TAGS.get(value.__class__, "")
+    if not tag:
+        tag = next((tag for kind, tag in _TAGS.items() if isinstance(value, kind)), "") or _tag_of_rare(value)
     if tag == "I" and not -0x8000_0000 <= value <= 0x7FFF_FFFF:
         return rules.wide
     return "S" if tag == "x" and "x" not in rules.writes else tag
-
-
-_TAGS: Final[tuple[tuple[Any, str], ...]] = (
-    (bool, "t"), (Timestamp, "T"), (int, "I"), (float, "d"), (str, "S"), ((bytes, bytearray, memoryview), "x"),
-    (type(None), "V"), (Mapping, "F"), ((list, tuple), "A"),
-)
-"""The tags of Python's types; a type stands before those that it's a kind of."""
 
 
 def _tag_of_rare(value: FieldValue) -> str:
@@ -199,7 +202,7 @@ def _encode_typed(tag: str, value: Any, rules: TableRules, depth: int) -> bytes:
             return write_decimal(value)
         if tag == "s" and rules.s_is_string:
             data = _text(value, "the string")
-            return b"s" + _OCTET[len(data)] + data
+            return b"s" + OCTET[len(data)] + data
         if tag in rules.integers:
             return write_integer(tag, value, rules)
     except (AttributeError, IndexError, OverflowError, TypeError, StructError):

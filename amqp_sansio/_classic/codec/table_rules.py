@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..._core.record import record
 from ...errors import CodecError
+from .violation import SYNTAX_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 FieldValue: TypeAlias = Any
 """A decoded value: bool, int, float, str, bytes, Decimal, Timestamp, None, Table, or a list."""
-
-SYNTAX_ERROR: Final = 502
-"""The reply code of octets that break the syntax of a field, in both versions."""
 
 def syntax_error(text: str, offset: int | None = None, rule: str | None = None) -> CodecError:
     """The error for octets, or a value, that break the syntax of a field."""
@@ -206,9 +204,7 @@ QPID: Final = TableRules("qpid", "SIltdFATVxDbBsuif", "l")
 QPID_0_8: Final = TableRules("qpid-0-8", "SIltdFATVxDbBsuif", "l", first_wins=True, consume_arguments=True)
 """Qpid in 0-8, where basic.consume has a table of arguments."""
 
-_CONSTANTS: Final = {
-    rules.name: rules for rules in (RABBIT, RABBIT_0_8, SPEC_0_9_1, SPEC_0_8, QPID, QPID_0_8)
-}
+_CONSTANTS: Final = {rules.name: rules for rules in (RABBIT, RABBIT_0_8, SPEC_0_9_1, SPEC_0_8, QPID, QPID_0_8)}
 
 
 def _rules(name: str) -> TableRules:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, overload
 from zlib import crc32
@@ -10,6 +11,7 @@ from ..._core.connection import ERROR
 from ...endpoint import Side
 from ...errors import CodecError, EndpointClosed, LimitExceeded, LocalProtocolError, Scope
 from ...events import Abandoned, By, Closed, CloseReport, Failed, Handle, Settled
+from ..codec.content_reader import ACK_ID, BASIC
 from ..codec.frames import OVERHEAD, body_frames, header_frame, method_frame
 from ..codec.methods import BasicDeliver, BasicProperties, BasicPublish
 from ..codec.violation import RESOURCE_ERROR, Violation
@@ -44,9 +46,6 @@ _ACK: Final = Struct(">BHIIQBB").pack
 _HEADER_REST: Final = Struct(">IIQ").pack
 _TAG: Final = Struct(">QB").pack
 _TYPE_AND_CHANNEL: Final = Struct(">BH").pack
-_BASIC: Final = 60 << 16
-"""Class 60 and weight 0, as a content header has them."""
-_ACK_ID: Final = 60 << 16 | 80
 _CACHED_PUBLISHES: Final = 256
 _ANNOUNCED: Final = {
     "basic.cancel": ("consumer_cancel_notify", "rabbitmq/basic.cancel.capability"),
@@ -335,7 +334,7 @@ class Channel(ChannelState):
         self.last_tag = tag = self.last_tag + 1
         if not no_ack:
             unsettled[tag] = None
-        header = _HEADER_REST(12 + properties_size, _BASIC, size)
+        header = _HEADER_REST(12 + properties_size, BASIC, size)
         head = begin, _TAG(tag, redelivered), end, header, raw_properties
         if size > 8192:
             piece = b"".join((*head, _BODY_START(b"\xce", 3, number, size)))
@@ -435,7 +434,7 @@ class Channel(ChannelState):
             self._settle("basic.ack", delivery_tag, multiple)
             return
         del unsettled[delivery_tag]
-        out.parts.append(_ACK(1, self.number, 13, _ACK_ID, delivery_tag, 0, 0xCE))
+        out.parts.append(_ACK(1, self.number, 13, ACK_ID, delivery_tag, 0, 0xCE))
         out.size += 21
 
     def reject(self, delivery_tag: int) -> None:
@@ -461,7 +460,7 @@ class Channel(ChannelState):
             and not outgoing.buffer.closed
         ):
             del self.unconfirmed[number]
-            outgoing.buffer.queue(_ACK(1, self.number, 13, _ACK_ID, number, 0, 0xCE))
+            outgoing.buffer.queue(_ACK(1, self.number, 13, ACK_ID, number, 0, 0xCE))
             return
         name = "basic.ack" if accepted else "basic.nack"
         dialect = outgoing.model.dialect
@@ -695,7 +694,7 @@ class Channel(ChannelState):
         tokens += self.unsettled.values()
         tokens += [token for token, _ in (self.tx_settled or {}).values()]
         handles: list[Handle[Any]] = [token for token in tokens if token is not None and not token.done]
-        return sorted(handles, key=_order)
+        return sorted(handles, key=attrgetter("key"))
 
     def _take_blamed(self, handles: list[Handle[Any]], report: CloseReport) -> list[Handle[Any]]:
         """The oldest open call of the method that the peer blames, taken out of `handles`."""
@@ -751,7 +750,3 @@ class ChannelZero(Channel):
 
     def _check(self) -> None:
         self.connection.check_open()
-
-
-def _order(handle: Handle[Any]) -> Any:
-    return handle.key

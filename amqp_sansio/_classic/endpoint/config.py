@@ -12,6 +12,7 @@ from ...errors import AmqpError, CodecError
 from ...limits import Limits
 from ..codec.table import Table
 from ..codec.violation import Violation
+from ..model.connection import MIN_FRAME_MAX
 from ..model.values import check_vhost
 
 if TYPE_CHECKING:
@@ -74,9 +75,6 @@ class Config:
     insist: bool = False
 
 
-LEAST_FRAME_MAX: Final = 4096
-"""Both sides must take frames of this many octets (connection.tune)."""
-
 
 def announces(properties: Table, capability: str) -> bool:
     """Whether a peer said in its properties that it takes one of RabbitMQ's extensions."""
@@ -89,9 +87,9 @@ def announces(properties: Table, capability: str) -> bool:
 
 def check_config(config: Config, role: Side, dialect: Dialect) -> None:
     """Refuse a configuration that would fail later, in the middle of a connection. Raises ValueError."""
-    if 0 < config.frame_max < LEAST_FRAME_MAX:
+    if 0 < config.frame_max < MIN_FRAME_MAX:
         raise ValueError(f"Config.frame_max {config.frame_max} is below 4096, the least the protocol allows")
-    if config.limits.unparsed < LEAST_FRAME_MAX + 8:
+    if config.limits.unparsed < MIN_FRAME_MAX + 8:
         raise ValueError(f"Limits.unparsed {config.limits.unparsed} can't hold a frame of 4096 octets")
     for name, value, most in (
         ("frame_max", config.frame_max, 0xFFFFFFFF),

@@ -38,25 +38,9 @@ from ..model.channel_state import ChannelState
 from ..model.connection import CLOSES, ConnectionModel
 from ..model.states import Channel as ChannelStates
 from ..model.states import Mode
+from . import events
 from .channel import LIVE, Channel, ChannelZero
 from .config import Config, check_config
-from .events import (
-    Blocked,
-    ConsumerCancelled,
-    ContentBegun,
-    ContentChunk,
-    ContentReceived,
-    Delivery,
-    FlowChanged,
-    HeartbeatReceived,
-    Message,
-    MessageReturned,
-    MethodReceived,
-    Published,
-    Request,
-    Returned,
-    Unblocked,
-)
 from .fastpath import ClientFastPath, FastPath, ServerFastPath
 from .handshake import CLOSABLE, Handshake, report_of
 from .outgoing import merged_report
@@ -274,7 +258,7 @@ class Connection(Handshake):
             elif kind in (HEARTBEAT, TRACE):
                 check_plain(kind, number, end - start)
                 if kind == HEARTBEAT and self.config.report_heartbeats:
-                    self._events.append(HeartbeatReceived())
+                    self._events.append(events.HeartbeatReceived())
             else:
                 text = f"out-of-band frame of type {kind}; content goes in band"
                 raise Violation(NOT_IMPLEMENTED, text, rule="wire/oob-format")
@@ -334,14 +318,14 @@ class Connection(Handshake):
             self._receive_other(number, method, step)
 
     def _receive_other(self, number: int, method: Any, step: Step) -> None:
-        if method.NAME in self.OPENING_METHODS:
-            self._receive_opening(method)
+        if method.NAME in self.OWN_METHODS:
+            self._receive_own(method)
         elif step.answered is not None and step.answered.token is not None:
             self._complete(step.answered.token, method)
         elif step.replied:
-            self._events.append(Request(number, method))
+            self._events.append(events.Request(number, method))
         else:
-            self._events.append(MethodReceived(number, method))
+            self._events.append(events.MethodReceived(number, method))
         self._outgoing.settle(step)
 
     def _complete(self, handle: Handle[Any], result: object) -> None:
@@ -368,7 +352,7 @@ class Connection(Handshake):
             channel.streaming = True
             published = content.method.NAME == "basic.publish" and channel.mode is Mode.CONFIRM
             count = channel.publish_count if published else 0
-            self._events.append(ContentBegun(number, content.method, self._properties(content), size, count))
+            self._events.append(events.ContentBegun(number, content.method, self._properties(content), size, count))
         elif not size:
             self._end_content(number, content, b"")
 
@@ -389,7 +373,7 @@ class Connection(Handshake):
         parts = content.parts
         if content.streaming:
             if piece:
-                self._events.append(ContentChunk(number, piece, last))
+                self._events.append(events.ContentChunk(number, piece, last))
             if last:
                 self.channel(number).streaming = False
                 self._end_streamed(content)
@@ -410,7 +394,7 @@ class Connection(Handshake):
     def _end_streamed(self, content: ContentState) -> None:
         """A reply whose body came in pieces ends its call without them."""
         if content.answered is not None and content.answered.token is not None:
-            self._complete(content.answered.token, Message(content.method, self._properties(content), b""))
+            self._complete(content.answered.token, events.Message(content.method, self._properties(content), b""))
 
     def _end_content(self, number: int, content: ContentState, body: bytes) -> None:
         """A message is complete: hand it to the call it answers, or to the application."""
@@ -420,26 +404,26 @@ class Connection(Handshake):
         tables = self._outgoing.tables
         event: Event
         if content.answered is not None and content.answered.token is not None:
-            self._complete(content.answered.token, Message(method, self._properties(content), body))
+            self._complete(content.answered.token, events.Message(method, self._properties(content), body))
             return
         if name == "basic.deliver":
-            event = Delivery(
+            event = events.Delivery(
                 number, method.consumer_tag, method.delivery_tag, method.redelivered, method.exchange,
                 method.routing_key, body, raw, tables,
             )  # fmt: skip
         elif name == "basic.publish":
             channel = self._channels[number]
-            event = Published(
+            event = events.Published(
                 number, method.exchange, method.routing_key, method.mandatory, method.immediate, body, raw, tables,
                 channel.publish_count if channel.mode is Mode.CONFIRM else 0,
             )  # fmt: skip
         elif name == "basic.return":
-            event = MessageReturned(
+            event = events.MessageReturned(
                 number, method.reply_code, method.reply_text, method.exchange, method.routing_key, body, raw, tables,
                 self._handle_returned(number, method, body),
             )  # fmt: skip
         else:
-            event = ContentReceived(number, method, self._properties(content), body)
+            event = events.ContentReceived(number, method, self._properties(content), body)
         self._events.append(event)
 
     def _handle_returned(self, number: int, method: Any, body: bytes) -> Handle[Any] | None:
@@ -448,14 +432,14 @@ class Connection(Handshake):
         if channel.returns is None:
             return None
         key = (method.exchange, method.routing_key, len(body), crc32(body))
-        outcome = Returned(method.reply_code, method.reply_text)
+        outcome = events.Returned(method.reply_code, method.reply_text)
         return channel.unconfirmed.get(channel.returns.came_back(key, outcome))
 
     def _ack(self, channel: Channel, method: Any, step: Step) -> None:
         if self.role is Side.CLIENT:
             channel.settle_confirms(step.settled, step.outcome)
             return
-        self._events.append(MethodReceived(channel.number, method))
+        self._events.append(events.MethodReceived(channel.number, method))
         self._outgoing.settle(step)
 
     def _channel_open(self, channel: Channel, method: Any, step: Step) -> None:
@@ -482,15 +466,9 @@ class Connection(Handshake):
         if channel.state is ChannelStates.CLOSED:
             self._end_channel(channel, channel.report or CloseReport(By.LOCAL))
 
-    def _connection_close(self, channel: Channel, method: Any, step: Step) -> None:
-        self._receive_close(method)
-
-    def _connection_close_ok(self, channel: Channel, method: Any, step: Step) -> None:
-        self._receive_close_ok()
-
     def _flow(self, channel: Channel, method: Any, step: Step) -> None:
         channel.answer(self.dialect.named["channel.flow-ok"](method.active))
-        self._events.append(FlowChanged(channel.number, method.active))
+        self._events.append(events.FlowChanged(channel.number, method.active))
 
     def _cancel(self, channel: Channel, method: Any, step: Step) -> None:
         if self.role is Side.SERVER:
@@ -498,17 +476,15 @@ class Connection(Handshake):
             return
         if not method.no_wait:
             channel.answer(self.dialect.named["basic.cancel-ok"](method.consumer_tag))
-        self._events.append(ConsumerCancelled(channel.number, method.consumer_tag))
+        self._events.append(events.ConsumerCancelled(channel.number, method.consumer_tag))
 
     def _blocked(self, channel: Channel, method: Any, step: Step) -> None:
-        self._events.append(Blocked(method.reason))
+        self._events.append(events.Blocked(method.reason))
 
     def _unblocked(self, channel: Channel, method: Any, step: Step) -> None:
-        self._events.append(Unblocked())
+        self._events.append(events.Unblocked())
 
     _RECEIVERS: ClassVar[Mapping[str, Callable[[Any, Channel, Any, Step], None]]] = {
-        "connection.close": _connection_close,
-        "connection.close-ok": _connection_close_ok,
         "connection.blocked": _blocked,
         "connection.unblocked": _unblocked,
         "channel.open": _channel_open,

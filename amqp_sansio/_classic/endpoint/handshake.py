@@ -108,8 +108,7 @@ class Handshake(SaslExchange[Config]):
 
     def accept_authentication(self) -> None:
         """Server: let the client in, answering `AuthenticationRequested`."""
-        config = self.config
-        tune = self.dialect.named["connection.tune"](_channel_max(config), _frame_max(config), ceil(config.heartbeat))
+        tune = self.dialect.named["connection.tune"](*_offered(self.config))
         self._decide(AUTHENTICATION, tune)
         self._offer = tune
         self._server_login = None
@@ -232,10 +231,10 @@ class Handshake(SaslExchange[Config]):
 
     # Opening.
 
-    def _receive_opening(self, method: Any) -> None:
-        """Go on with the opening after a connection method that belongs to it."""
+    def _receive_own(self, method: Any) -> None:
+        """Go on with the opening or the close after a method that belongs to it."""
         try:
-            self.OPENING_METHODS[method.NAME](self, method)
+            self.OWN_METHODS[method.NAME](self, method)
         except sasl.SaslError as error:
             self._login_failed(error, CloseHint.CLOSE_NOW)
 
@@ -265,9 +264,10 @@ class Handshake(SaslExchange[Config]):
         self._complete_login()
         _refuse_first(check_tune(tune))
         config = self.config
-        channel_max = _lower(_channel_max(config), tune.channel_max)
-        frame_max = _lower(_frame_max(config), tune.frame_max)
-        heartbeat = _lower(ceil(config.heartbeat), tune.heartbeat) if config.heartbeat else 0
+        channel_max, frame_max, heartbeat = _offered(config)
+        channel_max = _lower(channel_max, tune.channel_max)
+        frame_max = _lower(frame_max, tune.frame_max)
+        heartbeat = _lower(heartbeat, tune.heartbeat) if heartbeat else 0
         named = self.dialect.named
         self._outgoing.answer(0, named["connection.tune-ok"](channel_max, frame_max, heartbeat))
         self._agree(channel_max, frame_max, heartbeat)
@@ -337,18 +337,6 @@ class Handshake(SaslExchange[Config]):
         self._insisted = self.dialect.version is AMQP_0_8 and open_.insist
         self._ask(VHOST, OpenRequested(open_.virtual_host, self._insisted))
 
-    OPENING_METHODS: ClassVar[Mapping[str, Callable[[Any, Any], None]]] = {
-        "connection.start": _start,
-        "connection.start-ok": _start_ok,
-        "connection.secure": _secure,
-        "connection.secure-ok": _secure_ok,
-        "connection.tune": _tune,
-        "connection.tune-ok": _tune_ok,
-        "connection.open": _open,
-        "connection.open-ok": _open_ok,
-        "connection.redirect": _redirect,
-    }
-
     def _use_dialect(self, dialect: Dialect) -> None:
         """Speak another dialect of the version from now on; nothing that depends on it has happened yet."""
         limits = self.config.limits
@@ -384,7 +372,7 @@ class Handshake(SaslExchange[Config]):
         self._report_later = merged_report(self._report_later, report_of(close))
         self._receive_close_ok()
 
-    def _receive_close_ok(self) -> None:
+    def _receive_close_ok(self, close_ok: Any = None) -> None:
         """Unless a close still waits for its answer, tell what the closes end."""
         if self._model.state is not State.END:
             return
@@ -394,6 +382,20 @@ class Handshake(SaslExchange[Config]):
             self._end_with(error, report, CloseHint.CLOSE_WHEN_SENT)
         else:
             self._end(report, CloseHint.CLOSE_WHEN_SENT)
+
+    OWN_METHODS: ClassVar[Mapping[str, Callable[[Any, Any], None]]] = {
+        "connection.start": _start,
+        "connection.start-ok": _start_ok,
+        "connection.secure": _secure,
+        "connection.secure-ok": _secure_ok,
+        "connection.tune": _tune,
+        "connection.tune-ok": _tune_ok,
+        "connection.open": _open,
+        "connection.open-ok": _open_ok,
+        "connection.redirect": _redirect,
+        "connection.close": _receive_close,
+        "connection.close-ok": _receive_close_ok,
+    }
 
     def _forget(self) -> None:
         self._model.state = State.END
@@ -421,11 +423,8 @@ def _lower(ours: int, theirs: int) -> int:
     return min(ours, theirs) if ours and theirs else ours or theirs
 
 
-def _channel_max(config: Config) -> int:
-    return min(config.channel_max or CHANNEL_MAX, config.limits.channels)
-
-
-def _frame_max(config: Config) -> int:
-    """A frame must fit into what may lie unparsed."""
+def _offered(config: Config) -> tuple[int, int, int]:
+    """Channel-max, frame-max and heartbeat as this end wants them; a frame must fit into what may lie unparsed."""
     room = config.limits.unparsed - OVERHEAD
-    return min(config.frame_max or room, room)
+    channel_max = min(config.channel_max or CHANNEL_MAX, config.limits.channels)
+    return channel_max, min(config.frame_max or room, room), ceil(config.heartbeat)

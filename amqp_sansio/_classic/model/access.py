@@ -15,16 +15,9 @@ if TYPE_CHECKING:
     from .channel_state import ChannelState
 
 _RIGHTS: Final = {
-    "basic.consume": "read",
-    "basic.get": "read",
-    "basic.publish": "write",
-    "exchange.declare": "active",
-    "exchange.delete": "active",
-    "file.consume": "read",
-    "file.publish": "write",
-    "queue.purge": "read",
-    "stream.consume": "read",
-    "stream.publish": "write",
+    **dict.fromkeys(("basic.consume", "basic.get", "file.consume", "queue.purge", "stream.consume"), "read"),
+    **dict.fromkeys(("basic.publish", "file.publish", "stream.publish"), "write"),
+    **dict.fromkeys(("exchange.declare", "exchange.delete"), "active"),
 }
 """The right that a method needs, by its name."""
 

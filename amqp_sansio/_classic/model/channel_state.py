@@ -336,16 +336,12 @@ def _ack(step: Step) -> None:
 
 
 def _nack(step: Step) -> None:
-    method = step.method
+    """basic.nack, and reject, which is one without `multiple`."""
+    method, multiple = step.method, getattr(step.method, "multiple", False)
     if step.client:
-        _settle(step, method.delivery_tag, method.multiple, RELEASED if method.requeue else REJECTED)
+        _settle(step, method.delivery_tag, multiple, RELEASED if method.requeue else REJECTED)
     else:
-        _confirm(step, method.delivery_tag, method.multiple, REJECTED)
-
-
-def _reject(step: Step) -> None:
-    outcome = RELEASED if step.method.requeue else REJECTED
-    _settle(step, step.method.delivery_tag, False, outcome)
+        _confirm(step, method.delivery_tag, multiple, REJECTED)
 
 
 def _declare(step: Step) -> None:
@@ -522,10 +518,10 @@ BOOKS: Final[dict[str, Callable[[Step], None]]] = {
     "file.open-ok": _open_ok,
     "file.stage": _stage,
     "file.ack": _ack,
-    "file.reject": _reject,
+    "file.reject": _nack,
     "basic.ack": _ack,
     "basic.nack": _nack,
-    "basic.reject": _reject,
+    "basic.reject": _nack,
     "basic.get-ok": _get_ok,
     "basic.publish": _publish,
     "basic.recover": _recover,

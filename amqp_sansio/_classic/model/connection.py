@@ -63,17 +63,10 @@ MIN_FRAME_MAX: Final = 4096
 HANDSHAKE_FRAME_MAX: Final = 65536
 """Frames up to 4096 octets must be taken before tuning (0-9-1 connection.tune); large tokens need more."""
 
-BEFORE_OPEN: Final = frozenset(
-    {
-        Connection.START,
-        Connection.HEADER_SENT,
-        Connection.STARTED,
-        Connection.AUTHENTICATING,
-        Connection.CHALLENGED,
-        Connection.TUNING,
-        Connection.TUNED,
-    }
-)
+BEFORE_OPEN: Final = (
+    Connection.START, Connection.HEADER_SENT, Connection.STARTED, Connection.AUTHENTICATING, Connection.CHALLENGED,
+    Connection.TUNING, Connection.TUNED,
+)  # fmt: skip
 """States in which an error closes the socket without a word (0-9-1 section 2.2.4)."""
 
 
@@ -312,9 +305,7 @@ class ConnectionModel:
                 raise self._not_transacted(text, "basic.recover/transacted")
         if method.NAME in _CANCELS:
             tag: str = method.consumer_tag  # type: ignore[attr-defined]
-            if tag not in channel.consumers and any(
-                [tag in other.consumers for other in self.channels.values()]
-            ):
+            if tag not in channel.consumers and any([tag in other.consumers for other in self.channels.values()]):
                 text = f"{method.NAME}: consumer {tag!r} belongs to another channel than {channel.number}"
                 raise Violation(NOT_ALLOWED, text, rule="basic.consume/tag-channel-scope")
 

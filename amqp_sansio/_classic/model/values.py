@@ -58,9 +58,7 @@ def check_vhost(version: Version, vhost: str) -> None:
 
 def _is_path(path: str) -> bool:
     parts = path.split("/")
-    return not parts[0] and all(
-        [_PATH_PART.issuperset(part) and not _ALNUM.isdisjoint(part) for part in parts[1:]]
-    )
+    return not parts[0] and all([_PATH_PART.issuperset(part) and not _ALNUM.isdisjoint(part) for part in parts[1:]])
 
 
 def _wrong(rule: str, text: str, code: int = SYNTAX_ERROR, scope: Scope = Scope.CONNECTION) -> Violation:

@@ -407,11 +407,7 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
     ) -> None:
         """A piece of a body of `length` octets; `payload` is shorter where the capture cut it."""
         content = direction.contents.get(number)
-        if (
-            content is None
-            or content.announced is None
-            or content.received + length > content.announced
-        ):
+        if content is None or content.announced is None or content.received + length > content.announced:
             self._stray(direction, number, "content-body", payload, offset, at_ns)
             return
         self._follow(direction, number, content, offset, self.model.body, length)

@@ -106,13 +106,7 @@ class ObserverFastPath(ContentReader[Any, Observed]):
         if confirming and channel.sure and not channel.dead and not returnable:
             channel.unconfirmed[context] = seq
             settles = ()
-        elif (
-            returnable
-            or channel.mode is not _NORMAL
-            or channel.unknown
-            or channel.confirming
-            or channel.dead
-        ):
+        elif returnable or channel.mode is not _NORMAL or channel.unknown or channel.confirming or channel.dead:
             returned = (exchange, routing_key, size, digest) if returnable else None
             settles = model.published(channel, seq, context, returned)
             if not channel.sure or channel.dead:

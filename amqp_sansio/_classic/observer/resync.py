@@ -19,7 +19,6 @@ from ..codec.frames import BODY, END, FRAME, HEADER, HEARTBEAT, KNOWN, METHOD, M
 if TYPE_CHECKING:
     from ..codec.dialect import Dialect
 
-
 LIKELY_MAX: Final = 131_072
 """The largest payload that is looked for while no frame-max is known: the default of the brokers."""
 
@@ -145,6 +144,3 @@ class Reader:
         class_id, weight = _CLASS_AND_WEIGHT(data, pos + 7)
         known = any([class_id in dialect.properties for dialect in self.dialects])
         return 11 if known and not weight else REFUTED
-
-
-__all__ = ["LIKELY_MAX", "PROVEN", "REFUTED", "Reader"]
