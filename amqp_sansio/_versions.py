@@ -6,14 +6,15 @@ messages may contain frames of another version (0-9-1 section 4.2.3, 0-10 sectio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ._classic.observer.detection import Scout as ClassicScout
-from .amqp_0_10.observer.detection import Scout as ZeroTenScout
-from .amqp_1_0.observer.detection import Scout as OneZeroScout
+from ._classic.observer import detection as classic
+from .amqp_0_10.observer import detection as amqp_0_10
+from .amqp_1_0.observer import detection as amqp_1_0
 from .versions import AMQP_0_9_1, AMQP_0_10, AMQP_1_0, Version
 
 if TYPE_CHECKING:
+    from ._core.detection import Scout
     from .endpoint import Side
 
 _VERSIONS: Final = (AMQP_0_9_1, AMQP_0_10, AMQP_1_0)
@@ -29,9 +30,9 @@ class Scouts:
     __slots__ = ("_classic", "_one_zero", "_pieces", "_zero_ten", "version")
 
     def __init__(self) -> None:
-        self._classic = ClassicScout()
-        self._zero_ten = ZeroTenScout()
-        self._one_zero = OneZeroScout()
+        self._classic = classic.Scout()
+        self._zero_ten = amqp_0_10.Scout()
+        self._one_zero = amqp_1_0.Scout()
         self._pieces: list[bytes | None] = []
         self.version: Version | None = None
 
@@ -62,7 +63,7 @@ class Scouts:
         if self.version is None:
             self._take(self._verdict())
 
-    def _scout(self, version: Version) -> ClassicScout | ZeroTenScout | OneZeroScout:
+    def _scout(self, version: Version) -> Scout[Any]:
         if version is AMQP_1_0:
             return self._one_zero
         return self._zero_ten if version is AMQP_0_10 else self._classic
@@ -93,9 +94,8 @@ class Scouts:
                 found, begin = version, scout.at
             elif not scout.proven and (before < 0 or scout.scanned < before):
                 before = scout.scanned
-        classic = self._classic
-        if classic.proven and (found is None or classic.at < begin):
-            found, begin = AMQP_0_9_1, classic.at
+        if self._classic.proven and (found is None or self._classic.at < begin):
+            found, begin = AMQP_0_9_1, self._classic.at
         # A frame of a version that isn't refuted yet may begin earlier.
         return found if found is None or before < 0 or begin < before else None
 
@@ -120,7 +120,7 @@ class Scouts:
         return found
 
 
-def _show(scout: ClassicScout | ZeroTenScout | OneZeroScout, piece: bytes | None) -> None:
+def _show(scout: Scout[Any], piece: bytes | None) -> None:
     if piece is None:
         scout.gap()
     else:
