@@ -166,9 +166,9 @@ class ChannelState:
 
     def add_call(self, client: bool, pending: Pending, *, first: bool = False) -> None:
         """Remember a call that waits for its reply; `first`, when its reply came but was cut short."""
-        calls = self.calls(client)
+        calls: deque[Pending] | None = self.calls(client)
         if calls is None:
-            calls = deque[Pending]()
+            calls = deque()
             if client:
                 self.client_calls = calls
             else:

@@ -192,8 +192,9 @@ class ClassicObserver(BaseObserver[Direction, ObservedModel]):
                 check_plain(kind, number, size)
             except Violation as broken:
                 self._fault(broken, offset)
-            unit, event, content = "frame", RARE.get(kind, "heartbeat"), payload if rare else None
-            self.observe(direction, number, unit if rare else event, event, content, offset, size + OVERHEAD, at_ns)
+            event = RARE.get(kind, "heartbeat")
+            unit, content = ("frame", payload) if rare else (event, None)
+            self.observe(direction, number, unit, event, content, offset, size + OVERHEAD, at_ns)
         return True
 
     def _largest(self, kind: int) -> int:
