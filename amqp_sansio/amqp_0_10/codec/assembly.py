@@ -57,11 +57,7 @@ class Assembly:
         if not self.ended:
             return f"a {name} segment begins, the {SEGMENTS[self.kind]} segment before it has no last frame"
         if self.kind < 0:
-            return (
-                ""
-                if flags & FIRST_SEGMENT
-                else f"a {name} segment that isn't the first comes first"
-            )
+            return "" if flags & FIRST_SEGMENT else f"a {name} segment that isn't the first comes first"
         if flags & FIRST_SEGMENT:
             return f"a {name} segment is the first one behind another"
         if kind <= self.kind:

@@ -38,9 +38,7 @@ CONTROL_TRACK: Final = 0
 COMMAND_TRACK: Final = 1
 
 
-def encode_assembly(
-    channel: int, segments: Sequence[tuple[int, bytes]], max_frame_size: int = LARGEST_FRAME
-) -> bytes:
+def encode_assembly(channel: int, segments: Sequence[tuple[int, bytes]], max_frame_size: int = LARGEST_FRAME) -> bytes:
     """The frames of one control or command: type and octets of each of its segments, split where they must be.
 
     `max_frame_size` is in octets, with the frame's header. Raises CodecError when it isn't above 12.

@@ -95,9 +95,7 @@ class Message:
 
 
 def _changed(struct: _S, **values: Any) -> _S:
-    return type(struct)(
-        **{name: values.get(name, getattr(struct, name)) for name in struct.__match_args__}
-    )
+    return type(struct)(**{name: values.get(name, getattr(struct, name)) for name in struct.__match_args__})
 
 
 def _rebuild(body: bytes, headers: Headers, has_body: bool) -> Message:

@@ -80,9 +80,7 @@ def decode_command(data: bytes, pos: int, end: int) -> tuple[Command[Any], bool]
         raise fault("a command without code and session.header", pos)
     kind = COMMANDS.get(data[pos] << 8 | data[pos + 1])
     if kind is None:
-        raise CodecError(
-            f"unknown command {data[pos]}.{data[pos + 1]}", offset=pos, code=COMMAND_INVALID
-        )
+        raise CodecError(f"unknown command {data[pos]}.{data[pos + 1]}", offset=pos, code=COMMAND_INVALID)
     size = data[pos + 2]
     start = pos + 3 + size
     if size < 1 or start > end:

@@ -39,13 +39,8 @@ class SequenceSet:
         """Raises CodecError for a range that runs backwards, and for ids outside 32 bits."""
         self.ranges = tuple(ranges)
         for lower, upper in self.ranges:
-            if (
-                not (0 <= lower <= MASK and 0 <= upper <= MASK)
-                or (upper - lower) & MASK > _FURTHEST
-            ):
-                raise CodecError(
-                    f"{lower} to {upper} is no range of 32-bit serial numbers", code=501
-                )
+            if not (0 <= lower <= MASK and 0 <= upper <= MASK) or (upper - lower) & MASK > _FURTHEST:
+                raise CodecError(f"{lower} to {upper} is no range of 32-bit serial numbers", code=501)
 
     @classmethod
     def of(cls, *ids: int) -> SequenceSet:
@@ -66,9 +61,7 @@ class SequenceSet:
     def decode(cls, octets: bytes) -> SequenceSet:
         """The set whose ranges fill `octets`, without their size. Raises CodecError."""
         if len(octets) % _WIDTH:
-            raise CodecError(
-                f"a sequence-set of {len(octets)} octets, ranges have 8 each", code=501
-            )
+            raise CodecError(f"a sequence-set of {len(octets)} octets, ranges have 8 each", code=501)
         return cls(iter_unpack(">II", octets))
 
     def encode(self) -> bytes:
@@ -88,10 +81,7 @@ class SequenceSet:
         ranges = self.ranges
         if len(ranges) <= _MOST_RANGES:
             return [self]
-        return [
-            SequenceSet(ranges[begin : begin + _MOST_RANGES])
-            for begin in range(0, len(ranges), _MOST_RANGES)
-        ]
+        return [SequenceSet(ranges[begin : begin + _MOST_RANGES]) for begin in range(0, len(ranges), _MOST_RANGES)]
 
     def __or__(self, other: SequenceSet) -> SequenceSet:
         return SequenceSet(_around(_line(self.ranges + other.ranges)))
@@ -102,12 +92,7 @@ class SequenceSet:
     def __contains__(self, number: object) -> bool:
         if not isinstance(number, int):
             return False
-        return any(
-            [
-                distance(lower, number) >= 0 and distance(number, upper) >= 0
-                for lower, upper in self.ranges
-            ]
-        )
+        return any([distance(lower, number) >= 0 and distance(number, upper) >= 0 for lower, upper in self.ranges])
 
     def __iter__(self) -> Iterator[int]:
         for lower, upper in self.ranges:

@@ -71,9 +71,7 @@ class Struct:
         Raises CodecError for what can't be written, and for a struct without a code.
         """
         if not self.CODE:
-            raise CodecError(
-                f"no type of 0-10 holds {type(self).__name__}, which has no code: {self!r}"
-            )
+            raise CodecError(f"no type of 0-10 holds {type(self).__name__}, which has no code: {self!r}")
         octets = self.wire
         if octets is None:
             octets = self.encode()

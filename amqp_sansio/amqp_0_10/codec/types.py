@@ -103,9 +103,7 @@ class Map(Mapping[str, Any]):
             found = {}
             for key, _, value in self.entries():
                 if key in found:
-                    raise CodecError(
-                        f"a map has the key {key!r} twice", code=501, rule="0-10/wire/map-distinct"
-                    )
+                    raise CodecError(f"a map has the key {key!r} twice", code=501, rule="0-10/wire/map-distinct")
                 found[key] = value
             self._found = found
         return found
@@ -246,9 +244,7 @@ def _decode_map(data: bytes, pos: int, end: int, depth: int) -> Map:
     return Map.from_wire(data[pos:end])
 
 
-def decode_entries(
-    data: bytes, pos: int, end: int, depth: int = NESTING
-) -> list[tuple[str, int, Any]]:
+def decode_entries(data: bytes, pos: int, end: int, depth: int = NESTING) -> list[tuple[str, int, Any]]:
     """The entries of a map: key, type code, value."""
     count, pos = _count(data, pos, end)
     found: list[tuple[str, int, Any]] = []
@@ -299,9 +295,7 @@ def _decode_array(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
     code = data[pos]
     count, pos = _count(data, pos + 1, end)
     if code >> 4 == 0xF and depth < NESTING - 1 and count > EMPTY_ENTRIES:
-        raise fault(
-            f"an array of {count} elements without octets, {EMPTY_ENTRIES} are allowed", pos - 4
-        )
+        raise fault(f"an array of {count} elements without octets, {EMPTY_ENTRIES} are allowed", pos - 4)
     found: list[Any] = []
     for _ in range(count):
         value, pos = decode_typed(code, data, pos, end, depth)
@@ -381,9 +375,7 @@ def _late(value: Any) -> int:
         return CODES["dec64"]
     if isinstance(value, Struct):
         return _STRUCT32
-    raise CodecError(
-        f"no type of 0-10 holds {type(value).__name__}: {value!r}; name one with Typed"
-    )
+    raise CodecError(f"no type of 0-10 holds {type(value).__name__}: {value!r}; name one with Typed")
 
 
 def _named(name: str) -> int:
@@ -432,9 +424,7 @@ def _encode_as(code: int, value: Any, depth: int) -> bytes:
     if code == _ARRAY:
         return encode_array(value, depth)
     if code == _STRUCT32:
-        encoded: bytes = (
-            encode_struct32(value) if isinstance(value, Struct32) else value.encode_struct32()
-        )
+        encoded: bytes = encode_struct32(value) if isinstance(value, Struct32) else value.encode_struct32()
         return encoded
     if code == 0x08:
         return bytes((bool(value),))
@@ -505,9 +495,7 @@ def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
         except (AttributeError, UnicodeEncodeError) as error:
             raise CodecError(f"{key!r} can't be a map's key: {error}") from error
         if len(octets) > 255:
-            raise CodecError(
-                f"the map's key {key[:20]!r}... has {len(octets)} octets, 255 are allowed"
-            )
+            raise CodecError(f"the map's key {key[:20]!r}... has {len(octets)} octets, 255 are allowed")
         code, content = encode_untyped(value, depth - 1)
         parts += (_U8(len(octets)), octets, _U8(code), content)
     return b"".join(parts)

@@ -60,9 +60,7 @@ class Violation(Exception):
         self.harmless = harmless
 
 
-def exception(
-    code: int, text: str, rule: str | None = None, *, harmless: bool = False
-) -> Violation:
+def exception(code: int, text: str, rule: str | None = None, *, harmless: bool = False) -> Violation:
     """Make the violation that ends a session with execution.exception."""
     return Violation(code, text, rule=rule, scope=Scope.SESSION, harmless=harmless)
 

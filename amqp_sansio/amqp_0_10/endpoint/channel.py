@@ -233,8 +233,6 @@ class Channel:
         size = len(segments[0][1]) + FRAME_HEADER_SIZE
         if len(segments) == 1 and size <= self.max_frame:
             octets = segments[0][1]
-            self.transport.queue(
-                FRAME.pack(_WHOLE_COMMAND, COMMAND, size, 0, 1, self.number, 0) + octets
-            )
+            self.transport.queue(FRAME.pack(_WHOLE_COMMAND, COMMAND, size, 0, 1, self.number, 0) + octets)
         else:
             self.transport.queue(encode_assembly(self.number, segments, self.max_frame))

@@ -127,9 +127,7 @@ class Connection(Handshake):
 
     # Commands.
 
-    def open_session(
-        self, name: bytes | str | None = None, *, timeout: int | None = 0, force: bool = False
-    ) -> Session:
+    def open_session(self, name: bytes | str | None = None, *, timeout: int | None = 0, force: bool = False) -> Session:
         """Attach a new session to the lowest free channel; `Opened` says that it is, and ends `session.opening`.
 
         `name` must be new for the user; None takes `Config.session_prefix` and a number. `timeout`: how many seconds
@@ -182,9 +180,7 @@ class Connection(Handshake):
         self._frames.forget_controls()
 
     def _takes_more(self) -> bool:
-        return self._waiting_for is None and (
-            self._transport.crowded is None or self._transport.takes_more()
-        )
+        return self._waiting_for is None and (self._transport.crowded is None or self._transport.takes_more())
 
     def _wait(self, what: str | None) -> None:
         """Parse nothing more until the application has answered."""

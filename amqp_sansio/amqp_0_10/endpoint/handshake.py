@@ -59,9 +59,7 @@ if TYPE_CHECKING:
     from ..codec.record import Control
 
 VHOST: Final = "open"
-CLOSING: Final = frozenset(
-    {State.CLIENT_CLOSING, State.SERVER_CLOSING, State.BOTH_CLOSING, State.END}
-)
+CLOSING: Final = frozenset({State.CLIENT_CLOSING, State.SERVER_CLOSING, State.BOTH_CLOSING, State.END})
 """States in which no new work is accepted."""
 _TOO_EARLY: Final = frozenset({State.START, State.HEADER_SENT, State.HEADERS})
 """Before connection.start nothing can be said: the socket is just closed."""
@@ -154,9 +152,7 @@ class Handshake(SaslExchange[Config]):
         self._waiting_for = None
         self._become_open()
 
-    def refuse_open(
-        self, code: int = INVALID_PATH, text: str = "there is no such virtual host"
-    ) -> None:
+    def refuse_open(self, code: int = INVALID_PATH, text: str = "there is no such virtual host") -> None:
         """Server: close the connection instead of opening it: 402 for an unknown virtual host, 320 for a forbidden
         one."""
         self._check_decision(VHOST)
@@ -213,9 +209,7 @@ class Handshake(SaslExchange[Config]):
         self._out.append(PROTOCOL_HEADER)
         self._step(ConnectionInput.S_HEADER)
         config = self.config
-        start = ConnectionStart(
-            self._own_properties(), _strings(config.mechanisms), _strings(config.locales)
-        )
+        start = ConnectionStart(self._own_properties(), _strings(config.mechanisms), _strings(config.locales))
         self._send_step(start, ConnectionInput.S_START)
         return True
 
@@ -392,9 +386,7 @@ class Handshake(SaslExchange[Config]):
         report = CloseReport(By.REMOTE, code, text, hint=hints.for_close(code))
         client = self.role is Side.CLIENT
         self._step(ConnectionInput.S_CLOSE if client else ConnectionInput.C_CLOSE)
-        self._send_step(
-            ConnectionCloseOk(), ConnectionInput.C_CLOSE_OK if client else ConnectionInput.S_CLOSE_OK
-        )
+        self._send_step(ConnectionCloseOk(), ConnectionInput.C_CLOSE_OK if client else ConnectionInput.S_CLOSE_OK)
         if own is not None and (own.code not in (0, NORMAL) or code == NORMAL):
             report = own
         if report.by is By.REMOTE and code != NORMAL:
@@ -469,6 +461,4 @@ def _heartbeat(wanted: int, least: int | None, most: int | None) -> int | None:
 
 
 def _offer(config: Config) -> ConnectionTune:
-    return ConnectionTune(
-        own_channel_max(config), config.max_frame_size, config.heartbeat_min, config.heartbeat_max
-    )
+    return ConnectionTune(own_channel_max(config), config.max_frame_size, config.heartbeat_min, config.heartbeat_max)

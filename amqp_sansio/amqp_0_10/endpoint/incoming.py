@@ -192,9 +192,7 @@ class Incoming:
             return
         self._hold(arriving, len(octets))
         if arriving.held > self._transport.limits.header:
-            raise self._too_large(
-                arriving, f"before its body, Limits.header allows {self._transport.limits.header}"
-            )
+            raise self._too_large(arriving, f"before its body, Limits.header allows {self._transport.limits.header}")
         keep(arriving.command if kind == COMMAND else arriving.header, octets)
         self._check_bodies(arriving)
 
@@ -209,9 +207,7 @@ class Incoming:
             last = arriving.assembly.whole
             if not last:
                 body = b"".join((*arriving.body, octets))
-                self._transport.events.append(
-                    BodyReceived(self._channel.number, arriving.number, body)
-                )
+                self._transport.events.append(BodyReceived(self._channel.number, arriving.number, body))
                 self._hold(arriving, -sum([len(each) for each in arriving.body]))
                 arriving.body = []
                 return
@@ -226,9 +222,7 @@ class Incoming:
     def _check_bodies(self, arriving: Arriving) -> None:
         most = self._transport.limits.bodies
         if self._transport.bodies > most:
-            raise self._too_large(
-                arriving, f"beside others that arrive, Limits.bodies allows {most}"
-            )
+            raise self._too_large(arriving, f"beside others that arrive, Limits.bodies allows {most}")
 
     def _streams(self, arriving: Arriving) -> bool:
         """Whether a message is told in pieces; it's told to begin once its body is too large. Raises Violation."""
@@ -239,9 +233,7 @@ class Incoming:
             headers = Headers(b"".join(arriving.header))
             self._check(command, headers, b"")
             self._take_transfer(arriving.number, command, headers, 0, 0)
-            event = MessageBegun(
-                self._channel.number, arriving.number, command, headers, arriving.sync
-            )
+            event = MessageBegun(self._channel.number, arriving.number, command, headers, arriving.sync)
             self._tell(arriving.number, event, 0)
             arriving.told = True
         return True
@@ -249,10 +241,7 @@ class Incoming:
     def _too_large(self, arriving: Arriving, what: str) -> Violation:
         self._arriving = arriving
         self.abort()
-        return exception(
-            RESOURCE_LIMIT_EXCEEDED,
-            f"command {arriving.number} has {arriving.octets} octets {what}",
-        )
+        return exception(RESOURCE_LIMIT_EXCEEDED, f"command {arriving.number} has {arriving.octets} octets {what}")
 
     def _decode(self, arriving: Arriving) -> Any:
         """The command of the first segment. Raises Violation: command-invalid."""
@@ -325,17 +314,13 @@ class Incoming:
     def goes_on(self, number: int, offset: int) -> bool:
         """Whether a command-point says just where the command that is arriving has got to."""
         arriving = self._arriving
-        return (
-            arriving is not None and arriving.number == number and 0 < offset == arriving.octets
-        )
+        return arriving is not None and arriving.number == number and 0 < offset == arriving.octets
 
     def check_whole(self, command_ids: Container[int]) -> None:
         """Raise LocalProtocolError when a message that was told to begin and is still arriving is among some."""
         arriving = self._arriving
         if arriving is not None and arriving.told and arriving.number in command_ids:
-            raise LocalProtocolError(
-                f"the message of command {arriving.number} is still arriving"
-            )
+            raise LocalProtocolError(f"the message of command {arriving.number} is still arriving")
 
     def fast_event(self) -> MessageReceived | None:
         """The message at the buffer's begin, if its command is octet by octet the one of the message before.
@@ -363,12 +348,7 @@ class Incoming:
         header = body = at
         if kind == _HEADER_FRAME:
             header, body = at + FRAME_HEADER_SIZE, at + size
-            if (
-                where != place
-                or tail
-                or size <= FRAME_HEADER_SIZE
-                or body + FRAME_HEADER_SIZE > length
-            ):
+            if where != place or tail or size <= FRAME_HEADER_SIZE or body + FRAME_HEADER_SIZE > length:
                 return None
             kind, size, where, tail = _two(data, body)
         end = body + size
@@ -419,9 +399,7 @@ class Incoming:
         else:
             receiving.known.add(number)
         octets = data[body + FRAME_HEADER_SIZE : end]
-        event = MessageReceived(
-            channel.number, number, transfer, data[header:body], octets, sync, True
-        )
+        event = MessageReceived(channel.number, number, transfer, data[header:body], octets, sync, True)
         buffer.pos = end
         state.executing[number] = event
         state.weight += len(octets)
@@ -436,13 +414,9 @@ class Incoming:
         number, sync = arriving.number, arriving.sync
         kind = command.__class__
         if kind is MessageTransfer:
-            self._take_transfer(
-                number, command, headers, len(headers.raw) + len(body), len(body)
-            )
+            self._take_transfer(number, command, headers, len(headers.raw) + len(body), len(body))
             has_body = arriving.assembly.kind == BODY
-            event = MessageReceived(
-                channel.number, number, command, headers, body, sync, has_body
-            )
+            event = MessageReceived(channel.number, number, command, headers, body, sync, has_body)
             self._tell(number, event, len(body))
             return
         state.step(state.side.other, command, len(body))
@@ -457,16 +431,10 @@ class Incoming:
             self._balance(command.destination).take(number)
         elif kind is MessageResume and state.side is Side.CLIENT:
             self._check_resumable(command)
-        if (
-            kind is MessageAccept
-            and state.side is Side.SERVER
-            and self._transport.config.lenient_accepts
-        ):
+        if kind is MessageAccept and state.side is Side.SERVER and self._transport.config.lenient_accepts:
             # A message that is accepted and not acquired was only looked at: nobody has taken it.
             transfers = state.outgoing
-            seen = [
-                each for each in transfers.named(command.transfers) if not transfers.is_acquired(each)
-            ]
+            seen = [each for each in transfers.named(command.transfers) if not transfers.is_acquired(each)]
             self._settle(transfers.move(seen, TransferInput.R_RELEASE), Released(False))
         handles = self._concerned(command)
         if kind in SETTLING and state.side is Side.CLIENT:
@@ -492,9 +460,7 @@ class Incoming:
                     raise balance.overrun(destination, size)
                 balance.spend_octets(size, body)
         state.streamed[number] = size
-        self._transport.events.append(
-            BodyReceived(self._channel.number, number, octets, last=True)
-        )
+        self._transport.events.append(BodyReceived(self._channel.number, number, octets, last=True))
 
     def _check(self, command: Any, headers: Headers, body: bytes) -> None:
         """Whether such a command may come at all, and whether what must be there is. Raises Violation."""
@@ -503,11 +469,7 @@ class Incoming:
             raise exception(NOT_ALLOWED, f"{command.NAME} isn't for a {role}")
         name = missing(command, self._transport.config.dialect)
         if name:
-            raise exception(
-                COMMAND_INVALID,
-                f"{command.NAME} without {name.replace('_', '-')}",
-                "wire/struct-required",
-            )
+            raise exception(COMMAND_INVALID, f"{command.NAME} without {name.replace('_', '-')}", "wire/struct-required")
         if (headers.raw and not command.HEADERS) or (body and not command.HAS_BODY):
             raise exception(COMMAND_INVALID, f"{command.NAME} with a header or body segment")
         if headers.raw and self._transport.validates:
@@ -524,9 +486,7 @@ class Incoming:
     def is_crowded(self) -> bool:
         """Whether so much waits for the application that a server takes no more."""
         state, limits = self._state, self._transport.limits
-        return self._channel.report is None and (
-            state.waiting >= limits.requests or state.weight > limits.bodies
-        )
+        return self._channel.report is None and (state.waiting >= limits.requests or state.weight > limits.bodies)
 
     def _crowd(self, is_call: bool) -> None:
         """A server takes no more while so much waits; for a client it's too much. Raises Violation."""
@@ -541,9 +501,7 @@ class Incoming:
                 f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}",
             )
 
-    def _take_transfer(
-        self, number: int, command: MessageTransfer, headers: Headers, size: int, body: int
-    ) -> None:
+    def _take_transfer(self, number: int, command: MessageTransfer, headers: Headers, size: int, body: int) -> None:
         state = self._state
         destination = command.destination or ""
         balance = state.granted.get(destination)
@@ -599,9 +557,7 @@ class Incoming:
         ids: SequenceSet = command.transfers or SequenceSet()
         for _, upper in ids.ranges:
             if distance(upper, state.sending.next_id) <= 0:
-                raise exception(
-                    INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred"
-                )
+                raise exception(INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred")
         move, rule = SETTLING.get(kind, (TransferInput.R_ACQUIRE, ""))
         numbers = books.check(command.NAME, ids, move, rule)
         if kind is MessageAcquire or (kind is MessageAccept and state.peer.work is not None):
@@ -679,13 +635,9 @@ class Incoming:
         balance.flow_mode = mode
         self._credit_changed(number, command.destination, balance, sync)
 
-    def _credit_changed(
-        self, number: int, destination: str | None, balance: Balance, sync: bool
-    ) -> None:
+    def _credit_changed(self, number: int, destination: str | None, balance: Balance, sync: bool) -> None:
         self._transport.events.append(
-            CreditChanged(
-                self._channel.number, destination or "", balance.messages, balance.octets
-            )
+            CreditChanged(self._channel.number, destination or "", balance.messages, balance.octets)
         )
         self._done(number, sync=sync)
 

@@ -118,18 +118,14 @@ class Outgoing:
         self._channel.check()
         kind = command.__class__
         if kind is ExecutionResult or kind is ExecutionException:
-            raise LocalProtocolError(
-                f"{command.NAME} is sent by Session.complete and Session.fail"
-            )
+            raise LocalProtocolError(f"{command.NAME} is sent by Session.complete and Session.fail")
         state = self._state
         peer = state.side.other.value
         if peer not in command.HANDLERS:
             raise LocalProtocolError(f"{command.NAME} isn't for a {peer}")
         missing = command.missing()
         if missing:
-            raise LocalProtocolError(
-                f"{command.NAME} needs {missing}", rule="0-10/wire/struct-required"
-            )
+            raise LocalProtocolError(f"{command.NAME} needs {missing}", rule="0-10/wire/struct-required")
         if message is not None and not (command.HEADERS or command.HAS_BODY):
             raise LocalProtocolError(f"{command.NAME} carries no message")
         segments, size = self._segments(command, message, sync)
@@ -166,12 +162,7 @@ class Outgoing:
     ) -> Transferred:
         """Send a message. Raises NoCredit, and as `call`."""
         channel, transport, state = self._channel, self._transport, self._state
-        if (
-            not channel.ready
-            or channel.state is not _ATTACHED
-            or channel.report is not None
-            or not transport.is_open
-        ):
+        if not channel.ready or channel.state is not _ATTACHED or channel.report is not None or not transport.is_open:
             channel.check()
         header, body = message.headers.raw, message.body
         size = len(header) + len(body)
@@ -179,9 +170,7 @@ class Outgoing:
         balance = state.balances.get(destination)
         if balance is None:
             if state.side is Side.SERVER:
-                raise LocalProtocolError(
-                    f"{destination!r} is no subscription of session {state.name!r}"
-                )
+                raise LocalProtocolError(f"{destination!r} is no subscription of session {state.name!r}")
             # Brokers mean all that a session publishes when they throttle the default exchange.
             throttled = ""
             balance = state.balances.get("")
@@ -224,11 +213,7 @@ class Outgoing:
         call = Call(command, completion, whole, throttled, size)
         content: Segments = ((HEADER, header), (BODY, body)) if header else ((BODY, body),)
         segments = ((COMMAND, octets), *content)
-        if (
-            crowded
-            or not message.has_body
-            or self._send_whole(call, segments, lead, header, body) is None
-        ):
+        if crowded or not message.has_body or self._send_whole(call, segments, lead, header, body) is None:
             self._send(call, segments if message.has_body else segments[:-1])
         if balance is not None:
             balance.spend(size)
@@ -259,10 +244,7 @@ class Outgoing:
             raise LimitExceeded(
                 f"{len(state.calls)} commands aren't answered, Limits.calls allows {limits.calls}; wait for sync()"
             )
-        if (
-            len(state.sending.replay) + commands > limits.replay
-            or state.octets + octets > limits.replay_octets
-        ):
+        if len(state.sending.replay) + commands > limits.replay or state.octets + octets > limits.replay_octets:
             raise LimitExceeded(
                 f"{len(state.sending.replay)} commands of {state.octets} octets wait to be confirmed, "
                 f"Limits.replay allows {limits.replay}, Limits.replay_octets {limits.replay_octets}; "
@@ -281,9 +263,7 @@ class Outgoing:
             return b""
         return FRAME.pack(WHOLE_COMMAND, COMMAND, size, 0, 1, self._channel.number, 0) + octets
 
-    def _segments(
-        self, command: Any, message: Message | None, sync: bool
-    ) -> tuple[Segments, int]:
+    def _segments(self, command: Any, message: Message | None, sync: bool) -> tuple[Segments, int]:
         """The segments of a command, and their octets together. Raises CodecError, LimitExceeded."""
         octets = adapt(command, self._transport.config.dialect).encode_segment(sync=sync)
         found = [(COMMAND, octets)]
@@ -296,9 +276,7 @@ class Outgoing:
         self.check_room(size)
         return tuple(found), size
 
-    def _send_whole(
-        self, call: Call, segments: Segments, lead: bytes, header: bytes, body: bytes
-    ) -> int | None:
+    def _send_whole(self, call: Call, segments: Segments, lead: bytes, header: bytes, body: bytes) -> int | None:
         """Send a transfer whose segments take one frame each, as `_send` does; None when they take more."""
         channel, state = self._channel, self._state
         most = channel.max_frame - FRAME_HEADER_SIZE
@@ -353,11 +331,7 @@ class Outgoing:
                 balance.taking.discard(number)
             if found is not None:
                 state.octets -= found.octets
-            handles += [
-                each.handle
-                for each in (found, entry)
-                if each is not None and each.handle is not None
-            ]
+            handles += [each.handle for each in (found, entry) if each is not None and each.handle is not None]
         for handle in handles:
             handle.fail(error)
         if handles:
@@ -403,9 +377,7 @@ class Outgoing:
         if accepted:
             events.append(Settled(tuple(accepted), _ACCEPTED))
         for destination, balance in changed.items():
-            events.append(
-                CreditChanged(self._channel.number, destination, balance.messages, balance.octets)
-            )
+            events.append(CreditChanged(self._channel.number, destination, balance.messages, balance.octets))
 
     def result(self, command: ExecutionResult) -> bool:
         """Take the result of an own call; whether there is such a call."""

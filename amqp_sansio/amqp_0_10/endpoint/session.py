@@ -152,9 +152,7 @@ class Session:
 
     # Commands of this end.
 
-    def call(
-        self, command: Command[_R], message: Message | None = None, *, sync: bool = True
-    ) -> Handle[_R]:
+    def call(self, command: Command[_R], message: Message | None = None, *, sync: bool = True) -> Handle[_R]:
         """Send a command; its handle ends when the peer has executed it, with its result where it has one.
 
         `message` is what file.stage, stream.publish and others carry. Without `sync` the peer may take its time to say
@@ -190,15 +188,11 @@ class Session:
         """Accept messages that came with these ids, which are completed too (message.accept)."""
         return self._settle(MessageAccept(SequenceSet.of(*command_ids)), sync)
 
-    def reject(
-        self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False
-    ) -> Handle[None]:
+    def reject(self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False) -> Handle[None]:
         """Refuse messages for good: their queue's alternate exchange gets them, if it has one (message.reject)."""
         return self._settle(MessageReject(SequenceSet.of(*command_ids), code, text), sync)
 
-    def release(
-        self, *command_ids: int, set_redelivered: bool = False, sync: bool = False
-    ) -> Handle[None]:
+    def release(self, *command_ids: int, set_redelivered: bool = False, sync: bool = False) -> Handle[None]:
         """Give messages back, to be delivered again (message.release)."""
         return self._settle(MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync)
 
@@ -243,13 +237,7 @@ class Session:
         """
         self._incoming.complete(command_id, result)
 
-    def fail(
-        self,
-        error: ExecutionError,
-        command_id: int | None = None,
-        *,
-        field: str | None = None,
-    ) -> None:
+    def fail(self, error: ExecutionError, command_id: int | None = None, *, field: str | None = None) -> None:
         """Refuse a command: execution.exception, which ends the session with all that is known of it.
 
         `field` names the argument at fault. A second call, and one behind the session's end, does nothing.
@@ -262,9 +250,7 @@ class Session:
 
     # The session itself.
 
-    def flush(
-        self, *, expected: bool = False, confirmed: bool = False, completed: bool = True
-    ) -> None:
+    def flush(self, *, expected: bool = False, confirmed: bool = False, completed: bool = True) -> None:
         """Ask the peer at once for the ids that it expects, has confirmed, has completed (session.flush)."""
         self._channel.check()
         self._channel.send(SessionFlush(expected, confirmed, completed))
@@ -369,27 +355,20 @@ class Sessions:
         """Attach a session that was attached before."""
         role = self._transport.role
         if state.side is not role:
-            raise LocalProtocolError(
-                f"session {state.name!r} is that of a {state.side.value}, this is a {role.value}"
-            )
+            raise LocalProtocolError(f"session {state.name!r} is that of a {state.side.value}, this is a {role.value}")
         state.receiving.detached()
         return self._attach(state, force=force)
 
     def _attach(self, state: SessionState, *, force: bool) -> Session:
         self._transport.check_open()
         if self._knows(state.name):
-            raise misuse(
-                f"session {state.name!r} is attached on this connection",
-                "session.attach/one-transport",
-            )
+            raise misuse(f"session {state.name!r} is attached on this connection", "session.attach/one-transport")
         session, controls = self._new(self._free_channel(), state, initiator=True)
         controls.attach(force=force)
         self._attached[session.channel] = session, controls
         return session
 
-    def _new(
-        self, channel: int, state: SessionState, *, initiator: bool
-    ) -> tuple[Session, Controls]:
+    def _new(self, channel: int, state: SessionState, *, initiator: bool) -> tuple[Session, Controls]:
         place = Channel(self._transport, channel, state.name, initiator=initiator)
         controls = Controls(place, state, self._forget)
         session = controls.session = Session(controls)
@@ -407,9 +386,7 @@ class Sessions:
 
     def _knows(self, name: bytes) -> bool:
         """Whether a session of that name is attached here."""
-        return any(
-            [each.name == name and each.report is None for each, _ in self._attached.values()]
-        )
+        return any([each.name == name and each.report is None for each, _ in self._attached.values()])
 
     def _forget(self, controls: Controls) -> None:
         """A session has left its channel."""
@@ -433,9 +410,7 @@ class Sessions:
         if state is None:
             state = SessionState(name, role, transport.limits)
         elif state.name != name:
-            raise LocalProtocolError(
-                f"the state is that of session {state.name!r}, asked is {name!r}"
-            )
+            raise LocalProtocolError(f"the state is that of session {state.name!r}, asked is {name!r}")
         elif state.side is not role:
             raise LocalProtocolError(f"the state is that of a {state.side.value}")
         session, controls = self._new(channel, state, initiator=False)
@@ -467,9 +442,7 @@ class Sessions:
 
     # Frames that arrive.
 
-    def receive(
-        self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int
-    ) -> None:
+    def receive(self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
         """Take a frame of a command, whose payload is `data[start:end]`. Raises Violation."""
         found = self._attached.get(channel)
         if found is not None:
@@ -498,9 +471,7 @@ class Sessions:
             )
         name = missing(control, transport.config.dialect)
         if name:
-            raise framing_error(
-                f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required"
-            )
+            raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
         found = self._attached.get(channel)
         controls = None if found is None else found[1]
         if isinstance(control, SessionAttach):
@@ -522,9 +493,7 @@ class Sessions:
         else:
             controls.receive(control)
 
-    def _attach_wanted(
-        self, channel: int, controls: Controls | None, control: SessionAttach
-    ) -> None:
+    def _attach_wanted(self, channel: int, controls: Controls | None, control: SessionAttach) -> None:
         transport, name = self._transport, control.name or b""
         code: DetachCode | None = None
         if controls is not None:
@@ -603,9 +572,7 @@ class FrameReader:
         wrong = reserved(flags, spare, track, tail)
         if wrong or kind > BODY:
             buffer.skip(size)
-            raise framing_error(
-                wrong or f"a segment of type {kind}, which isn't defined", "wire/frame-reserved-zero"
-            )
+            raise framing_error(wrong or f"a segment of type {kind}, which isn't defined", "wire/frame-reserved-zero")
         place = misplaced(kind, track)
         if place is not None:
             buffer.skip(size)

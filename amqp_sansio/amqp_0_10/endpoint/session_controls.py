@@ -93,15 +93,11 @@ class Controls:
         "outgoing", "session", "state",
     )  # fmt: skip
 
-    def __init__(
-        self, channel: Channel, state: SessionState, ended: Callable[[Controls], None]
-    ) -> None:
+    def __init__(self, channel: Channel, state: SessionState, ended: Callable[[Controls], None]) -> None:
         self.channel = channel
         self.state = state
         self.outgoing = Outgoing(channel, state)
-        self.incoming = Incoming(
-            channel, state, self.outgoing, self.fail, self.failed_by_peer
-        )
+        self.incoming = Incoming(channel, state, self.outgoing, self.fail, self.failed_by_peer)
         self.opening: Handle[Any] | None = None
         self.session: object = None
         self._transport = channel.transport
@@ -197,9 +193,7 @@ class Controls:
         """Ask the peer to keep the session for so long."""
         state = self.state
         self.channel.send(SessionRequestTimeout(seconds))
-        handle: Handle[int | None] = Handle(
-            (state.name, state.side_name, "timeout", self._transport.new_serial())
-        )
+        handle: Handle[int | None] = Handle((state.name, state.side_name, "timeout", self._transport.new_serial()))
         self._timeouts.append(handle)
         return handle
 
@@ -249,9 +243,7 @@ class Controls:
         """This end's knowledge of a session that isn't attached."""
         channel, name = self.channel, self.state.name
         if channel.report is None:
-            raise LocalProtocolError(
-                f"session {name!r} is attached; detach it, or wait for SessionClosed"
-            )
+            raise LocalProtocolError(f"session {name!r} is attached; detach it, or wait for SessionClosed")
         if self._closing or channel.state is not Attachment.DETACHED:
             raise EndpointClosed(f"session {name!r} is over: {channel.report}", channel.report)
         return self.state
@@ -275,11 +267,7 @@ class Controls:
         channel, state = self.channel, self.state
         if control.name and control.name != state.name:
             return
-        if (
-            channel.state in _UNANSWERED
-            and not control.name
-            and control.code == DetachCode.NOT_ATTACHED.value
-        ):
+        if channel.state in _UNANSWERED and not control.name and control.code == DetachCode.NOT_ATTACHED.value:
             # The answer to attach has its name: this one answers what came before it on the channel.
             return
         if channel.state is Attachment.ATTACHING and not control.code:
@@ -319,9 +307,7 @@ class Controls:
     def _timeout(self, control: SessionTimeout) -> None:
         """A peer that wasn't asked can't have this end keep the session for longer."""
         state, granted, waiting = self.state, control.timeout, self._timeouts
-        if waiting or (
-            granted is not None and (state.timeout is None or granted < state.timeout)
-        ):
+        if waiting or (granted is not None and (state.timeout is None or granted < state.timeout)):
             state.timeout = granted
         if waiting:
             state.lasts = True
@@ -453,16 +439,12 @@ class Controls:
         if command_id is not None and event is None:
             raise LocalProtocolError(f"command {command_id} doesn't wait for its completion")
         command = None if event is None else command_of(event)
-        report = CloseReport(
-            By.LOCAL, error.code, str(error), rule=error.rule, condition=error.condition
-        )
+        report = CloseReport(By.LOCAL, error.code, str(error), rule=error.rule, condition=error.condition)
         self._send_exception(error.code, str(error), command_id, command, field)
         channel.report = report
         self._give_up(self._open_handles(), report)
 
-    def fail(
-        self, violation: Violation, command_id: int | None, command: Command[Any] | None
-    ) -> None:
+    def fail(self, violation: Violation, command_id: int | None, command: Command[Any] | None) -> None:
         """The peer broke a rule of the session: tell it with an exception, or detach it."""
         channel = self.channel
         if channel.report is not None:
@@ -529,22 +511,16 @@ class Controls:
             method_id=exception.command_code or 0,
             condition=name,
         )
-        self.channel.report = CloseReport(
-            By.REMOTE, code, text, error.class_id, error.method_id, condition=name
-        )
+        self.channel.report = CloseReport(By.REMOTE, code, text, error.class_id, error.method_id, condition=name)
         self._tell_failed(error, By.REMOTE)
 
     def _tell_failed(self, error: RemoteProtocolError, by: By) -> None:
         self._fail_handles(self._open_handles(), error, by)
 
-    def _fail_handles(
-        self, handles: list[Handle[Any]], error: RemoteProtocolError, by: By
-    ) -> None:
+    def _fail_handles(self, handles: list[Handle[Any]], error: RemoteProtocolError, by: By) -> None:
         for handle in handles:
             handle.fail(error)
-        self._transport.events.append(
-            Failed(Scope.SESSION, self.channel.number, error, by, tuple(handles))
-        )
+        self._transport.events.append(Failed(Scope.SESSION, self.channel.number, error, by, tuple(handles)))
 
     def _give_up(self, handles: list[Handle[Any]], report: CloseReport) -> None:
         closed = EndpointClosed(f"no answer will come: {report}", report)
@@ -601,9 +577,7 @@ class Controls:
                 self._fail_handles(handles, error, by)
             else:
                 self._give_up(handles, report)
-        self._transport.events.append(
-            SessionClosed(Scope.SESSION, channel.number, report, state.name, resumable)
-        )
+        self._transport.events.append(SessionClosed(Scope.SESSION, channel.number, report, state.name, resumable))
         if not resumable:
             self._closing = True
         self._ended(self)

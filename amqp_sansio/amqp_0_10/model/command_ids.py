@@ -145,9 +145,7 @@ class Runs:
     def _place(self, number: int) -> int:
         """How many ranges begin at `number` or before it, counted on from the first one's begin."""
         first = self.ranges[0][0]
-        return bisect_right(
-            self.ranges, (number - first) & MASK, key=lambda each: (each[0] - first) & MASK
-        )
+        return bisect_right(self.ranges, (number - first) & MASK, key=lambda each: (each[0] - first) & MASK)
 
     def _insert(self, place: int, number: int) -> None:
         """An id that none of the ranges holds, behind the first `place` of them."""

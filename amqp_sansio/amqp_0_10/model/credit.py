@@ -347,11 +347,7 @@ class AgedCredit:
 
 def no_subscription(name: str) -> Violation:
     """A message for a destination that the client hasn't subscribed, so that it has no credit (rule initial-credit)."""
-    return exception(
-        NOT_FOUND,
-        f"message.transfer to {name!r}, which is no subscription of this session",
-        NO_CREDIT,
-    )
+    return exception(NOT_FOUND, f"message.transfer to {name!r}, which is no subscription of this session", NO_CREDIT)
 
 
 def overrun(name: str, octets: int, takes: str, *, messages: bool) -> Violation:

@@ -148,9 +148,7 @@ class Branches:
                 self._forget(command)
                 return None
             case DtxRecover():
-                return RecoverResult(
-                    [xid for xid, known in self._branches.items() if known.state in _IN_DOUBT]
-                )
+                return RecoverResult([xid for xid, known in self._branches.items() if known.state in _IN_DOUBT])
             case DtxGetTimeout():
                 return GetTimeoutResult(self._find(command)[1].timeout or self.default_timeout)
             case DtxSetTimeout():
@@ -242,9 +240,7 @@ class Branches:
         """
         after = BRANCH[self.state(xid)].get(_DECISIONS[decision])
         if after is None:
-            raise LocalProtocolError(
-                f"{xid} is {self.state(xid).value}, only a prepared branch is decided on"
-            )
+            raise LocalProtocolError(f"{xid} is {self.state(xid).value}, only a prepared branch is decided on")
         self._enter(xid, after)
         if decision == "commit":
             self._outcomes.append((xid, "committed"))
@@ -264,14 +260,8 @@ class Branches:
             assert known.timer is None or known.state in _RUNNING, (xid, known.state)
             assert not (doomed and Association.SUSPENDED in known.sessions.values()), xid
         for owner, session in self._sessions.items():
-            assert list(session.branches) == [
-                xid for xid in session.branches if owner in self._branches[xid].sessions
-            ]
-            at_work = [
-                xid
-                for xid in session.branches
-                if self._branches[xid].sessions[owner] is Association.ASSOCIATED
-            ]
+            assert list(session.branches) == [xid for xid in session.branches if owner in self._branches[xid].sessions]
+            at_work = [xid for xid in session.branches if self._branches[xid].sessions[owner] is Association.ASSOCIATED]
             assert at_work == ([] if session.current is None else [session.current])
         assert set(self._undone) <= set(self._branches)
         assert sum(len(known.sessions) for known in self._branches.values()) == sum(
@@ -287,9 +277,7 @@ class Branches:
         if session is None:
             raise _error(ILLEGAL_STATE, "start on a session without select", "start/illegal-state")
         if session.current is not None:
-            raise _error(
-                ILLEGAL_STATE, f"start before the end of {session.current}", "start/illegal-state"
-            )
+            raise _error(ILLEGAL_STATE, f"start before the end of {session.current}", "start/illegal-state")
         if command.join and not self.join:
             raise _error(NOT_IMPLEMENTED, "join isn't supported", "start/join-unsupported")
         known = self._branches.get(xid)
@@ -302,11 +290,7 @@ class Branches:
             self._arm(xid, known, now)
             return XaResult(XA_OK)
         if known is None:
-            raise _error(
-                NOT_ALLOWED,
-                f"{xid} is unknown, it can't be joined or resumed",
-                "start/unknown-xid(sic)",
-            )
+            raise _error(NOT_ALLOWED, f"{xid} is unknown, it can't be joined or resumed", "start/unknown-xid(sic)")
         if known.state in _ROLLBACK_ONLY:
             return XaResult(STATUSES[known.state])
         given = AssociationInput.JOIN if command.join else AssociationInput.RESUME
@@ -330,9 +314,7 @@ class Branches:
         if session is None:
             raise _error(ILLEGAL_STATE, "end on a session without select", "end/illegal-state")
         if session.current != xid:
-            raise _error(
-                ILLEGAL_STATE, f"the session isn't associated with {xid}", "end/not-associated"
-            )
+            raise _error(ILLEGAL_STATE, f"the session isn't associated with {xid}", "end/not-associated")
         known = self._branches[xid]
         if command.fail:
             self._associate(owner, xid, AssociationInput.FAIL)
@@ -352,11 +334,7 @@ class Branches:
         given = BranchInput.PREPARE if known.worked else BranchInput.PREPARE_READ_ONLY
         after = BRANCH[before].get(given)
         if after is None:
-            raise _error(
-                ILLEGAL_STATE,
-                f"{xid} is {before.value} and can't be prepared",
-                "prepare/illegal-state",
-            )
+            raise _error(ILLEGAL_STATE, f"{xid} is {before.value} and can't be prepared", "prepare/illegal-state")
         self._enter(xid, after)
         if after is Branch.NON_EXISTENT:
             self._outcomes.append((xid, "committed"))
@@ -370,21 +348,13 @@ class Branches:
         after = BRANCH[before].get(given)
         if after is None:
             if command.one_phase:
-                raise _error(
-                    ILLEGAL_STATE,
-                    f"{xid} is {before.value}: one-phase is wrong",
-                    "commit/two-phase",
-                )
-            raise _error(
-                ILLEGAL_STATE, f"{xid} isn't prepared: one-phase is needed", "commit/one-phase"
-            )
+                raise _error(ILLEGAL_STATE, f"{xid} is {before.value}: one-phase is wrong", "commit/two-phase")
+            raise _error(ILLEGAL_STATE, f"{xid} isn't prepared: one-phase is needed", "commit/one-phase")
         return self._settle(xid, before, after, "committed")
 
     def _rollback(self, command: DtxRollback) -> XaResult:
         xid, known = self._dissociated(command)
-        return self._settle(
-            xid, known.state, BRANCH[known.state][BranchInput.ROLLBACK], "rolled-back"
-        )
+        return self._settle(xid, known.state, BRANCH[known.state][BranchInput.ROLLBACK], "rolled-back")
 
     def _settle(self, xid: Xid, before: Branch, after: Branch, outcome: Outcome) -> XaResult:
         """The transaction manager's decision: it counts unless another one was made before."""
@@ -416,9 +386,7 @@ class Branches:
         xid = _xid_of(command)
         known = self._branches.get(xid)
         if known is None:
-            raise ExecutionError(
-                NOT_FOUND, f"{xid} is unknown", rule=f"0-10/{command.NAME}/unknown-xid"
-            )
+            raise ExecutionError(NOT_FOUND, f"{xid} is unknown", rule=f"0-10/{command.NAME}/unknown-xid")
         return xid, known
 
     def _dissociated(self, command: _Settling) -> tuple[Xid, _Known]:
@@ -473,9 +441,7 @@ class Branches:
             del self._branches[xid]
             self._undone.pop(xid, None)
         elif state in _ROLLBACK_ONLY:
-            for owner in [
-                each for each, how in known.sessions.items() if how is Association.SUSPENDED
-            ]:
+            for owner in [each for each, how in known.sessions.items() if how is Association.SUSPENDED]:
                 self._associate(owner, xid, AssociationInput.ROLLBACK_ONLY)
             if not known.sessions and xid not in self._undone:
                 self._undone[xid] = None
@@ -550,9 +516,7 @@ def _xid_of(command: DtxStart | DtxEnd | _Coordination) -> Xid:
     """The command's xid as a value of its own. Raises ExecutionError when it isn't all there."""
     xid = command.xid
     if xid is None or xid.format is None or xid.global_id is None or xid.branch_id is None:
-        raise ExecutionError(
-            ILLEGAL_ARGUMENT, f"{command.NAME} needs an xid with format, global-id and branch-id"
-        )
+        raise ExecutionError(ILLEGAL_ARGUMENT, f"{command.NAME} needs an xid with format, global-id and branch-id")
     return Xid(xid.format, bytes(xid.global_id), bytes(xid.branch_id))
 
 

@@ -118,9 +118,7 @@ class FileRules:
         if self.consumers.get(key, self.cancelled.get(key, True)):
             return
         if tag in self.unacked:
-            raise exception(
-                ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag {tag}, which is in use"
-            )
+            raise exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag {tag}, which is in use")
         most = self.prefetch_count
         if most and len(self.unacked) >= most:
             raise exception(
@@ -170,17 +168,13 @@ class FileRules:
             raise exception(ILLEGAL_STATE, "file.open-ok, which answers no file.open")
         staged = command.staged_size or 0
         if staged > opened[0]:
-            raise exception(
-                ILLEGAL_ARGUMENT, f"file.open-ok for {staged} octets of a file that has {opened[0]}"
-            )
+            raise exception(ILLEGAL_ARGUMENT, f"file.open-ok for {staged} octets of a file that has {opened[0]}")
         self.staging[other].append(opened.popleft() - staged)
 
     def _stage(self, by: str, command: FileStage, body_size: int) -> None:
         staging = self.staging[by]
         if not staging:
-            raise exception(
-                ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior"
-            )
+            raise exception(ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior")
         if body_size != staging[0]:
             raise exception(
                 INVALID_ARGUMENT,
@@ -191,9 +185,7 @@ class FileRules:
 
     def _check_room(self, count: int, what: str) -> None:
         if count >= self.limit:
-            raise exception(
-                RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more"
-            )
+            raise exception(RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more")
 
     _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         FileQos: _qos,

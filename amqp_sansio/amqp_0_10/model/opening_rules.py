@@ -99,6 +99,4 @@ def check_redirect(insists: bool) -> Violation | None:
     """A client that insists on the server isn't sent elsewhere."""
     if not insists:
         return None
-    return Violation(
-        SILENT, "connection.redirect to a client that insists", rule="connection.open/insist"
-    )
+    return Violation(SILENT, "connection.redirect to a client that insists", rule="connection.open/insist")

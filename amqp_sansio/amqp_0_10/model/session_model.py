@@ -105,10 +105,7 @@ _MODE_RULES: Final[Mapping[tuple[Mode, Select], str]] = {
     (Mode.TX, Select.TX_SELECT): "tx.select/exactly-once",
     (Mode.DTX, Select.TX_SELECT): "tx.select/no-dtx",
     **{(mode, Select.TX_COMMIT): "tx.commit/select-required" for mode in Mode},
-    **{
-        (mode, Select.TX_ROLLBACK): "tx.rollback/select-required"
-        for mode in Mode
-    },
+    **{(mode, Select.TX_ROLLBACK): "tx.rollback/select-required" for mode in Mode},
     **{(mode, Select.DTX_START): "dtx.select/required" for mode in Mode},
     **{(mode, Select.DTX_END): "dtx.select/required" for mode in Mode},
 }
@@ -172,9 +169,7 @@ class SessionHalf:
         """The session begins to work for a branch (class 6)."""
         xid = command.xid
         if command.join and command.resume:
-            raise exception(
-                NOT_ALLOWED, "dtx.start with join and resume", "dtx.start/join-and-resume"
-            )
+            raise exception(NOT_ALLOWED, "dtx.start with join and resume", "dtx.start/join-and-resume")
         if self.current is not None:
             raise exception(
                 ILLEGAL_STATE,
@@ -223,12 +218,7 @@ class SessionHalf:
 
     def answered(self, command: Any, result: Any) -> None:
         """The result of a command is known: dtx.start that isn't xa-ok hasn't associated the session."""
-        if (
-            isinstance(command, DtxStart)
-            and result is not None
-            and result.status
-            and command.xid == self.current
-        ):
+        if isinstance(command, DtxStart) and result is not None and result.status and command.xid == self.current:
             self.current = None
 
     # Subscriptions.
@@ -266,9 +256,7 @@ class SessionHalf:
 
     def _check_room(self, count: int) -> None:
         if count >= self.limit:
-            raise exception(
-                RESOURCE_LIMIT_EXCEEDED, f"{count} subscriptions, Limits.consumers allows no more"
-            )
+            raise exception(RESOURCE_LIMIT_EXCEEDED, f"{count} subscriptions, Limits.consumers allows no more")
 
     _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         **dict.fromkeys(_INPUTS, _select),
@@ -489,9 +477,7 @@ class WholeHalf(SessionHalf):
         if self.credit.destinations is not None:
             super()._of_destination(command)
 
-    def _subscribed(
-        self, number: int, command: MessageSubscribe, sizes: tuple[int, int]
-    ) -> None:
+    def _subscribed(self, number: int, command: MessageSubscribe, sizes: tuple[int, int]) -> None:
         self.credit.subscribe(command.destination or "", number, self.limit)
 
     def _zero(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
@@ -500,9 +486,7 @@ class WholeHalf(SessionHalf):
     def _flow(self, number: int, command: MessageFlow, sizes: tuple[int, int]) -> None:
         self.credit.grant(command.destination or "", command.unit, command.value)
 
-    def _set_flow_mode(
-        self, number: int, command: MessageSetFlowMode, sizes: tuple[int, int]
-    ) -> None:
+    def _set_flow_mode(self, number: int, command: MessageSetFlowMode, sizes: tuple[int, int]) -> None:
         broken = self.credit.set_mode(command.destination or "", command.flow_mode)
         if broken is not None:
             self.broken.append(broken)

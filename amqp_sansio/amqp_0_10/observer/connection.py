@@ -66,9 +66,7 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         model = ObservedModel(setting.limits, setting.from_start)
         mode = AT_HEADER if setting.from_start else IN_DAMAGE
         super().__init__(setting, model, Direction(Side.SERVER, mode), Direction(Side.CLIENT, mode))
-        self.events.append(
-            Identified(AMQP_0_10, "", setting.client, setting.server, setting.by, setting.at_ns)
-        )
+        self.events.append(Identified(AMQP_0_10, "", setting.client, setting.server, setting.by, setting.at_ns))
 
     def rule(self, name: str) -> str:
         """The full id of a rule."""
@@ -120,9 +118,7 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
             self.blame("wire/header-each-peer", f"another protocol header, {header!r}", offset)
         direction.headers = 1
         at_ns = direction.when(offset + PROTOCOL_HEADER_SIZE)
-        self.observe(
-            direction, 0, "header", "protocol-header", header, offset, PROTOCOL_HEADER_SIZE, at_ns
-        )
+        self.observe(direction, 0, "header", "protocol-header", header, offset, PROTOCOL_HEADER_SIZE, at_ns)
 
     def whole_assembly(self, direction: Direction) -> bool:
         """Read a control or a command with its message, each of whose segments is one frame that is here; else False.
@@ -409,9 +405,7 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
             parts.append(payload)
             self._hold(content, octets)
 
-    def _end_content(
-        self, content: Content
-    ) -> tuple[Headers | None, bytes | None, int, str | None]:
+    def _end_content(self, content: Content) -> tuple[Headers | None, bytes | None, int, str | None]:
         """The assembly has ended: the properties of its message, the body, its size and its digest."""
         self.bodies -= content.held
         content.held = 0
@@ -460,30 +454,14 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         size: int
         flags, kind, size, _, track, channel, _ = FRAME.unpack_from(buffer.data, buffer.pos)
         content = direction.contents.get((channel, track))
-        if (
-            kind != BODY
-            or track != COMMAND_TRACK
-            or content is None
-            or not held < size <= held + octets
-        ):
+        if kind != BODY or track != COMMAND_TRACK or content is None or not held < size <= held + octets:
             return False
         buffer.want(held)
         offset = buffer.offset
         payload = buffer.data[buffer.pos + FRAME_HEADER_SIZE : buffer.pos + held]
         buffer.clear()
         lost = size - held
-        self.frame(
-            direction,
-            flags,
-            kind,
-            track,
-            channel,
-            payload,
-            offset,
-            held,
-            direction.when(direction.end),
-            lost,
-        )
+        self.frame(direction, flags, kind, track, channel, payload, offset, held, direction.when(direction.end), lost)
         return lost == octets
 
     def abandon(self, direction: Direction) -> None:

@@ -369,9 +369,7 @@ class OpenMessages:
         command = step.command
         tag: int | None = command.delivery_tag
         queue, no_ack = session.consumers.get(("file", command.consumer_tag or ""), (None, False))
-        content = self._staged_content(
-            session, step, wants=(step.number if no_ack else tag) is not None
-        )
+        content = self._staged_content(session, step, wants=(step.number if no_ack else tag) is not None)
         if no_ack:
             self._give(session, step)
         elif tag is None:
@@ -422,9 +420,7 @@ class OpenMessages:
         session.staged[key] = step.content
         _bound(session.staged, self.limits.calls)
 
-    def _staged_content(
-        self, session: SessionMessages, step: Step, *, wants: bool
-    ) -> Content | None:
+    def _staged_content(self, session: SessionMessages, step: Step, *, wants: bool) -> Content | None:
         """The content that was staged for a command; without it the message may wait for it, if it `wants`."""
         key = (step.client, step.command.identifier or "")
         content = session.staged.pop(key, None)
