@@ -47,9 +47,9 @@ def _classic(setting: Setting) -> VersionObserver:
 
 
 def _zero_ten(setting: Setting) -> VersionObserver:
-    from .amqp_0_10.observer.connection import ZeroTenObserver
+    from .amqp_0_10.observer import connection
 
-    return ZeroTenObserver(setting)
+    return connection.Observer(setting)
 
 
 def _one_zero(setting: Setting) -> VersionObserver:

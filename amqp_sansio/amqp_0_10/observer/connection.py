@@ -1,4 +1,4 @@
-"""ZeroTenObserver: observes 0-10, both directions of one connection, stepping the model of both ends.
+"""Observer: observes 0-10, both directions of one connection, stepping the model of both ends.
 
 Each control and each command with its message becomes a unit; a broken rule becomes a violation and the observation
 goes on. Damage within a direction ends what was under way in it, and the next proven frame begins anew (0-10 part 1
@@ -8,7 +8,7 @@ sections 3, 4.3 and 4.4).
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..._core.observation import BaseObserver, Identified, Observed
 from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
@@ -55,7 +55,21 @@ _RESERVED: Final = "wire/frame-reserved-zero"
 _HEARTBEAT: Final = "connection.heartbeat"
 
 
-class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
+class _Frame(NamedTuple):
+    """A frame as it came. `size` octets of it were captured, `lost` ones of its payload were not."""
+
+    flags: int
+    kind: int
+    track: int
+    channel: int
+    payload: bytes
+    offset: int
+    size: int
+    at_ns: int
+    lost: int = 0
+
+
+class Observer(BaseObserver[Direction, ObservedModel]):
     """Observes 0-10."""
 
     __slots__ = ()
@@ -195,8 +209,6 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
             return True
         if not buffer.want(FRAME_HEADER_SIZE):
             return False
-        flags: int
-        kind: int
         size: int
         flags, kind, size, spare, track, channel, tail = FRAME.unpack_from(buffer.data, buffer.pos)
         if size < FRAME_HEADER_SIZE:
@@ -219,29 +231,18 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         if most is not None and size > most and size > MIN_MAX_FRAME_SIZE:
             text = f"frame of {size} octets, {most} were agreed"
             self.blame("connection.tune-ok/max-frame-size", text, offset)
-        self.frame(direction, flags, kind, track, channel, payload, offset, size, at_ns)
+        self._take_frame(direction, _Frame(flags, kind, track, channel, payload, offset, size, at_ns))
         return True
 
     # Frames.
 
-    def frame(
-        self,
-        direction: Direction,
-        flags: int,
-        kind: int,
-        track: int,
-        channel: int,
-        payload: bytes,
-        offset: int,
-        size: int,
-        at_ns: int,
-        lost: int = 0,
-    ) -> None:
-        """A frame of `size` octets; `lost` octets of its payload were not captured."""
+    def _take_frame(self, direction: Direction, frame: _Frame) -> None:
+        """Add a frame to the assembly that it belongs to, or begin one with it."""
+        flags, kind, track, channel, _, offset, _, at_ns, _ = frame
         wrong = misplaced(kind, track)
         if wrong is not None:
             self.blame(*wrong, offset)
-            self._stray(direction, channel, kind, payload, offset, size, at_ns)
+            self._stray(direction, frame)
             return
         key = (channel, track)
         content = direction.contents.get(key)
@@ -259,33 +260,24 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
                 if track == COMMAND_TRACK:
                     self.model.lost_command(direction.number, channel)
         if content is None:
-            content = self._begin(direction, flags, kind, key, payload, offset, size, at_ns)
+            content = self._begin(direction, frame)
             if content is None:
                 return
-        content.size += size
+        content.size += frame.size
         if self.faults:
             content.faults += self.faults[: max(0, _FAULTS - len(content.faults))]
             self.faults = []
-        self._add_frame(content, kind, payload, lost)
+        self._add_frame(content, frame)
         while self.bodies > self.limits.bodies and len(direction.contents) > 1:
             self._drop_content(direction, next(each for each in direction.contents if each != key))
         if content.assembly.whole:
             del direction.contents[key]
             self._whole(direction, channel, content, at_ns)
 
-    def _begin(
-        self,
-        direction: Direction,
-        flags: int,
-        kind: int,
-        key: tuple[int, int],
-        payload: bytes,
-        offset: int,
-        size: int,
-        at_ns: int,
-    ) -> Content | None:
+    def _begin(self, direction: Direction, frame: _Frame) -> Content | None:
         """A frame where no assembly is under way; None when it begins none."""
-        channel, track = key
+        flags, kind, track, channel, _, offset, _, _, _ = frame
+        key = (channel, track)
         first = begins(flags)
         explained = bool(self.faults) or (direction.doubted and key not in direction.begun)
         if track == COMMAND_TRACK and self.model.take_first(direction.number, channel, first):
@@ -303,38 +295,25 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         if first:
             self.blame(_FLAGS, f"a {SEGMENTS[kind]} segment is the first one", offset)
         elif not explained:
-            text = f"a frame of a {SEGMENTS[kind]} segment, where no assembly has begun"
-            self.blame(_FLAGS, text, offset)
+            self.blame(_FLAGS, f"a frame of a {SEGMENTS[kind]} segment, where no assembly has begun", offset)
         if track == COMMAND_TRACK and flags & ENDS == ENDS:
             self.model.skip_command(direction.number, channel)
-        self._stray(direction, channel, kind, payload, offset, size, at_ns)
+        self._stray(direction, frame)
         return None
 
-    def _stray(
-        self,
-        direction: Direction,
-        channel: int,
-        kind: int,
-        payload: bytes,
-        offset: int,
-        size: int,
-        at_ns: int,
-    ) -> None:
+    def _stray(self, direction: Direction, frame: _Frame) -> None:
         """A frame that belongs to nothing."""
-        is_body = kind == BODY
-        self.observe(
-            direction, channel, "frame", f"{SEGMENTS[kind]}-frame", None if is_body else payload, offset, size,
-            at_ns, body_size=len(payload) if is_body else 0,
-        )  # fmt: skip
+        _, kind, _, channel, payload, offset, size, at_ns, _ = frame
+        content, octets = (None, len(payload)) if kind == BODY else (payload, 0)
+        self.observe(direction, channel, "frame", f"{SEGMENTS[kind]}-frame", content, offset, size, at_ns, octets)
 
     def _whole(self, direction: Direction, channel: int, content: Content, at_ns: int) -> None:
         """An assembly is all there."""
-        properties, body, body_size, digest = self._end_content(content)
+        self._end_content(content)
         side = direction.number
         command = content.command
         answers = number = context = None
         unit = "content" if content.begun else "method"
-        self.faults += content.faults
         if content.track == CONTROL_TRACK:
             if isinstance(command, bytes):
                 unit = unit if content.name else "unknown"
@@ -343,24 +322,23 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
                 if command.NAME == _HEARTBEAT:
                     unit = "heartbeat"
         else:
-            number, answers, context = self.model.take_command(
-                side, channel, command, self.seq, (properties, body_size, digest)
-            )
+            message = (content.properties, content.octets, content.digest)
+            number, answers, context = self.model.take_command(side, channel, command, self.seq, message)
             if not content.name:
                 unit = "unknown"
         self.observe_assembly(
-            direction, channel, unit, content, properties, body, body_size, digest, content.cut, at_ns,
-            answers, number, context,
-        )  # fmt: skip
+            direction, channel, unit, content, content.octets, content.cut, at_ns, answers, number, context
+        )
 
     # Assemblies: the frames of a control, or of a command with its message.
 
-    def _add_frame(self, content: Content, kind: int, payload: bytes, lost: int) -> None:
-        """Take a frame whose flags the assembly has taken. `lost` octets of its payload were not captured."""
-        if kind == BODY:
+    def _add_frame(self, content: Content, frame: _Frame) -> None:
+        """Take a frame whose flags the assembly has taken."""
+        payload = frame.payload
+        if frame.kind == BODY:
             content.begun = True
-            self._add_body(content, payload, lost)
-        elif kind == HEADER:
+            self._add_body(content, payload, frame.lost)
+        elif frame.kind == HEADER:
             content.begun = True
             headers = content.headers
             if headers is None:
@@ -405,25 +383,23 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
             parts.append(payload)
             self._hold(content, octets)
 
-    def _end_content(self, content: Content) -> tuple[Headers | None, bytes | None, int, str | None]:
-        """The assembly has ended: the properties of its message, the body, its size and its digest."""
+    def _end_content(self, content: Content) -> None:
+        """The assembly has ended: note the properties of its message, its body and the digest, and its faults."""
         self.bodies -= content.held
         content.held = 0
-        properties = None
         if content.headers is not None:
-            properties = Headers(bytes(content.headers))
+            properties = content.properties = Headers(bytes(content.headers))
             try:
                 properties.check()
             except CodecError as error:
                 blame(content, error, f"the header segment of {content.name} can't be read", known=True)
-        body = digest = None
         if content.parts is not None and content.begun:
             body = content.parts[0] if len(content.parts) == 1 else b"".join(content.parts)
             if self.body in ("hash", "all"):
-                digest = sha256(body).hexdigest()
-            if self.body not in ("keep", "all"):
-                body = None
-        return properties, body, content.octets, digest
+                content.digest = sha256(body).hexdigest()
+            if self.body in ("keep", "all"):
+                content.body = body
+        self.faults += content.faults
 
     def _drop_content(self, direction: Direction, key: tuple[int, int]) -> None:
         """Nothing more of an assembly comes, or what comes can't be trusted to belong to it: it's a partial unit."""
@@ -432,16 +408,14 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
             first = bytes(content.first or b"")
             content.name = content.name or name_of(content.track, first)
             content.command = first
-        properties, body, body_size, _ = self._end_content(content)
-        self.faults += content.faults
-        whole = announced(content, properties)
-        missing = None
+        self._end_content(content)
+        # The digest of a message that isn't whole says nothing.
+        content.digest = missing = None
+        size, whole = content.octets, announced(content)
         if whole is not None:
-            missing = whole - body_size + content.cut
-            body_size = whole
-        self.observe_assembly(
-            direction, key[0], "partial", content, properties, body, body_size, None, missing, direction.at_ns
-        )  # fmt: skip
+            missing = whole - size + content.cut
+            size = whole
+        self.observe_assembly(direction, key[0], "partial", content, size, missing, direction.at_ns)
 
     # Gaps and damage.
 
@@ -461,7 +435,8 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         payload = buffer.data[buffer.pos + FRAME_HEADER_SIZE : buffer.pos + held]
         buffer.clear()
         lost = size - held
-        self.frame(direction, flags, kind, track, channel, payload, offset, held, direction.when(direction.end), lost)
+        frame = _Frame(flags, kind, track, channel, payload, offset, held, direction.when(direction.end), lost)
+        self._take_frame(direction, frame)
         return lost == octets
 
     def abandon(self, direction: Direction) -> None:
@@ -477,10 +452,7 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         channel: int,
         unit: str,
         content: Content,
-        properties: Headers | None,
-        body: bytes | None,
         body_size: int,
-        digest: str | None,
         missing: int | None,
         at_ns: int,
         answers: int | None = None,
@@ -490,8 +462,9 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
         """The unit of an assembly."""
         event = "heartbeat" if unit == "heartbeat" else content.name or "unknown"
         values = (
-            self.seq, direction.side, channel, unit, event, content.command, properties, body, body_size, digest,
-            content.offset, content.size, at_ns, answers, missing, self.model.messages.take_settled(), context,
+            self.seq, direction.side, channel, unit, event, content.command, content.properties, content.body,
+            body_size, content.digest, content.offset, content.size, at_ns, answers, missing,
+            self.model.messages.take_settled(), context,
         )  # fmt: skip
         if content.track == CONTROL_TRACK:
             self._tell(direction, Observed(*values), content.offset)
@@ -499,17 +472,9 @@ class ZeroTenObserver(BaseObserver[Direction, ObservedModel]):
             self._tell(direction, ObservedCommand(*values, number, content.sync), content.offset)
 
     def observe(
-        self,
-        direction: Direction,
-        channel: int,
-        unit: str,
-        event: str,
-        content: Any,
-        offset: int,
-        size: int,
-        at_ns: int,
-        body_size: int = 0,
-    ) -> None:
+        self, direction: Direction, channel: int, unit: str, event: str, content: Any, offset: int, size: int,
+        at_ns: int, body_size: int = 0,
+    ) -> None:  # fmt: skip
         """A unit that is no assembly."""
         told = Observed(
             self.seq, direction.side, channel, unit, event, content, None, None, body_size, None, offset, size, at_ns,

@@ -30,30 +30,30 @@ class Content:
     `first` is its control or command segment, `headers` its header segment, `parts` its body: each None when it isn't
     kept. `begun` says that segments behind the first one came. `octets` are those of the body that came, `cut` those
     that were not captured although their frame was; `size` those of all frames. `command` is the record once the
-    first segment has ended, its octets when it can't be read.
+    first segment has ended, its octets when it can't be read. `properties`, `body` and `digest` are those of its
+    message once it has ended.
     """
 
     __slots__ = (
-        "assembly", "begun", "command", "cut", "faults", "first", "headers", "held", "name", "octets", "offset",
-        "parts", "size", "sync", "track",
+        "assembly", "begun", "body", "command", "cut", "digest", "faults", "first", "headers", "held", "name", "octets",
+        "offset", "parts", "properties", "size", "sync", "track",
     )  # fmt: skip
 
     def __init__(self, track: int, offset: int) -> None:
         self.assembly = Assembly()
         self.track = track
         self.offset = offset
-        self.size = 0
+        self.size = self.octets = self.cut = self.held = 0
         self.name = ""
         self.command: Struct | bytes | None = None
-        self.sync = False
+        self.sync = self.begun = False
         self.first: bytearray | None = bytearray()
         self.headers: bytearray | None = None
         self.parts: list[bytes] | None = []
-        self.begun = False
-        self.octets = 0
-        self.cut = 0
-        self.held = 0
         self.faults: list[Fault] = []
+        self.properties: Headers | None = None
+        self.body: bytes | None = None
+        self.digest: str | None = None
 
 
 def decode_first(content: Content) -> None:
@@ -96,8 +96,9 @@ def blame(content: Content, error: CodecError, text: str, *, known: bool) -> Non
     content.faults.append((broken, f"{text}: {error}", content.offset, "error"))
 
 
-def announced(content: Content, properties: Headers | None) -> int | None:
+def announced(content: Content) -> int | None:
     """How long the body of a message is by its properties, where they say so."""
+    properties = content.properties
     try:
         told = None if properties is None else properties.message_properties
     except CodecError:

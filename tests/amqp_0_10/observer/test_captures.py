@@ -13,7 +13,7 @@ import pytest
 
 from amqp_sansio import AMQP_0_10, NEED_DATA, Limits, Side
 from amqp_sansio.amqp_0_10 import Command, Control, Headers, ObservedCommand
-from amqp_sansio.amqp_0_10.observer.connection import ZeroTenObserver
+from amqp_sansio.amqp_0_10.observer import connection as observing
 from amqp_sansio.amqp_0_10.observer.content import Direction
 from amqp_sansio.observer import (
     Identified,
@@ -252,13 +252,13 @@ def test_a_whole_assembly_is_read_as_frame_by_frame(
     """The shortcut takes most assemblies, and changes neither events nor what the observer keeps."""
     few = Limits(header=60, message=100, bodies=400, channels=1)
     taken: list[bool] = []
-    whole_assembly = ZeroTenObserver.whole_assembly
+    whole_assembly = observing.Observer.whole_assembly
 
-    def counted(self: ZeroTenObserver, direction: Direction) -> bool:
+    def counted(self: observing.Observer, direction: Direction) -> bool:
         taken.append(whole_assembly(self, direction))
         return taken[-1]
 
-    def never(self: ZeroTenObserver, direction: Direction) -> bool:
+    def never(self: observing.Observer, direction: Direction) -> bool:
         return False
 
     def ways() -> list[tuple[list[ObserverEvent], bytes]]:
@@ -271,10 +271,10 @@ def test_a_whole_assembly_is_read_as_frame_by_frame(
                     found.append((watch(observer, arrivals), pickle.dumps(observer)))
         return found
 
-    monkeypatch.setattr(ZeroTenObserver, "whole_assembly", counted)
+    monkeypatch.setattr(observing.Observer, "whole_assembly", counted)
     short = ways()
     assert sum(taken) > 20
-    monkeypatch.setattr(ZeroTenObserver, "whole_assembly", never)
+    monkeypatch.setattr(observing.Observer, "whole_assembly", never)
     for (events, kept), (general, kept_then) in zip(short, ways(), strict=True):
         assert events == general
         assert len(kept) == len(kept_then)

@@ -48,7 +48,7 @@ from amqp_sansio.amqp_0_10 import (
     XaResult,
     Xid,
 )
-from amqp_sansio.amqp_0_10.observer.connection import ZeroTenObserver
+from amqp_sansio.amqp_0_10.observer.connection import Observer
 from amqp_sansio.amqp_0_10.observer.open_messages import OpenMessages
 from amqp_sansio.amqp_0_10.observer.records import Records
 from tests.kit.talk_0_10 import completed, content, frames, stage, transfer
@@ -116,7 +116,7 @@ def _open(messages: OpenMessages) -> set[int]:
 @pytest.mark.parametrize("limits", [Limits(), FEW], ids=["many", "few"])
 def test_each_message_comes_out_once(seed: int, limits: Limits) -> None:
     choose = random.Random(seed)
-    observer = ZeroTenObserver(Setting(AMQP_0_10, True, "hash", limits, "c", "s", "told", 0))
+    observer = Observer(Setting(AMQP_0_10, True, "hash", limits, "c", "s", "told", 0))
     ledger, records = OutcomeLedger(limits), Records(AMQP_0_10)
     out: list[int] = []
     messages: list[int] = []
