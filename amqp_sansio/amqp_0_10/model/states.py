@@ -87,58 +87,30 @@ class ConnectionInput(TableEnum):
 
 
 _C = Connection
+_I = ConnectionInput
+
+_CLOSES: Final = {_I.C_CLOSE: _C.CLIENT_CLOSING, _I.S_CLOSE: _C.SERVER_CLOSING}
+_BEATS: Final = (_I.C_HEARTBEAT, _I.S_HEARTBEAT)
 
 CONNECTION: Final[Table[Connection, ConnectionInput]] = {
-    _C.START: {ConnectionInput.C_HEADER: _C.HEADER_SENT},
-    _C.HEADER_SENT: {ConnectionInput.S_HEADER: _C.HEADERS},
-    _C.HEADERS: {ConnectionInput.S_START: _C.STARTED, ConnectionInput.S_CLOSE: _C.SERVER_CLOSING},
-    _C.STARTED: {
-        ConnectionInput.C_START_OK: _C.AUTHENTICATING,
-        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
-        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
-    },
-    _C.AUTHENTICATING: {
-        ConnectionInput.S_SECURE: _C.CHALLENGED,
-        ConnectionInput.S_TUNE: _C.TUNING,
-        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
-        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
-    },
-    _C.CHALLENGED: {
-        ConnectionInput.C_SECURE_OK: _C.AUTHENTICATING,
-        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
-        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
-    },
-    _C.TUNING: {
-        ConnectionInput.C_TUNE_OK: _C.TUNED,
-        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
-        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
-    },
-    _C.TUNED: {
-        ConnectionInput.C_OPEN: _C.OPENING,
-        ConnectionInput.C_HEARTBEAT: _C.TUNED,
-        ConnectionInput.S_HEARTBEAT: _C.TUNED,
-        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
-        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
-    },
+    _C.START: {_I.C_HEADER: _C.HEADER_SENT},
+    _C.HEADER_SENT: {_I.S_HEADER: _C.HEADERS},
+    _C.HEADERS: {_I.S_START: _C.STARTED, _I.S_CLOSE: _C.SERVER_CLOSING},
+    _C.STARTED: {_I.C_START_OK: _C.AUTHENTICATING, **_CLOSES},
+    _C.AUTHENTICATING: {_I.S_SECURE: _C.CHALLENGED, _I.S_TUNE: _C.TUNING, **_CLOSES},
+    _C.CHALLENGED: {_I.C_SECURE_OK: _C.AUTHENTICATING, **_CLOSES},
+    _C.TUNING: {_I.C_TUNE_OK: _C.TUNED, **_CLOSES},
+    _C.TUNED: {_I.C_OPEN: _C.OPENING, **dict.fromkeys(_BEATS, _C.TUNED), **_CLOSES},
     _C.OPENING: {
-        ConnectionInput.S_OPEN_OK: _C.OPEN,
-        ConnectionInput.S_REDIRECT: _C.END,
-        ConnectionInput.C_HEARTBEAT: _C.OPENING,
-        ConnectionInput.S_HEARTBEAT: _C.OPENING,
-        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
-        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
+        _I.S_OPEN_OK: _C.OPEN,
+        _I.S_REDIRECT: _C.END,
+        **dict.fromkeys(_BEATS, _C.OPENING),
+        **_CLOSES,
     },
-    _C.OPEN: {
-        ConnectionInput.C_OTHER: _C.OPEN,
-        ConnectionInput.S_OTHER: _C.OPEN,
-        ConnectionInput.C_HEARTBEAT: _C.OPEN,
-        ConnectionInput.S_HEARTBEAT: _C.OPEN,
-        ConnectionInput.C_CLOSE: _C.CLIENT_CLOSING,
-        ConnectionInput.S_CLOSE: _C.SERVER_CLOSING,
-    },
-    _C.CLIENT_CLOSING: {ConnectionInput.S_CLOSE_OK: _C.END, ConnectionInput.S_CLOSE: _C.BOTH_CLOSING},
-    _C.SERVER_CLOSING: {ConnectionInput.C_CLOSE_OK: _C.END, ConnectionInput.C_CLOSE: _C.BOTH_CLOSING},
-    _C.BOTH_CLOSING: {ConnectionInput.C_CLOSE_OK: _C.END, ConnectionInput.S_CLOSE_OK: _C.END},
+    _C.OPEN: {**dict.fromkeys((_I.C_OTHER, _I.S_OTHER, *_BEATS), _C.OPEN), **_CLOSES},
+    _C.CLIENT_CLOSING: {_I.S_CLOSE_OK: _C.END, _I.S_CLOSE: _C.BOTH_CLOSING},
+    _C.SERVER_CLOSING: {_I.C_CLOSE_OK: _C.END, _I.C_CLOSE: _C.BOTH_CLOSING},
+    _C.BOTH_CLOSING: {_I.C_CLOSE_OK: _C.END, _I.S_CLOSE_OK: _C.END},
     _C.END: {},
 }
 """Either end may close from the start on: peers tell a refused login so, though the grammar has no close there."""
