@@ -18,11 +18,7 @@ def check_mechanism(start_ok: ConnectionStartOk, offered: Collection[Any]) -> Vi
     name = start_ok.mechanism or ""
     if name in offered:
         return None
-    return Violation(
-        SILENT,
-        f"mechanism {name!r} was not offered ({' '.join(map(str, offered))})",
-        rule="connection.start-ok/validity",
-    )
+    return _broken("connection.start-ok/validity", f"mechanism {name!r} was not offered ({_listed(offered)})")
 
 
 def check_locale(start_ok: ConnectionStartOk, offered: Collection[Any]) -> Violation | None:
@@ -30,12 +26,8 @@ def check_locale(start_ok: ConnectionStartOk, offered: Collection[Any]) -> Viola
     locale = start_ok.locale
     if not locale or locale in offered:
         return None
-    return Violation(
-        SILENT,
-        f"the locale {locale} was not offered ({' '.join(map(str, offered))})",
-        rule="connection.start-ok/locale-offered",
-        harmless=True,
-    )
+    text = f"the locale {locale} was not offered ({_listed(offered)})"
+    return _broken("connection.start-ok/locale-offered", text, harmless=True)
 
 
 def check_tune(tune: ConnectionTune) -> Violation | None:
@@ -43,11 +35,7 @@ def check_tune(tune: ConnectionTune) -> Violation | None:
     size = tune.max_frame_size
     if size is None or size >= MIN_MAX_FRAME_SIZE:
         return None
-    return Violation(
-        SILENT,
-        f"the server offers max-frame-size {size}, below {MIN_MAX_FRAME_SIZE}",
-        rule="connection.tune/minimum",
-    )
+    return _broken("connection.tune/minimum", f"the server offers max-frame-size {size}, below {MIN_MAX_FRAME_SIZE}")
 
 
 def check_heartbeats(tune: ConnectionTune) -> Violation | None:
@@ -56,17 +44,9 @@ def check_heartbeats(tune: ConnectionTune) -> Violation | None:
     if longest is None:
         return None
     if least is None:
-        return Violation(
-            SILENT,
-            f"heartbeat-max {longest} without a heartbeat-min",
-            rule="connection.tune/no-heartbeat-min",
-        )
+        return _broken("connection.tune/no-heartbeat-min", f"heartbeat-max {longest} without a heartbeat-min")
     if longest < least:
-        return Violation(
-            SILENT,
-            f"heartbeats between {least} and {longest} seconds",
-            rule="connection.tune/permitted-range",
-        )
+        return _broken("connection.tune/permitted-range", f"heartbeats between {least} and {longest} seconds")
     return None
 
 
@@ -75,28 +55,29 @@ def check_tune_ok(tune_ok: ConnectionTuneOk, offered: ConnectionTune) -> Iterato
     channels, size, beat = tune_ok.channel_max, tune_ok.max_frame_size, tune_ok.heartbeat
     most = offered.channel_max
     if channels is not None and most and channels > most:
-        text, rule = f"channel-max {channels}, offered was {most}", "channel-upper-limit"
-        yield Violation(SILENT, text, rule=f"connection.tune-ok/{rule}")
+        yield _broken("connection.tune-ok/channel-upper-limit", f"channel-max {channels}, offered was {most}")
     most = offered.max_frame_size
     if size is not None and most and size > most:
-        text, rule = f"max-frame-size {size}, offered was {most}", "frame-upper-limit"
-        yield Violation(SILENT, text, rule=f"connection.tune-ok/{rule}")
+        yield _broken("connection.tune-ok/frame-upper-limit", f"max-frame-size {size}, offered was {most}")
     if size is not None and size < MIN_MAX_FRAME_SIZE:
-        text = f"max-frame-size {size}, below {MIN_MAX_FRAME_SIZE}"
-        yield Violation(SILENT, text, rule="connection.tune-ok/minimum")
+        yield _broken("connection.tune-ok/minimum", f"max-frame-size {size}, below {MIN_MAX_FRAME_SIZE}")
     if not beat:
         return
     least, longest = offered.heartbeat_min, offered.heartbeat_max
     if least is None:
-        text, rule = f"heartbeat {beat}, none was offered", "no-heartbeat-min"
-        yield Violation(SILENT, text, rule=f"connection.tune-ok/{rule}")
+        yield _broken("connection.tune-ok/no-heartbeat-min", f"heartbeat {beat}, none was offered")
     elif beat < least or (longest is not None and beat > longest):
-        text, rule = f"heartbeat {beat}, offered were {least} to {longest}", "heartbeat-range"
-        yield Violation(SILENT, text, rule=f"connection.tune-ok/{rule}")
+        yield _broken("connection.tune-ok/heartbeat-range", f"heartbeat {beat}, offered were {least} to {longest}")
 
 
 def check_redirect(insists: bool) -> Violation | None:
     """A client that insists on the server isn't sent elsewhere."""
-    if not insists:
-        return None
-    return Violation(SILENT, "connection.redirect to a client that insists", rule="connection.open/insist")
+    return _broken("connection.open/insist", "connection.redirect to a client that insists") if insists else None
+
+
+def _broken(rule: str, text: str, *, harmless: bool = False) -> Violation:
+    return Violation(SILENT, text, rule=rule, harmless=harmless)
+
+
+def _listed(offered: Collection[Any]) -> str:
+    return " ".join(map(str, offered))
