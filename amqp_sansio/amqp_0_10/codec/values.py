@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._core.record import record
 from ...errors import CodecError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Datetime(int):
         return f"Datetime({int(self)})"
 
 
+@record
 class Typed:
     """A value that is to be written as the type `name` ("uint8", "str8-latin", "bin40"...).
 
@@ -58,45 +60,22 @@ class Typed:
     '0207'
     """
 
-    __slots__ = ("name", "value")
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.name = name
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Typed) and (self.name, self.value) == (other.name, other.value)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.value))
+    name: str
+    value: Any
 
     def __repr__(self) -> str:
         return f"Typed({self.name!r}, {self.value!r})"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return Typed, (self.name, self.value)
 
-
+@record
 class Struct32:
     """A coded struct of a type that isn't known: its code, and all octets behind it, to be passed on as they are."""
 
-    __slots__ = ("code", "octets")
-
-    def __init__(self, code: int, octets: bytes) -> None:
-        self.code = code
-        self.octets = octets
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Struct32) and (self.code, self.octets) == (other.code, other.octets)
-
-    def __hash__(self) -> int:
-        return hash((self.code, self.octets))
+    code: int
+    octets: bytes
 
     def __repr__(self) -> str:
         return f"Struct32(0x{self.code:04x}, {self.octets!r})"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Struct32, (self.code, self.octets)
 
 
 CODES: Final[dict[str, int]] = {

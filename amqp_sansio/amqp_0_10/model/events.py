@@ -141,7 +141,7 @@ class MessageReceived(DeliveryReceived):
         return Message(self.body, headers=self.headers, has_body=self.has_body)
 
     def _values(self) -> tuple[Any, ...]:
-        return (self.channel, self.command_id, self.transfer, self.headers, self.body, self.sync, self.has_body)
+        return tuple([getattr(self, name) for name in self.__match_args__])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MessageReceived) and self._values() == other._values()
@@ -150,11 +150,8 @@ class MessageReceived(DeliveryReceived):
         return hash((self.channel, self.command_id, self.body))
 
     def __repr__(self) -> str:
-        return (
-            f"MessageReceived(channel={self.channel}, command_id={self.command_id}, "
-            f"transfer={self.transfer!r}, headers={self.headers!r}, body={self.body!r}, sync={self.sync}, "
-            f"has_body={self.has_body})"
-        )
+        shown = [f"{name}={getattr(self, name)!r}" for name in self.__match_args__]
+        return f"MessageReceived({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[object, ...]:
         return MessageReceived, self._values()
