@@ -138,14 +138,10 @@ class Branches:
                 return self._start(owner, command, now)
             case DtxEnd():
                 return self._end(owner, command)
-            case DtxPrepare():
-                return self._prepare(command)
-            case DtxCommit():
-                return self._commit(command)
-            case DtxRollback():
-                return self._rollback(command)
+            case DtxPrepare() | DtxCommit() | DtxRollback():
+                return self._settle(command)
             case DtxForget():
-                self._forget(command)
+                self._settle(command)
                 return None
             case DtxRecover():
                 return RecoverResult([xid for xid, known in self._branches.items() if known.state in _IN_DOUBT])
@@ -272,36 +268,32 @@ class Branches:
     def _start(self, owner: Hashable, command: DtxStart, now: float) -> XaResult:
         xid = _xid_of(command)
         if command.join and command.resume:
-            raise _error(NOT_ALLOWED, "start has both join and resume", "start/join-and-resume")
-        session = self._sessions.get(owner)
-        if session is None:
-            raise _error(ILLEGAL_STATE, "start on a session without select", "start/illegal-state")
+            raise _error(command, NOT_ALLOWED, "start has both join and resume", "join-and-resume")
+        session = self._selected(owner, command, "start")
         if session.current is not None:
-            raise _error(ILLEGAL_STATE, f"start before the end of {session.current}", "start/illegal-state")
+            raise _error(command, ILLEGAL_STATE, f"start before the end of {session.current}", "illegal-state")
         if command.join and not self.join:
-            raise _error(NOT_IMPLEMENTED, "join isn't supported", "start/join-unsupported")
+            raise _error(command, NOT_IMPLEMENTED, "join isn't supported", "join-unsupported")
         known = self._branches.get(xid)
         if not (command.join or command.resume):
             if known is not None:
-                raise _error(NOT_ALLOWED, f"{xid} is already known", "start/already-known")
+                raise _error(command, NOT_ALLOWED, f"{xid} is already known", "already-known")
             self._make_room()
             known = self._branches[xid] = _Known(BRANCH[Branch.NON_EXISTENT][BranchInput.START])
             self._associate(owner, xid, AssociationInput.START)
             self._arm(xid, known, now)
             return XaResult(XA_OK)
         if known is None:
-            raise _error(NOT_ALLOWED, f"{xid} is unknown, it can't be joined or resumed", "start/unknown-xid(sic)")
+            text = f"{xid} is unknown, it can't be joined or resumed"
+            raise _error(command, NOT_ALLOWED, text, "unknown-xid(sic)")
         if known.state in _ROLLBACK_ONLY:
             return XaResult(STATUSES[known.state])
         given = AssociationInput.JOIN if command.join else AssociationInput.RESUME
         after = BRANCH[known.state].get(BranchInput.JOIN if command.join else BranchInput.RESUME)
         association = known.sessions.get(owner, Association.NOT_ASSOCIATED)
         if after is None or given not in ASSOCIATION[association]:
-            raise _error(
-                ILLEGAL_STATE,
-                f"{given.value}, but {xid} is {known.state.value} and the session {association.value}",
-                "start/illegal-state",
-            )
+            text = f"{given.value}, but {xid} is {known.state.value} and the session {association.value}"
+            raise _error(command, ILLEGAL_STATE, text, "illegal-state")
         self._associate(owner, xid, given)
         self._enter(xid, after)
         return XaResult(XA_OK)
@@ -309,70 +301,50 @@ class Branches:
     def _end(self, owner: Hashable, command: DtxEnd) -> XaResult:
         xid = _xid_of(command)
         if command.suspend and command.fail:
-            raise _error(NOT_ALLOWED, "end has both suspend and fail", "end/suspend-and-fail")
-        session = self._sessions.get(owner)
-        if session is None:
-            raise _error(ILLEGAL_STATE, "end on a session without select", "end/illegal-state")
-        if session.current != xid:
-            raise _error(ILLEGAL_STATE, f"the session isn't associated with {xid}", "end/not-associated")
+            raise _error(command, NOT_ALLOWED, "end has both suspend and fail", "suspend-and-fail")
+        if self._selected(owner, command, "end").current != xid:
+            raise _error(command, ILLEGAL_STATE, f"the session isn't associated with {xid}", "not-associated")
         known = self._branches[xid]
+        how, given = AssociationInput.END, BranchInput.END
         if command.fail:
-            self._associate(owner, xid, AssociationInput.FAIL)
-            given = BranchInput.FAIL
+            how, given = AssociationInput.FAIL, BranchInput.FAIL
         elif command.suspend:
-            self._associate(owner, xid, AssociationInput.SUSPEND)
-            given = BranchInput.SUSPEND
-        else:
-            self._associate(owner, xid, AssociationInput.END)
-            given = BranchInput.END if known.sessions else BranchInput.LAST_END
+            how, given = AssociationInput.SUSPEND, BranchInput.SUSPEND
+        self._associate(owner, xid, how)
+        if given is BranchInput.END and not known.sessions:
+            given = BranchInput.LAST_END
         self._enter(xid, BRANCH[known.state][given])
         return XaResult(STATUSES.get(known.state, XA_OK))
 
-    def _prepare(self, command: DtxPrepare) -> XaResult:
-        xid, known = self._dissociated(command)
+    def _selected(self, owner: Hashable, command: DtxStart | DtxEnd, name: str) -> _Session:
+        session = self._sessions.get(owner)
+        if session is None:
+            raise _error(command, ILLEGAL_STATE, f"{name} on a session without select", "illegal-state")
+        return session
+
+    def _settle(self, command: _Settling) -> XaResult:
+        """Prepare, commit, roll back or forget a branch that no session works for.
+
+        The transaction manager's decision counts unless another one was made before.
+        """
+        xid, known = self._find(command)
+        if Association.ASSOCIATED in known.sessions.values():
+            text = f"{command.NAME}, but a session is associated with {xid}"
+            raise _error(command, ILLEGAL_STATE, text, "not-disassociated")
+        if known.sessions:
+            text = f"{command.NAME}, but {xid} is suspended and must be resumed first"
+            raise _error(command, ILLEGAL_STATE, text, "illegal-state")
         before = known.state
-        given = BranchInput.PREPARE if known.worked else BranchInput.PREPARE_READ_ONLY
+        given, why, rule = _settling(command, known)
         after = BRANCH[before].get(given)
         if after is None:
-            raise _error(ILLEGAL_STATE, f"{xid} is {before.value} and can't be prepared", "prepare/illegal-state")
+            raise _error(command, ILLEGAL_STATE, f"{xid} {why}", rule)
         self._enter(xid, after)
+        if before in STATUSES:
+            return XaResult(STATUSES[before])
         if after is Branch.NON_EXISTENT:
-            self._outcomes.append((xid, "committed"))
-            return XaResult(XA_RDONLY)
-        return XaResult(STATUSES.get(before, XA_OK))
-
-    def _commit(self, command: DtxCommit) -> XaResult:
-        xid, known = self._dissociated(command)
-        before = known.state
-        given = BranchInput.COMMIT_ONE_PHASE if command.one_phase else BranchInput.COMMIT
-        after = BRANCH[before].get(given)
-        if after is None:
-            if command.one_phase:
-                raise _error(ILLEGAL_STATE, f"{xid} is {before.value}: one-phase is wrong", "commit/two-phase")
-            raise _error(ILLEGAL_STATE, f"{xid} isn't prepared: one-phase is needed", "commit/one-phase")
-        return self._settle(xid, before, after, "committed")
-
-    def _rollback(self, command: DtxRollback) -> XaResult:
-        xid, known = self._dissociated(command)
-        return self._settle(xid, known.state, BRANCH[known.state][BranchInput.ROLLBACK], "rolled-back")
-
-    def _settle(self, xid: Xid, before: Branch, after: Branch, outcome: Outcome) -> XaResult:
-        """The transaction manager's decision: it counts unless another one was made before."""
-        self._enter(xid, after)
-        if before not in STATUSES:
-            self._outcomes.append((xid, outcome))
-        return XaResult(STATUSES.get(before, XA_OK))
-
-    def _forget(self, command: DtxForget) -> None:
-        xid, known = self._dissociated(command)
-        after = BRANCH[known.state].get(BranchInput.FORGET)
-        if after is None:
-            raise _error(
-                ILLEGAL_STATE,
-                f"{xid} is {known.state.value}, not heuristically completed",
-                "forget/illegal-state",
-            )
-        self._enter(xid, after)
+            self._outcomes.append((xid, "rolled-back" if given is BranchInput.ROLLBACK else "committed"))
+        return XaResult(XA_RDONLY if given is BranchInput.PREPARE_READ_ONLY else XA_OK)
 
     def _set_timeout(self, command: DtxSetTimeout, now: float) -> None:
         xid, known = self._find(command)
@@ -386,34 +358,15 @@ class Branches:
         xid = _xid_of(command)
         known = self._branches.get(xid)
         if known is None:
-            raise ExecutionError(NOT_FOUND, f"{xid} is unknown", rule=f"0-10/{command.NAME}/unknown-xid")
-        return xid, known
-
-    def _dissociated(self, command: _Settling) -> tuple[Xid, _Known]:
-        """The branch that is to be settled, which no session works for."""
-        xid, known = self._find(command)
-        if Association.ASSOCIATED in known.sessions.values():
-            raise ExecutionError(
-                ILLEGAL_STATE,
-                f"{command.NAME}, but a session is associated with {xid}",
-                rule=f"0-10/{command.NAME}/not-disassociated",
-            )
-        if known.sessions:
-            raise ExecutionError(
-                ILLEGAL_STATE,
-                f"{command.NAME}, but {xid} is suspended and must be resumed first",
-                rule=f"0-10/{command.NAME}/illegal-state",
-            )
+            raise _error(command, NOT_FOUND, f"{xid} is unknown", "unknown-xid")
         return xid, known
 
     def _make_room(self) -> None:
         if len(self._branches) < self.limit:
             return
         if not self._undone:
-            raise ExecutionError(
-                RESOURCE_LIMIT_EXCEEDED,
-                f"{len(self._branches)} branches are known, the server keeps no more",
-            )
+            text = f"{len(self._branches)} branches are known, the server keeps no more"
+            raise ExecutionError(RESOURCE_LIMIT_EXCEEDED, text)
         self._enter(next(iter(self._undone)), Branch.NON_EXISTENT)
 
     def _associate(self, owner: Hashable, xid: Xid, given: AssociationInput) -> None:
@@ -520,5 +473,20 @@ def _xid_of(command: DtxStart | DtxEnd | _Coordination) -> Xid:
     return Xid(xid.format, bytes(xid.global_id), bytes(xid.branch_id))
 
 
-def _error(code: int, text: str, rule: str) -> ExecutionError:
-    return ExecutionError(code, text, rule=f"0-10/dtx.{rule}")
+def _settling(command: _Settling, known: _Known) -> tuple[BranchInput, str, str]:
+    """The input that a command means to its branch, and why that is refused where it isn't legal, with the rule."""
+    state = known.state.value
+    if isinstance(command, DtxPrepare):
+        given = BranchInput.PREPARE if known.worked else BranchInput.PREPARE_READ_ONLY
+        return given, f"is {state} and can't be prepared", "illegal-state"
+    if isinstance(command, DtxCommit):
+        if command.one_phase:
+            return BranchInput.COMMIT_ONE_PHASE, f"is {state}: one-phase is wrong", "two-phase"
+        return BranchInput.COMMIT, "isn't prepared: one-phase is needed", "one-phase"
+    if isinstance(command, DtxForget):
+        return BranchInput.FORGET, f"is {state}, not heuristically completed", "illegal-state"
+    return BranchInput.ROLLBACK, f"is {state} and can't be rolled back", "illegal-state"
+
+
+def _error(command: DtxStart | DtxEnd | _Coordination, code: int, text: str, rule: str) -> ExecutionError:
+    return ExecutionError(code, text, rule=f"0-10/{command.NAME}/{rule}")
