@@ -34,6 +34,10 @@ class DetachCode(Enum):
     UNKNOWN_IDS = 4
 
 
+DETACH_CODES: Final = {each.value: each.name.lower().replace("_", "-") for each in DetachCode}
+"""Their names by their numbers."""
+
+
 class Violation(Exception):
     """Raised while a frame is looked at; never leaves the core.
 

@@ -37,16 +37,8 @@ _RANGE: Final = 8
 _ATTACHED: Final = Attachment.ATTACHED
 _TAKES_COMMANDS: Final = (Attachment.ATTACHING, Attachment.ATTACHED)
 
-_INPUTS: Final = {
-    (True, "attach"): AttachmentInput.I_ATTACH,
-    (False, "attached"): AttachmentInput.A_ATTACHED,
-    (True, "detach"): AttachmentInput.I_DETACH,
-    (False, "detach"): AttachmentInput.A_DETACH,
-    (True, "detached"): AttachmentInput.I_DETACHED,
-    (False, "detached"): AttachmentInput.A_DETACHED,
-    (True, "other"): AttachmentInput.I_OTHER,
-    (False, "other"): AttachmentInput.A_OTHER,
-}
+_INPUTS: Final = {(each.value[0] == "I", each.value[2:]): each for each in AttachmentInput}
+"""The inputs of the attachment's table by whether the initiator sends them, and what."""
 
 
 class Owner(Protocol):
@@ -187,9 +179,10 @@ class Channel:
         self.report: CloseReport | None = None
         self._is_initiator = initiator
 
-    def sent(self, name: str) -> None:
-        """Step the attachment's table for a control that this end has sent."""
-        self._step(self._is_initiator, name)
+    def send_step(self, control: Control) -> None:
+        """Queue a control of the attachment, and step its table. Raises CodecError, LimitExceeded."""
+        self.send(control)
+        self._step(self._is_initiator, control.NAME.partition(".")[2])
 
     def came(self, name: str) -> bool:
         """Step the table for a control that the peer has sent; False when it isn't legal now."""

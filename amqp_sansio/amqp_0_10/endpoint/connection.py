@@ -11,11 +11,11 @@ from ...versions import AMQP_0_10, Version
 from ..codec.frames import CONTROL, MIN_MAX_FRAME_SIZE
 from ..codec.records import ConnectionClose, ConnectionCloseOk, ConnectionHeartbeat
 from ..codec.violation import DetachCode, Violation, framing_error
-from ..model.states import CONNECTION, ConnectionInput
+from ..model.states import CONNECTION
 from ..model.states import Connection as State
 from .channel import Transport
 from .config import Config, check_config
-from .handshake import CLOSING, Handshake
+from .handshake import CLOSING, INPUTS, Handshake, name_in_class
 from .session import FrameReader, Sessions
 
 if TYPE_CHECKING:
@@ -228,7 +228,8 @@ class Connection(Handshake):
         if kind is ConnectionClose:
             self._receive_close(control)
             return
-        given = _INPUTS.get((self.role.other, control.NAME.partition(".")[2]))
+        name = name_in_class(control)
+        given = INPUTS.get((self.role.other, name))
         if given is None or given not in CONNECTION[self._state]:
             if self._state in CLOSING:
                 return
@@ -236,13 +237,8 @@ class Connection(Handshake):
         if kind is ConnectionCloseOk:
             self._receive_close_ok()
         elif kind is not ConnectionHeartbeat:
-            self._step(given)
+            self._step(self.role.other, name)
             self._receive_opening(control)
 
     def __repr__(self) -> str:
         return f"<AMQP 0-10 {self.role.value} connection, {self.state}>"
-
-
-_INPUTS: Final = {
-    (Side.CLIENT if each.value[0] == "C" else Side.SERVER, each.value[2:]): each for each in ConnectionInput
-}

@@ -65,6 +65,15 @@ _TOO_EARLY: Final = frozenset({State.START, State.HEADER_SENT, State.HEADERS})
 """Before connection.start nothing can be said: the socket is just closed."""
 _BEATING: Final = (State.TUNED, State.OPENING, State.OPEN)
 _LONGEST_TEXT: Final = 200
+INPUTS: Final = {
+    (Side.CLIENT if each.value[0] == "C" else Side.SERVER, each.value[2:]): each for each in ConnectionInput
+}
+"""The inputs of the connection's table by who sends what."""
+
+
+def name_in_class(control: Control) -> str:
+    """The name of a control without that of its class."""
+    return control.NAME.partition(".")[2]
 
 
 class Handshake(SaslExchange[Config]):
@@ -73,17 +82,9 @@ class Handshake(SaslExchange[Config]):
     _UNANSWERED = "without the peer's close-ok"
 
     __slots__ = (
-        "_insists",
-        "_max_frame",
-        "_state",
-        "capabilities",
-        "channel_max",
-        "known_hosts",
-        "locale",
-        "peer_properties",
-        "user",
-        "vhost",
-    )
+        "_insists", "_max_frame", "_state", "capabilities", "channel_max", "known_hosts", "locale", "peer_properties",
+        "user", "vhost",
+    )  # fmt: skip
 
     def __init__(self, role: Role, config: Config) -> None:
         super().__init__(role, config)
@@ -97,7 +98,7 @@ class Handshake(SaslExchange[Config]):
         self._max_frame = MIN_MAX_FRAME_SIZE
         self._insists = False
         if role is Side.CLIENT:
-            self._step(ConnectionInput.C_HEADER)
+            self._step(role, "header")
             self._out.append(PROTOCOL_HEADER)
 
     # State.
@@ -136,7 +137,7 @@ class Handshake(SaslExchange[Config]):
     def accept_authentication(self) -> None:
         """Server: let the client in, answering `AuthenticationRequested`."""
         self._check_decision(AUTHENTICATION)
-        self._send_step(_offer(self.config), ConnectionInput.S_TUNE)
+        self._send_step(_offer(self.config))
         self._waiting_for = self._server_login = None
 
     def refuse_authentication(self, text: str = "the login was refused") -> None:
@@ -147,8 +148,7 @@ class Handshake(SaslExchange[Config]):
     def accept_open(self) -> None:
         """Server: let the client into the virtual host, answering `OpenRequested`."""
         self._check_decision(VHOST)
-        hosts = _strings(self.config.known_hosts)
-        self._send_step(ConnectionOpenOk(hosts), ConnectionInput.S_OPEN_OK)
+        self._send_step(ConnectionOpenOk(_strings(self.config.known_hosts)))
         self._waiting_for = None
         self._become_open()
 
@@ -168,22 +168,22 @@ class Handshake(SaslExchange[Config]):
             raise LocalProtocolError(
                 "the client insists on this server: refuse it instead", rule="0-10/connection.open/insist"
             )
-        self._send_step(ConnectionRedirect(host, _strings(known_hosts)), ConnectionInput.S_REDIRECT)
+        self._send_step(ConnectionRedirect(host, _strings(known_hosts)))
         report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
         self._end(report, CloseHint.CLOSE_WHEN_SENT)
 
     # Controls on the way out.
 
-    def _step(self, given: ConnectionInput) -> None:
-        self._state = CONNECTION[self._state][given]
+    def _step(self, by: Side, name: str) -> None:
+        self._state = CONNECTION[self._state][INPUTS[by, name]]
 
     def _send_control(self, channel: int, control: Control) -> None:
         segments = [(CONTROL, control.encode_assembly())]
         self._out.queue(encode_assembly(channel, segments, self._max_frame))
 
-    def _send_step(self, control: Control, step: ConnectionInput) -> None:
+    def _send_step(self, control: Control) -> None:
         self._send_control(0, control)
-        self._step(step)
+        self._step(self.role, name_in_class(control))
 
     def _keep_alive(self, now: float) -> None:
         self._send_control(0, ConnectionHeartbeat())
@@ -202,15 +202,15 @@ class Handshake(SaslExchange[Config]):
             self._differs(header)
             return True
         self._buffer.pos += PROTOCOL_HEADER_SIZE
+        self._step(self.role.other, "header")
         if self.role is Side.CLIENT:
-            self._step(ConnectionInput.S_HEADER)
             return True
-        self._step(ConnectionInput.C_HEADER)
         self._out.append(PROTOCOL_HEADER)
-        self._step(ConnectionInput.S_HEADER)
+        self._step(Side.SERVER, "header")
         config = self.config
-        start = ConnectionStart(self._own_properties(), _strings(config.mechanisms), _strings(config.locales))
-        self._send_step(start, ConnectionInput.S_START)
+        self._send_step(
+            ConnectionStart(self._own_properties(), _strings(config.mechanisms), _strings(config.locales))
+        )
         return True
 
     def _differs(self, header: bytes) -> None:
@@ -234,8 +234,7 @@ class Handshake(SaslExchange[Config]):
         self._end_with(error, CloseReport(by, 0, text, hint=hint, rule=rule), close)
 
     def _own_properties(self) -> Map:
-        properties: dict[str, Any] = {**PRODUCT, **self.config.properties}
-        return Map(properties)
+        return Map({**PRODUCT, **self.config.properties})
 
     # Opening.
 
@@ -250,17 +249,16 @@ class Handshake(SaslExchange[Config]):
             self._login_failed(error, CloseHint.CLOSE_NOW)
 
     def _start(self, start: ConnectionStart) -> None:
-        self.peer_properties = Map() if start.server_properties is None else Map(start.server_properties)
+        self.peer_properties = Map(start.server_properties)
         response = self._begin_login([str(name) for name in start.mechanisms or ()])
         locales = [str(name) for name in start.locales or ()]
         liked = [name for name in self.config.locales if name in locales]
         self.locale = liked[0] if liked else DEFAULT_LOCALE
         start_ok = ConnectionStartOk(self._own_properties(), self.mechanism, response or b"", self.locale)
-        self._send_step(start_ok, ConnectionInput.C_START_OK)
+        self._send_step(start_ok)
 
     def _secure(self, secure: ConnectionSecure) -> None:
-        response = self._answer_challenge(secure.challenge or b"")
-        self._send_step(ConnectionSecureOk(response), ConnectionInput.C_SECURE_OK)
+        self._send_step(ConnectionSecureOk(self._answer_challenge(secure.challenge or b"")))
 
     def _too_many_challenges(self, text: str) -> Exception:
         return Violation(SILENT, text)
@@ -278,10 +276,10 @@ class Handshake(SaslExchange[Config]):
             channels = min(channels, tune.channel_max or channels)
         frame = min(config.max_frame_size, size or LARGEST_FRAME)
         beat = _heartbeat(config.heartbeat, tune.heartbeat_min, tune.heartbeat_max)
-        self._send_step(ConnectionTuneOk(channels, frame, beat), ConnectionInput.C_TUNE_OK)
+        self._send_step(ConnectionTuneOk(channels, frame, beat))
         self._agree(channels, frame, beat)
         capabilities = _strings(config.capabilities) or None
-        self._send_step(ConnectionOpen(config.vhost, capabilities, config.insist), ConnectionInput.C_OPEN)
+        self._send_step(ConnectionOpen(config.vhost, capabilities, config.insist))
 
     def _agree(self, channels: int, frame: int, heartbeat: int | None) -> None:
         """Use the agreed limits from now on (connection.tune-ok)."""
@@ -304,17 +302,15 @@ class Handshake(SaslExchange[Config]):
         self._end(CloseReport(By.REMOTE, 0, text), CloseHint.CLOSE_NOW)
 
     def _start_ok(self, start_ok: ConnectionStartOk) -> None:
-        properties = start_ok.client_properties
-        self.peer_properties = Map() if properties is None else Map(properties)
-        name = start_ok.mechanism or ""
+        self.peer_properties = Map(start_ok.client_properties)
         config = self.config
         broken = check_mechanism(start_ok, config.mechanisms)
         if broken is not None:
             raise broken
-        self.mechanism = name
+        self.mechanism = start_ok.mechanism or ""
         locale = start_ok.locale or DEFAULT_LOCALE
         self.locale = locale if locale in config.locales else DEFAULT_LOCALE
-        self._start_login(name, start_ok.response or b"")
+        self._start_login(self.mechanism, start_ok.response or b"")
 
     def _secure_ok(self, secure_ok: ConnectionSecureOk) -> None:
         self._continue_login(secure_ok.response)
@@ -325,7 +321,7 @@ class Handshake(SaslExchange[Config]):
         super()._take_step(step)
 
     def _send_challenge(self, login: ServerLogin, data: bytes) -> None:
-        self._send_step(ConnectionSecure(data), ConnectionInput.S_SECURE)
+        self._send_step(ConnectionSecure(data))
 
     def _deny(self, text: str) -> None:
         error = RemoteProtocolError(text, code=INVALID_PATH, offset=self._unit_offset)
@@ -374,8 +370,7 @@ class Handshake(SaslExchange[Config]):
     def _send_close(self, report: CloseReport) -> None:
         """Queue connection.close; what the peer still sends is dropped until it answers."""
         text = report.text.encode("utf-8", "backslashreplace")[:_LONGEST_TEXT].decode("utf-8", "ignore")
-        self._send_control(0, ConnectionClose(report.code or NORMAL, text or None))
-        self._step(ConnectionInput.C_CLOSE if self.role is Side.CLIENT else ConnectionInput.S_CLOSE)
+        self._send_step(ConnectionClose(report.code or NORMAL, text or None))
         self._await_close(report)
 
     def _receive_close(self, close: ConnectionClose) -> None:
@@ -384,9 +379,8 @@ class Handshake(SaslExchange[Config]):
         code = close.reply_code or NORMAL
         text = close.reply_text or ""
         report = CloseReport(By.REMOTE, code, text, hint=hints.for_close(code))
-        client = self.role is Side.CLIENT
-        self._step(ConnectionInput.S_CLOSE if client else ConnectionInput.C_CLOSE)
-        self._send_step(ConnectionCloseOk(), ConnectionInput.C_CLOSE_OK if client else ConnectionInput.S_CLOSE_OK)
+        self._step(self.role.other, "close")
+        self._send_step(ConnectionCloseOk())
         if own is not None and (own.code not in (0, NORMAL) or code == NORMAL):
             report = own
         if report.by is By.REMOTE and code != NORMAL:
@@ -400,7 +394,7 @@ class Handshake(SaslExchange[Config]):
         """The peer has answered this end's close."""
         report = self._report_later
         assert report is not None
-        self._step(ConnectionInput.S_CLOSE_OK if self.role is Side.CLIENT else ConnectionInput.C_CLOSE_OK)
+        self._step(self.role.other, "close-ok")
         self._end(report, CloseHint.CLOSE_WHEN_SENT)
 
     def _close_unanswered(self, kind: str, text: str) -> str:

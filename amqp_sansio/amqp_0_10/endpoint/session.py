@@ -315,7 +315,7 @@ class Sessions:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._attached: dict[int, tuple[Session, Controls]] = {}
+        self._attached: dict[int, Controls] = {}
         self._requested: SessionRequested | None = None
 
     @property
@@ -326,12 +326,12 @@ class Sessions:
     def get(self, channel: int) -> Session | None:
         """The session on a channel."""
         found = self._attached.get(channel)
-        return None if found is None else found[0]
+        return None if found is None else found.session
 
     def end(self, report: CloseReport) -> None:
         """The connection is over: so are the attachments of its sessions, and what isn't kept longer."""
-        for session, controls in list(self._attached.values()):
-            controls.end(session.report or report)
+        for controls in list(self._attached.values()):
+            controls.end(controls.channel.report or report)
         self._attached.clear()
         self._requested = None
 
@@ -363,16 +363,20 @@ class Sessions:
         self._transport.check_open()
         if self._knows(state.name):
             raise misuse(f"session {state.name!r} is attached on this connection", "session.attach/one-transport")
-        session, controls = self._new(self._free_channel(), state, initiator=True)
+        controls = self._new(self._free_channel(), state, initiator=True)
         controls.attach(force=force)
-        self._attached[session.channel] = session, controls
-        return session
+        return self._keep(controls)
 
-    def _new(self, channel: int, state: SessionState, *, initiator: bool) -> tuple[Session, Controls]:
+    def _new(self, channel: int, state: SessionState, *, initiator: bool) -> Controls:
         place = Channel(self._transport, channel, state.name, initiator=initiator)
         controls = Controls(place, state, self._forget)
-        session = controls.session = Session(controls)
-        return session, controls
+        controls.session = Session(controls)
+        return controls
+
+    def _keep(self, controls: Controls) -> Session:
+        session: Session = controls.session
+        self._attached[session.channel] = controls
+        return session
 
     def _free_channel(self) -> int:
         most, asked = self._transport.owner.channel_max, self._requested
@@ -386,13 +390,12 @@ class Sessions:
 
     def _knows(self, name: bytes) -> bool:
         """Whether a session of that name is attached here."""
-        return any([each.name == name and each.report is None for each, _ in self._attached.values()])
+        return any([each.state.name == name and each.channel.report is None for each in self._attached.values()])
 
     def _forget(self, controls: Controls) -> None:
         """A session has left its channel."""
         channel = controls.channel.number
-        found = self._attached.get(channel)
-        if found is not None and found[1] is controls:
+        if self._attached.get(channel) is controls:
             del self._attached[channel]
 
     # The peer's.
@@ -413,12 +416,12 @@ class Sessions:
             raise LocalProtocolError(f"the state is that of session {state.name!r}, asked is {name!r}")
         elif state.side is not role:
             raise LocalProtocolError(f"the state is that of a {state.side.value}")
-        session, controls = self._new(channel, state, initiator=False)
+        controls = self._new(channel, state, initiator=False)
         controls.check_accept()
         state.receiving.detached()
         state.adopt(transport.limits)
         controls.accept()
-        self._attached[channel] = session, controls
+        session = self._keep(controls)
         self._answered()
         controls.begin()
         return session
@@ -444,36 +447,30 @@ class Sessions:
 
     def receive(self, channel: int, flags: int, kind: int, data: bytes, start: int, end: int) -> None:
         """Take a frame of a command, whose payload is `data[start:end]`. Raises Violation."""
-        found = self._attached.get(channel)
-        if found is not None:
-            controls = found[1]
+        controls = self._attached.get(channel)
+        if controls is not None:
             if controls.channel.report is None:
                 # Else the session has ended here; what was under way to it goes by.
                 controls.incoming.receive(flags, kind, data, start, end)
             return
-        most = self._transport.owner.channel_max
-        if channel >= most:
-            raise framing_error(
-                f"a command on channel {channel}, {most} channels were agreed",
-                "connection.tune-ok/available-channels",
-            )
+        self._check_agreed(channel, "a command")
         if begins(flags):
             self._transport.send(channel, _NOT_ATTACHED)
+
+    def _check_agreed(self, channel: int, what: str) -> None:
+        most = self._transport.owner.channel_max
+        if channel >= most:
+            text = f"{what} on channel {channel}, {most} channels were agreed"
+            raise framing_error(text, "connection.tune-ok/available-channels")
 
     def receive_control(self, channel: int, control: Control) -> None:
         """Take a control of the session class. Raises Violation."""
         transport = self._transport
-        most = transport.owner.channel_max
-        if channel >= most:
-            raise framing_error(
-                f"{control.NAME} on channel {channel}, {most} channels were agreed",
-                "connection.tune-ok/available-channels",
-            )
+        self._check_agreed(channel, control.NAME)
         name = missing(control, transport.config.dialect)
         if name:
             raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
-        found = self._attached.get(channel)
-        controls = None if found is None else found[1]
+        controls = self._attached.get(channel)
         if isinstance(control, SessionAttach):
             self._attach_wanted(channel, controls, control)
         elif isinstance(control, SessionDetached):

@@ -36,7 +36,7 @@ from ..codec.records import (
     SessionTimeout,
 )
 from ..codec.sequence_set import SequenceSet
-from ..codec.violation import DetachCode, Violation, exception
+from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
 from ..model.command_ids import never_sent
 from ..model.events import Resumed, SessionClosed
 from ..model.execution import (
@@ -68,11 +68,7 @@ _LONGEST_TEXT: Final = 2048
 """Characters of a description that an exception carries."""
 _ATTACHED: Final = Attachment.ATTACHED
 _UNANSWERED: Final = (Attachment.ATTACHING, Attachment.LEAVING)
-_LEAVING: Final = (
-    Attachment.INITIATOR_DETACHING,
-    Attachment.ACCEPTOR_DETACHING,
-    Attachment.LEAVING,
-)
+_LEAVING: Final = (Attachment.INITIATOR_DETACHING, Attachment.ACCEPTOR_DETACHING, Attachment.LEAVING)
 _HINTS: Final = {
     1: "another connection has it; resume it with force, or take another name",
     2: "the channel has another session",
@@ -99,7 +95,7 @@ class Controls:
         self.outgoing = Outgoing(channel, state)
         self.incoming = Incoming(channel, state, self.outgoing, self.fail, self.failed_by_peer)
         self.opening: Handle[Any] | None = None
-        self.session: object = None
+        self.session: Any = None
         self._transport = channel.transport
         self._ended = ended
         self._asked = self._closing = self._resumes = False
@@ -112,10 +108,8 @@ class Controls:
         channel, state, transport = self.channel, self.state, self._transport
         channel.resuming = self._resumes = state.lasts
         state.adopt(transport.limits)
-        channel.send(SessionAttach(state.name, force))
-        key = (state.name, state.side_name, "open", transport.new_serial())
-        self.opening = Handle(key)
-        channel.sent("attach")
+        channel.send_step(SessionAttach(state.name, force))
+        self.opening = Handle((state.name, state.side_name, "open", transport.new_serial()))
 
     def check_accept(self) -> None:
         """Raise LimitExceeded when the answer to the peer's attach can't be queued."""
@@ -123,9 +117,7 @@ class Controls:
 
     def accept(self) -> None:
         """Answer the peer's attach. Raises LimitExceeded."""
-        channel, state = self.channel, self.state
-        channel.send(SessionAttached(state.name))
-        channel.sent("attached")
+        self.channel.send_step(SessionAttached(self.state.name))
 
     def begin(self) -> None:
         """Go on behind the answer: a session that lasts asks what the peer knows, another one begins."""
@@ -213,8 +205,7 @@ class Controls:
             self._detach()
 
     def _detach(self) -> None:
-        self.channel.send(SessionDetach(self.state.name))
-        self.channel.sent("detach")
+        self.channel.send_step(SessionDetach(self.state.name))
 
     def close(self) -> None:
         """Leave the session for good: the detach follows when the peer has said that it keeps nothing."""
@@ -235,8 +226,7 @@ class Controls:
             return
         text = f"session {self.state.name!r} was taken to another transport"
         if channel.state is _ATTACHED and self._transport.is_open:
-            channel.send(SessionDetached(self.state.name, code.value))
-            channel.sent("detached")
+            channel.send_step(SessionDetached(self.state.name, code.value))
         self.end(CloseReport(By.LOCAL, code.value, text))
 
     def detached_state(self) -> SessionState:
@@ -279,13 +269,10 @@ class Controls:
         if own_wish or channel.report is not None or not control.code:
             self.end(channel.report or CloseReport(By.LOCAL if own_wish else By.REMOTE))
             return
-        name = _detach_name(control.code)
+        name = DETACH_CODES.get(control.code, str(control.code))
         text = f"the peer detached session {state.name!r}: {name}"
         hint = _HINTS.get(control.code, "")
-        error = RemoteProtocolError(
-            text, scope=Scope.SESSION, code=control.code, channel=channel.number, condition=name
-        )
-        report = CloseReport(By.REMOTE, control.code, text, hint=hint, condition=name)
+        error, report = self._failure(By.REMOTE, control.code, text, name, hint=hint)
         self.end(report, error, lasting=state.lasts)
 
     def left(self) -> None:
@@ -450,37 +437,21 @@ class Controls:
         if channel.report is not None:
             return
         text = str(violation)
-        error = RemoteProtocolError(
-            text,
-            scope=Scope.SESSION,
-            code=violation.code,
-            channel=channel.number,
-            class_id=0 if command is None else command.CODE >> 8,
-            method_id=0 if command is None else command.CODE & 0xFF,
-            offset=self._transport.unit_offset(),
+        error, report = self._failure(
+            By.LOCAL, violation.code, text, ERROR_CODES.get(violation.code, ""),
+            blamed=(0, 0) if command is None else divmod(command.CODE, 256), offset=self._transport.unit_offset(),
             rule=f"0-10/{violation.rule}" if violation.rule else None,
-            condition=ERROR_CODES.get(violation.code, ""),
-        )
-        report = CloseReport(
-            By.LOCAL, violation.code, text, error.class_id, error.method_id,
-            rule=error.rule, condition=error.condition,
         )  # fmt: skip
         if violation.detach is not None:
-            channel.send(SessionDetached(self.state.name, violation.detach.value))
-            channel.sent("detached")
+            channel.send_step(SessionDetached(self.state.name, violation.detach.value))
             self.end(report, error, by=By.LOCAL)
             return
         self._send_exception(violation.code, text, command_id, command, None)
         channel.report = report
-        self._tell_failed(error, By.LOCAL)
+        self._tell_failed(error, By.LOCAL, self._open_handles())
 
     def _send_exception(
-        self,
-        code: int,
-        text: str,
-        command_id: int | None,
-        command: Command[Any] | None,
-        field: str | None,
+        self, code: int, text: str, command_id: int | None, command: Command[Any] | None, field: str | None
     ) -> None:
         """Send execution.exception, then give the session up, and detach it."""
         names = () if command is None else command.__match_args__
@@ -502,22 +473,22 @@ class Controls:
         code = exception.error_code or 0
         name = ERROR_CODES.get(code, str(code))
         text = exception.description or name
+        blamed = (exception.class_code or 0, exception.command_code or 0)
+        error, self.channel.report = self._failure(By.REMOTE, code, text, name, blamed=blamed)
+        self._tell_failed(error, By.REMOTE, self._open_handles())
+
+    def _failure(
+        self, by: By, code: int, text: str, condition: str, *, blamed: tuple[int, int] = (0, 0),
+        offset: int | None = None, rule: str | None = None, hint: str = "",
+    ) -> tuple[RemoteProtocolError, CloseReport]:  # fmt: skip
+        """The error that ends the session, and the report of it. `blamed` are class and command."""
         error = RemoteProtocolError(
-            text,
-            scope=Scope.SESSION,
-            code=code,
-            channel=self.channel.number,
-            class_id=exception.class_code or 0,
-            method_id=exception.command_code or 0,
-            condition=name,
-        )
-        self.channel.report = CloseReport(By.REMOTE, code, text, error.class_id, error.method_id, condition=name)
-        self._tell_failed(error, By.REMOTE)
+            text, scope=Scope.SESSION, code=code, channel=self.channel.number, class_id=blamed[0], method_id=blamed[1],
+            offset=offset, rule=rule, condition=condition,
+        )  # fmt: skip
+        return error, CloseReport(by, code, text, *blamed, hint=hint, rule=rule, condition=condition)
 
-    def _tell_failed(self, error: RemoteProtocolError, by: By) -> None:
-        self._fail_handles(self._open_handles(), error, by)
-
-    def _fail_handles(self, handles: list[Handle[Any]], error: RemoteProtocolError, by: By) -> None:
+    def _tell_failed(self, error: RemoteProtocolError, by: By, handles: list[Handle[Any]]) -> None:
         for handle in handles:
             handle.fail(error)
         self._transport.events.append(Failed(Scope.SESSION, self.channel.number, error, by, tuple(handles)))
@@ -541,19 +512,14 @@ class Controls:
 
     def _leave(self, text: str, by: By) -> None:
         """The peer doesn't know what this end thought: leave the session, which isn't what was asked for."""
-        error = RemoteProtocolError(text, scope=Scope.SESSION, channel=self.channel.number)
-        self.channel.report = CloseReport(By.LOCAL, 0, text)
-        self._tell_failed(error, by)
+        error, self.channel.report = self._failure(By.LOCAL, 0, text, "")
+        self._tell_failed(error, by, self._open_handles())
         self._detach()
 
     def end(
-        self,
-        report: CloseReport,
-        error: RemoteProtocolError | None = None,
-        *,
-        by: By = By.REMOTE,
-        lasting: bool = False,
-    ) -> None:
+        self, report: CloseReport, error: RemoteProtocolError | None = None, *,
+        by: By = By.REMOTE, lasting: bool = False,
+    ) -> None:  # fmt: skip
         """The session isn't attached any more: queue its last events.
 
         `lasting`: the error is that of the attachment, what is known of the session stays.
@@ -568,23 +534,16 @@ class Controls:
         resumable = keep and (error is None or lasting)
         channel.report = report
         if error is not None and not resumable:
-            self._tell_failed(error, by)
+            self._tell_failed(error, by, self._open_handles())
         elif not over or self.opening is not None or self._timeouts:
             # Of a session that may go on only what belongs to its attachment can't be answered any more.
             kept: frozenset[Handle[Any]] = frozenset(state.pending if resumable else ())
             handles = [handle for handle in self._open_handles() if handle not in kept]
             if error is not None:
-                self._fail_handles(handles, error, by)
+                self._tell_failed(error, by, handles)
             else:
                 self._give_up(handles, report)
         self._transport.events.append(SessionClosed(Scope.SESSION, channel.number, report, state.name, resumable))
         if not resumable:
             self._closing = True
         self._ended(self)
-
-
-def _detach_name(code: int) -> str:
-    try:
-        return DetachCode(code).name.lower().replace("_", "-")
-    except ValueError:
-        return str(code)
