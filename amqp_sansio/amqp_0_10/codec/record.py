@@ -101,12 +101,8 @@ def decode_headers(data: bytes, pos: int, end: int) -> tuple[Struct | Struct32, 
         if size < 2 or stop > end:
             raise fault("a header struct is cut off", pos)
         if code in codes:
-            raise CodecError(
-                f"the struct {code >> 8}.{code & 255} comes twice in a header segment",
-                offset=pos,
-                code=FRAMING_ERROR,
-                rule="0-10/wire/header-any-order",
-            )
+            text = f"the struct {code >> 8}.{code & 255} comes twice in a header segment"
+            raise CodecError(text, offset=pos, code=FRAMING_ERROR, rule="0-10/wire/header-any-order")
         codes.add(code)
         known = UNPACKERS.get(code)
         pos += 6

@@ -137,11 +137,8 @@ class ByteRanges:
         least = 0
         for lower, upper in self.ranges:
             if not least <= lower <= upper < 1 << 64:
-                raise CodecError(
-                    f"byte ranges {list(self.ranges)} don't ascend, or touch",
-                    code=501,
-                    rule="0-10/wire/byte-ranges",
-                )
+                text = f"byte ranges {list(self.ranges)} don't ascend, or touch"
+                raise CodecError(text, code=501, rule="0-10/wire/byte-ranges")
             least = upper + 2
 
     @classmethod

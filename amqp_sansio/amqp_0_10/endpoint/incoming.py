@@ -174,10 +174,8 @@ class Incoming:
         if receiving.point is None:
             raise receiving.unknown_ids(self._state.name)
         if not begins(flags):
-            raise framing_error(
-                f"a frame of a {SEGMENTS[kind]} segment, where no command has begun",
-                "session.command-point/zero-offset",
-            )
+            text = f"a frame of a {SEGMENTS[kind]} segment, where no command has begun"
+            raise framing_error(text, "session.command-point/zero-offset")
         if kind != COMMAND:
             raise framing_error(f"a {SEGMENTS[kind]} segment is the first one", _FLAGS)
         return Arriving(*receiving.arrive())
@@ -527,21 +525,15 @@ class Incoming:
         properties = headers.message_properties
         user_id = None if properties is None else properties.user_id
         if user_id is not None and user_id != owner.user.encode():
-            raise exception(
-                UNAUTHORIZED_ACCESS,
-                f"message.transfer with the user-id {user_id!r}, logged in is {owner.user!r}",
-                "message.message-properties/user-id",
-            )
+            text = f"message.transfer with the user-id {user_id!r}, logged in is {owner.user!r}"
+            raise exception(UNAUTHORIZED_ACCESS, text, "message.message-properties/user-id")
 
     # Own messages, and their credit.
 
     def _check_resumable(self, command: MessageResume) -> None:
         if (command.destination or "") not in self._state.granted:
-            raise exception(
-                NOT_FOUND,
-                f"message.resume to {command.destination!r}, which is no subscription of this session",
-                "message.resume/destination",
-            )
+            text = f"message.resume to {command.destination!r}, which is no subscription of this session"
+            raise exception(NOT_FOUND, text, "message.resume/destination")
 
     def _concerned(self, command: Any) -> tuple[Handle[Any], ...]:
         """The handles of own transfers that a command is about. Raises Violation when it can't be about one."""
@@ -609,10 +601,8 @@ class Incoming:
 
     def _result(self, number: int, command: ExecutionResult, sync: bool) -> None:
         if not self._outgoing.result(command):
-            raise exception(
-                ILLEGAL_STATE,
-                f"execution.result for command {command.command_id}, which waits for no such result",
-            )
+            text = f"execution.result for command {command.command_id}, which waits for no such result"
+            raise exception(ILLEGAL_STATE, text)
         self._done(number, sync=sync)
 
     def _exception(self, number: int, command: ExecutionException, sync: bool) -> None:
@@ -693,10 +683,8 @@ class Incoming:
         wanted = command.RESULT
         given = "" if result is None else result.NAME
         if wanted != given:
-            raise LocalProtocolError(
-                f"{command.NAME} has {wanted or 'no'} result, {given or 'none'} was given",
-                rule="0-10/execution.result/always",
-            )
+            text = f"{command.NAME} has {wanted or 'no'} result, {given or 'none'} was given"
+            raise LocalProtocolError(text, rule="0-10/execution.result/always")
         if result is None:
             self._outgoing.check_backlog(0)
         else:

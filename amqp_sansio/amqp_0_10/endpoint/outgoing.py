@@ -153,12 +153,7 @@ class Outgoing:
         return handle
 
     def transfer(
-        self,
-        destination: str,
-        message: Message,
-        accept_mode: int,
-        acquire_mode: int,
-        sync: bool,
+        self, destination: str, message: Message, accept_mode: int, acquire_mode: int, sync: bool
     ) -> Transferred:
         """Send a message. Raises NoCredit, and as `call`."""
         channel, transport, state = self._channel, self._transport, self._state

@@ -383,10 +383,8 @@ class Sessions:
         for number in range(most):
             if number not in self._attached and (asked is None or asked.channel != number):
                 return number
-        raise LimitExceeded(
-            f"all {most} channels that were agreed are in use",
-            rule="0-10/connection.tune-ok/available-channels",
-        )
+        text = f"all {most} channels that were agreed are in use"
+        raise LimitExceeded(text, rule="0-10/connection.tune-ok/available-channels")
 
     def _knows(self, name: bytes) -> bool:
         """Whether a session of that name is attached here."""
@@ -406,10 +404,8 @@ class Sessions:
         role = transport.role
         name = self._wanted(channel).name
         if self._knows(name):
-            raise misuse(
-                f"session {name!r} is attached on another channel: detach it there, or refuse",
-                "session.attach/one-transport",
-            )
+            text = f"session {name!r} is attached on another channel: detach it there, or refuse"
+            raise misuse(text, "session.attach/one-transport")
         if state is None:
             state = SessionState(name, role, transport.limits)
         elif state.name != name:
@@ -556,16 +552,12 @@ class FrameReader:
         if size < FRAME_HEADER_SIZE:
             # Where the next frame begins can't be known.
             buffer.skip(_ALL)
-            raise framing_error(
-                f"frame with a size of {size}, its header alone takes {FRAME_HEADER_SIZE}",
-                "wire/frame-size<12 malformed",
-            )
+            text = f"frame with a size of {size}, its header alone takes {FRAME_HEADER_SIZE}"
+            raise framing_error(text, "wire/frame-size<12 malformed")
         if size > self._most:
             buffer.skip(size)
-            raise framing_error(
-                f"frame of {size} octets, {self._most} were agreed",
-                "connection.tune-ok/max-frame-size",
-            )
+            text = f"frame of {size} octets, {self._most} were agreed"
+            raise framing_error(text, "connection.tune-ok/max-frame-size")
         wrong = reserved(flags, spare, track, tail)
         if wrong or kind > BODY:
             buffer.skip(size)

@@ -346,8 +346,7 @@ class Controls:
             self._leave(f"the peer has forgotten session {name!r}: what is in doubt stays so", By.REMOTE)
         elif expected and not channel.resuming:
             self._leave(
-                f"the peer already knows a session {name!r}; resume it with its state, or take another name",
-                By.LOCAL,
+                f"the peer already knows a session {name!r}; resume it with its state, or take another name", By.LOCAL
             )
         elif expected and distance(expected.ranges[-1][1], state.sending.next_id) < 0:
             text = f"the peer expects command {expected.ranges[-1][1]} of session {name!r}, "
@@ -389,10 +388,8 @@ class Controls:
         receiving = state.receiving
         holes = len(receiving.known.ranges) + len(receiving.ahead.ranges)
         if holes > _MOST_RANGES + 2 * state.waiting:
-            raise exception(
-                RESOURCE_LIMIT_EXCEEDED,
-                f"the commands that aren't known to be completed are {holes} ranges of ids",
-            )
+            text = f"the commands that aren't known to be completed are {holes} ranges of ids"
+            raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
     def _gap(self, control: SessionGap) -> None:
         """The sender gives up commands: they count as completed, also the one that is arriving (rules of gap)."""

@@ -28,11 +28,8 @@ def never_sent(ids: SequenceSet, next_id: int) -> Violation | None:
     """The rule that is broken when a peer tells of ids that weren't sent: each command is executed exactly once."""
     for lower, upper in ids.ranges:
         if distance(upper, next_id) <= 0 or distance(lower, next_id) <= 0:
-            return exception(
-                ILLEGAL_STATE,
-                f"the peer tells of command {upper}, the next one to be sent is {next_id}",
-                "session/exactly-once",
-            )
+            text = f"the peer tells of command {upper}, the next one to be sent is {next_id}"
+            return exception(ILLEGAL_STATE, text, "session/exactly-once")
     return None
 
 

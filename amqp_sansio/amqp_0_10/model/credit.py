@@ -352,11 +352,8 @@ def no_subscription(name: str) -> Violation:
 
 def overrun(name: str, octets: int, takes: str, *, messages: bool) -> Violation:
     """A message of so many octets for a destination without credit for it; `messages`: for messages it has some."""
-    return exception(
-        RESOURCE_LIMIT_EXCEEDED,
-        f"message.transfer of {octets} octets to {name!r}, which takes {takes}",
-        "message.set-flow-mode/byte-accounting" if messages else NO_CREDIT,
-    )
+    text = f"message.transfer of {octets} octets to {name!r}, which takes {takes}"
+    return exception(RESOURCE_LIMIT_EXCEEDED, text, "message.set-flow-mode/byte-accounting" if messages else NO_CREDIT)
 
 
 def mode_switched(name: str) -> Violation:

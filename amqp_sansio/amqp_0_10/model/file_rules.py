@@ -121,11 +121,8 @@ class FileRules:
             raise exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag {tag}, which is in use")
         most = self.prefetch_count
         if most and len(self.unacked) >= most:
-            raise exception(
-                NOT_ALLOWED,
-                f"{command.NAME} of one more than the {most} files that the client's prefetch-count allows",
-                "file.qos/ceiling",
-            )
+            text = f"{command.NAME} of one more than the {most} files that the client's prefetch-count allows"
+            raise exception(NOT_ALLOWED, text, "file.qos/ceiling")
         self._check_room(len(self.unacked), "files that wait for their ack")
         self.unacked[tag] = None
 
@@ -149,11 +146,8 @@ class FileRules:
 
     def _check_tag(self, command: Any, tag: int, *, zero: bool, rule: str) -> None:
         if tag not in self.unacked and not (zero and not tag):
-            raise exception(
-                INVALID_ARGUMENT,
-                f"{command.NAME} of the delivery tag {tag}, of which no file of this session waits for it",
-                rule,
-            )
+            text = f"{command.NAME} of the delivery tag {tag}, of which no file of this session waits for it"
+            raise exception(INVALID_ARGUMENT, text, rule)
 
     # Staging.
 
@@ -176,11 +170,8 @@ class FileRules:
         if not staging:
             raise exception(ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior")
         if body_size != staging[0]:
-            raise exception(
-                INVALID_ARGUMENT,
-                f"file.stage of {body_size} octets, by its file.open and file.open-ok there are {staging[0]} to come",
-                "file.open/content-size",
-            )
+            text = f"file.stage of {body_size} octets, by its file.open and file.open-ok there are {staging[0]} to come"
+            raise exception(INVALID_ARGUMENT, text, "file.open/content-size")
         staging.popleft()
 
     def _check_room(self, count: int, what: str) -> None:
@@ -275,11 +266,8 @@ class SeenFiles(FileRules):
             if tag is not None:
                 self.tags.add(tag)
         elif tag and not self.tags.has(tag):
-            raise exception(
-                INVALID_ARGUMENT,
-                f"{command.NAME} of the delivery tag {tag}, which no file of this session had",
-                f"{command.NAME}/session-local",
-            )
+            text = f"{command.NAME} of the delivery tag {tag}, which no file of this session had"
+            raise exception(INVALID_ARGUMENT, text, f"{command.NAME}/session-local")
 
 
 def zero_tag(command: Any) -> Violation:

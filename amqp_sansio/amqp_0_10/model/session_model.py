@@ -148,17 +148,11 @@ class SessionHalf:
         given = _INPUTS[command.__class__]
         mode = MODE[self.mode].get(given)
         if mode is None:
-            raise exception(
-                ILLEGAL_STATE,
-                f"{command.NAME} on a session that is selected for {self.mode.value}",
-                _MODE_RULES.get((self.mode, given)),
-            )
+            text = f"{command.NAME} on a session that is selected for {self.mode.value}"
+            raise exception(ILLEGAL_STATE, text, _MODE_RULES.get((self.mode, given)))
         if mode is Mode.TX and NONE in self.subscriptions.values():
-            raise exception(
-                NOT_ALLOWED,
-                f"{command.NAME} on a session with a subscription whose accept-mode is none",
-                "tx.select/explicit-accepts",
-            )
+            text = f"{command.NAME} on a session with a subscription whose accept-mode is none"
+            raise exception(NOT_ALLOWED, text, "tx.select/explicit-accepts")
         if isinstance(command, DtxStart):
             self._start(command)
         elif isinstance(command, DtxEnd):
@@ -171,11 +165,8 @@ class SessionHalf:
         if command.join and command.resume:
             raise exception(NOT_ALLOWED, "dtx.start with join and resume", "dtx.start/join-and-resume")
         if self.current is not None:
-            raise exception(
-                ILLEGAL_STATE,
-                f"dtx.start on a session that works for {self.current}",
-                "dtx.start/illegal-state",
-            )
+            text = f"dtx.start on a session that works for {self.current}"
+            raise exception(ILLEGAL_STATE, text, "dtx.start/illegal-state")
         if xid in self.suspended and not command.resume:
             # It may have ended meanwhile, which the server knows.
             self.tolerate(
@@ -197,11 +188,8 @@ class SessionHalf:
         if command.suspend and command.fail:
             raise exception(NOT_ALLOWED, "dtx.end with suspend and fail", "dtx.end/suspend-and-fail")
         if not self.is_associated(command.xid):
-            raise exception(
-                ILLEGAL_STATE,
-                f"dtx.end of {command.xid}, the session works for {self.current or 'none'}",
-                "dtx.end/not-associated",
-            )
+            text = f"dtx.end of {command.xid}, the session works for {self.current or 'none'}"
+            raise exception(ILLEGAL_STATE, text, "dtx.end/not-associated")
         self._leave(command)
 
     def _leave(self, command: DtxEnd) -> None:
@@ -226,17 +214,11 @@ class SessionHalf:
     def _subscribe(self, command: MessageSubscribe) -> None:
         destination = command.destination or ""
         if destination in self.subscriptions:
-            raise exception(
-                NOT_ALLOWED,
-                f"message.subscribe with the destination {destination!r}, which is in use on this session",
-                "message.subscribe/unique-destination",
-            )
+            text = f"message.subscribe with the destination {destination!r}, which is in use on this session"
+            raise exception(NOT_ALLOWED, text, "message.subscribe/unique-destination")
         if self.mode is Mode.TX and command.accept_mode == NONE:
-            raise exception(
-                NOT_ALLOWED,
-                "message.subscribe with accept-mode none on a session with standard transactions",
-                "tx.select/explicit-accepts",
-            )
+            text = "message.subscribe with accept-mode none on a session with standard transactions"
+            raise exception(NOT_ALLOWED, text, "tx.select/explicit-accepts")
         self._check_room(len(self.subscriptions))
         self.subscriptions[destination] = command.accept_mode or 0
 
@@ -248,11 +230,8 @@ class SessionHalf:
         """A server throttles publishing: its destinations are exchanges (class 4, rule throttling)."""
         destination = command.destination or ""
         if self.side is Side.CLIENT and destination not in self.subscriptions:
-            raise exception(
-                NOT_FOUND,
-                f"{command.NAME} for {destination!r}, which is no subscription of this session",
-                "message.cancel/not-found",
-            )
+            text = f"{command.NAME} for {destination!r}, which is no subscription of this session"
+            raise exception(NOT_FOUND, text, "message.cancel/not-found")
 
     def _check_room(self, count: int) -> None:
         if count >= self.limit:
@@ -305,11 +284,8 @@ class Asked:
         wanted, self.wanted = self.wanted, -1
         if wanted is None or wanted == -1 or (granted is not None and granted <= wanted):
             return None
-        return exception(
-            ILLEGAL_STATE,
-            f"session.timeout of {granted} seconds, {wanted} were asked for",
-            "session.request-timeout/granted",
-        )
+        text = f"session.timeout of {granted} seconds, {wanted} were asked for"
+        return exception(ILLEGAL_STATE, text, "session.request-timeout/granted")
 
 
 class SessionModel:

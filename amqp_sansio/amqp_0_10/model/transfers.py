@@ -64,10 +64,8 @@ class Transfers:
     def check_room(self) -> None:
         """Raises Violation when no more transfers are kept."""
         if len(self.unsettled) + self.put >= self.limit:
-            raise exception(
-                RESOURCE_LIMIT_EXCEEDED,
-                f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more",
-            )
+            text = f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more"
+            raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
     def transfer(
         self, number: int, accept_mode: int | None, acquire_mode: int | None, handle: Handle[Any] | None

@@ -452,11 +452,7 @@ class OpenMessages:
             self._consumed(session, session.files, tags, held)
 
     def _consumed(
-        self,
-        session: SessionMessages,
-        waiting: dict[int, int],
-        numbers: list[int],
-        held: dict[int, int] | None,
+        self, session: SessionMessages, waiting: dict[int, int], numbers: list[int], held: dict[int, int] | None
     ) -> None:
         """The client accepts deliveries; a transaction or branch has them `held` until it ends."""
         lost = session.unsure
