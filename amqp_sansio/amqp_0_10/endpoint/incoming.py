@@ -18,8 +18,6 @@ from ..codec.frames import BODY, COMMAND, FRAME_HEADER_SIZE, SEGMENTS
 from ..codec.message import Headers
 from ..codec.record import decode_command
 from ..codec.records import (
-    DtxCommit,
-    DtxRollback,
     ExecutionException,
     ExecutionResult,
     ExecutionSync,
@@ -62,7 +60,7 @@ from ..model.execution import (
     UNAUTHORIZED_ACCESS,
 )
 from ..model.states import Attachment, TransferInput
-from ..model.transfers import SETTLING
+from ..model.transfers import ENDING, MOVES, SETTLING, WORK, ended_by, handles_of
 from .outgoing import WHOLE_COMMAND
 
 if TYPE_CHECKING:
@@ -298,13 +296,7 @@ class Incoming:
         if arriving.new:
             state.receiving.forget(number)
         if arriving.told:
-            begun = state.executing[number]
             state.retire(number, completed=False)
-            if isinstance(begun, MessageBegun):
-                # The message takes its credit again when it comes again.
-                balance = state.granted.get(begun.transfer.destination or "")
-                if balance is not None:
-                    balance.unspend(number)
             state.incoming.unsettled.pop(number, None)
             self._transport.events.append(BodyAborted(self._channel.number, number))
         self._transport.bodies -= arriving.held
@@ -540,17 +532,15 @@ class Incoming:
         state = self._state
         kind = command.__class__
         books = state.outgoing
-        if kind is TxCommit or kind is TxRollback:
-            return books.in_work("tx")
-        if kind is DtxCommit or kind is DtxRollback:
-            return books.in_work(command.xid)
-        if kind not in SETTLING and kind is not MessageAcquire:
+        if kind in ENDING:
+            return books.in_work(ended_by(command))
+        if kind not in MOVES:
             return ()
         ids: SequenceSet = command.transfers or SequenceSet()
         for _, upper in ids.ranges:
             if distance(upper, state.sending.next_id) <= 0:
                 raise exception(INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred")
-        move, rule = SETTLING.get(kind, (TransferInput.R_ACQUIRE, ""))
+        move, rule = MOVES[kind]
         numbers = books.check(command.NAME, ids, move, rule)
         if kind is MessageAcquire or (kind is MessageAccept and state.peer.work is not None):
             books.check_paid(command.NAME, numbers)
@@ -559,8 +549,7 @@ class Incoming:
             ignored = [number for number in numbers if not books.ends_with(number, move)]
             books.check_paid(command.NAME, ignored)
             numbers = [number for number in numbers if books.ends_with(number, move)]
-        entries = [books.unsettled[number] for number in numbers]
-        return tuple([entry.handle for entry in entries if entry.handle is not None])
+        return handles_of([books.unsettled[number] for number in numbers])
 
     def _put_aside(self, number: int, command: Any) -> None:
         """Fix the messages that a command settles by its place among the others: it may be completed much later."""
@@ -568,9 +557,9 @@ class Incoming:
         state = self._state
         books = state.outgoing
         if kind is TxCommit:
-            books.close_work("tx", number)
+            books.close_work(WORK, number)
         elif kind is TxRollback:
-            books.roll_back("tx")
+            books.roll_back(WORK)
         elif kind in SETTLING:
             move = SETTLING[kind][0]
             ending = [each for each in books.named(command.transfers) if books.ends_with(each, move)]
@@ -608,26 +597,20 @@ class Incoming:
     def _exception(self, number: int, command: ExecutionException, sync: bool) -> None:
         self._failed_by_peer(command)
 
-    def _flow(self, number: int, command: MessageFlow, sync: bool) -> None:
-        balance = self._balance(command.destination)
-        balance.grant(check_unit(command.unit), command.value)
-        self._credit_changed(number, command.destination, balance, sync)
-
-    def _stop(self, number: int, command: MessageStop, sync: bool) -> None:
-        balance = self._balance(command.destination)
-        balance.zero(number, self._state.under_way(command.destination or ""))
-        self._credit_changed(number, command.destination, balance, sync)
-
-    def _flow_mode(self, number: int, command: MessageSetFlowMode, sync: bool) -> None:
-        mode = check_flow_mode(command.flow_mode)
-        balance = self._balance(command.destination)
-        balance.check_mode(mode, command.destination or "")
-        balance.flow_mode = mode
-        self._credit_changed(number, command.destination, balance, sync)
-
-    def _credit_changed(self, number: int, destination: str | None, balance: Balance, sync: bool) -> None:
+    def _credit(self, number: int, command: Any, sync: bool) -> None:
+        """message.flow, stop and set-flow-mode: the peer gives credit or takes it."""
+        kind, destination = command.__class__, command.destination or ""
+        balance = self._balance(destination)
+        if kind is MessageFlow:
+            balance.grant(check_unit(command.unit), command.value)
+        elif kind is MessageStop:
+            balance.zero(number, self._state.under_way(destination))
+        else:
+            mode = check_flow_mode(command.flow_mode)
+            balance.check_mode(mode, destination)
+            balance.flow_mode = mode
         self._transport.events.append(
-            CreditChanged(self._channel.number, destination or "", balance.messages, balance.octets)
+            CreditChanged(self._channel.number, destination, balance.messages, balance.octets)
         )
         self._done(number, sync=sync)
 
@@ -635,9 +618,7 @@ class Incoming:
         ExecutionSync: _sync,
         ExecutionResult: _result,
         ExecutionException: _exception,
-        MessageFlow: _flow,
-        MessageStop: _stop,
-        MessageSetFlowMode: _flow_mode,
+        **dict.fromkeys((MessageFlow, MessageStop, MessageSetFlowMode), _credit),
     }
 
     # Completion.
@@ -763,7 +744,7 @@ class Incoming:
             if (command.destination or "") not in state.peer.subscriptions:
                 state.balances.pop(command.destination or "", None)
         elif kind is TxCommit:
-            self._settle(transfers.commit(("tx", command_id)), _ACCEPTED)
+            self._settle(transfers.commit((WORK, command_id)), _ACCEPTED)
 
     def decide(self, xid: Xid, *, committed: bool) -> None:
         """A distributed transaction has ended."""
@@ -773,11 +754,11 @@ class Incoming:
             self._state.outgoing.roll_back(xid)
 
     def _settle(self, entries: list[Entry], outcome: object) -> None:
-        handles = [entry.handle for entry in entries if entry.handle is not None]
+        handles = handles_of(entries)
         for handle in handles:
             handle.complete(outcome)
         if handles:
-            self._transport.events.append(Settled(tuple(handles), outcome))
+            self._transport.events.append(Settled(handles, outcome))
 
 
 def _invalid(error: CodecError) -> Violation:
@@ -798,13 +779,7 @@ def command_of(event: Event) -> Command[Any]:
 
 def on_channel(event: Event, channel: int) -> Event:
     """The same event, of a session that is now attached to another channel."""
-    if isinstance(event, MessageReceived):
-        return MessageReceived(
-            channel, event.command_id, event.transfer, event.headers, event.body, event.sync, event.has_body
-        )
-    if isinstance(event, MessageBegun):
-        return MessageBegun(channel, event.command_id, event.transfer, event.headers, event.sync)
-    assert isinstance(event, CommandReceived)
-    return CommandReceived(
-        channel, event.command_id, event.command, event.sync, event.headers, event.body, event.handles
-    )
+    values = [getattr(event, name) for name in event.__match_args__]
+    kind: Any = event.__class__
+    moved: Event = kind(channel, *values[1:])
+    return moved

@@ -25,7 +25,6 @@ from ...events import (
 from ..codec.dialect import adapt
 from ..codec.frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER
 from ..codec.records import (
-    DtxCommit,
     DtxRollback,
     ExecutionException,
     ExecutionResult,
@@ -34,14 +33,12 @@ from ..codec.records import (
     MessageCancel,
     MessageFlow,
     MessageFlush,
-    MessageRelease,
     MessageSetFlowMode,
     MessageStop,
     MessageSubscribe,
     MessageTransfer,
     SessionCommandPoint,
     SessionFlush,
-    TxCommit,
     TxRollback,
 )
 from ..codec.sequence_set import SequenceSet
@@ -52,7 +49,7 @@ from ..model.events import Completed, CreditChanged
 from ..model.execution import ILLEGAL_STATE, NOT_ALLOWED
 from ..model.session_state import Call
 from ..model.states import Attachment, TransferInput
-from ..model.transfers import SETTLING
+from ..model.transfers import ENDING, MOVES, ended_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -73,12 +70,6 @@ _HEADER_FRAME: Final = 0x0302
 _BODY_FRAME: Final = 0x0703
 _TRACK: Final = 0x10000
 _ATTACHED: Final = Attachment.ATTACHED
-_OUTCOMES: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
-    **SETTLING,
-    MessageRelease: (TransferInput.R_RELEASE, "message/states"),
-    MessageAcquire: (TransferInput.R_ACQUIRE, "message.acquire/one-to-one"),
-}
-"""Commands about messages that this end has received, with their input and their rule."""
 
 
 class NoCredit(LocalProtocolError):
@@ -131,9 +122,8 @@ class Outgoing:
         segments, size = self._segments(command, message, sync)
         numbers: list[int] = []
         try:
-            if kind in _OUTCOMES:
-                move, rule = _OUTCOMES[kind]
-                numbers = self._to_settle(command, move, rule)
+            if kind in MOVES:
+                numbers = self._to_settle(command)
             before = self._BEFORE.get(kind)
             if before is not None:
                 before(self, command)
@@ -149,7 +139,7 @@ class Outgoing:
         elif kind is MessageAccept and state.own.work is not None:
             state.incoming.put_aside(numbers, state.own.work)
         elif numbers and kind is not MessageAcquire:
-            state.incoming.move(numbers, _OUTCOMES[kind][0])
+            state.incoming.move(numbers, MOVES[kind][0])
         return handle
 
     def transfer(
@@ -408,25 +398,19 @@ class Outgoing:
             destination = command.destination or ""
             if destination not in state.own.subscriptions:
                 state.granted.pop(destination, None)
-        elif kind is TxCommit:
-            state.incoming.commit(("tx", number))
-        elif kind is TxRollback:
-            state.incoming.roll_back(("tx", number))
-        elif kind is DtxCommit:
-            if getattr(found.value, "status", None) in _ROLLED_BACK:
-                state.incoming.roll_back((command.xid, number))
-            else:
-                state.incoming.commit((command.xid, number))
-        elif kind is DtxRollback:
-            state.incoming.roll_back((command.xid, number))
+        elif kind in ENDING:
+            status = getattr(found.value, "status", None)
+            rolled_back = kind in (TxRollback, DtxRollback) or status in _ROLLED_BACK
+            end = state.incoming.roll_back if rolled_back else state.incoming.commit
+            end((ended_by(command), number))
 
     # Effects of commands on this end's own state when they're sent.
 
-    def _to_settle(self, command: Any, move: TransferInput, rule: str) -> list[int]:
+    def _to_settle(self, command: Any) -> list[int]:
         """The transfers that a command names. Raises Violation when one doesn't wait for it."""
         books = self._state.incoming
         ids: SequenceSet = command.transfers
-        numbers = books.check(command.NAME, ids, move, rule)
+        numbers = books.check(command.NAME, ids, *MOVES[command.__class__])
         if len(numbers) != len(ids | SequenceSet()):
             gone = list(islice((number for number in ids if number not in books.unsettled), 5))
             raise misuse(
@@ -479,12 +463,9 @@ class Outgoing:
     def _after_stop(self, command: MessageStop | MessageFlush, number: int) -> None:
         self._state.granted.setdefault(command.destination or "", Balance()).take(number)
 
-    def _after_end(self, command: TxCommit | TxRollback, number: int) -> None:
-        """Later accepts belong to the next transaction."""
-        self._state.incoming.close_work("tx", number)
-
-    def _after_branch(self, command: DtxCommit | DtxRollback, number: int) -> None:
-        self._state.incoming.close_work(command.xid, number)
+    def _after_end(self, command: Any, number: int) -> None:
+        """Later accepts belong to the next transaction, or to no branch."""
+        self._state.incoming.close_work(ended_by(command), number)
 
     _BEFORE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         MessageSubscribe: _before_subscribe,
@@ -497,10 +478,7 @@ class Outgoing:
         MessageFlow: _after_flow,
         MessageStop: _after_stop,
         MessageFlush: _after_stop,
-        TxCommit: _after_end,
-        TxRollback: _after_end,
-        DtxCommit: _after_branch,
-        DtxRollback: _after_branch,
+        **dict.fromkeys(ENDING, _after_end),
     }
 
 

@@ -54,7 +54,7 @@ from .execution import (
 )
 from .file_rules import FileRules, SeenFiles
 from .open_ids import OpenIds
-from .transfers import SETTLING, SeenTransfers
+from .transfers import SETTLING, WORK, SeenTransfers
 
 if TYPE_CHECKING:
     from ..codec.sequence_set import SequenceSet
@@ -140,7 +140,7 @@ class SessionHalf:
     @property
     def work(self) -> object:
         """The name of the transaction that accepts belong to now; None without one."""
-        return "tx" if self.mode is Mode.TX else self.current
+        return WORK if self.mode is Mode.TX else self.current
 
     # Transactions.
 

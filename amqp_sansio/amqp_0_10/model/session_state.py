@@ -164,10 +164,13 @@ class SessionState(SessionModel):
             self.weight -= len(event.body)
         if isinstance(event, MessageReceived):
             size = event.size
-        if completed and isinstance(event, (MessageReceived, MessageBegun)):
+        if isinstance(event, (MessageReceived, MessageBegun)):
             balance = self.granted.get(event.transfer.destination or "")
-            if balance is not None:
+            if balance is not None and completed:
                 balance.restore(number, size, size - len(event.headers.raw))
+            elif balance is not None:
+                # The message takes its credit again when it comes again.
+                balance.unspend(number)
 
     def pace(self) -> None:
         """Tell fewer completions together than half of the smallest window that they keep open."""

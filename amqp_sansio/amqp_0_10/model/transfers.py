@@ -10,7 +10,16 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import add, distance, later
-from ..codec.records import MessageAccept, MessageReject, MessageRelease
+from ..codec.records import (
+    DtxCommit,
+    DtxRollback,
+    MessageAccept,
+    MessageAcquire,
+    MessageReject,
+    MessageRelease,
+    TxCommit,
+    TxRollback,
+)
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception
 from .execution import INVALID_ARGUMENT, RESOURCE_LIMIT_EXCEEDED
@@ -26,12 +35,25 @@ SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
     MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
 }
 """The input that each command of a recipient means, and the rule that it breaks where it isn't legal."""
-_WORK: Final = "tx"
+MOVES: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
+    **SETTLING,
+    MessageAcquire: (TransferInput.R_ACQUIRE, "message.acquire/one-to-one"),
+}
+"""The same, with the one that settles nothing."""
+WORK: Final = "tx"
+"""The name of a session's standard transaction; that of a branch is its xid."""
+ENDING: Final = frozenset({TxCommit, TxRollback, DtxCommit, DtxRollback})
+"""The commands that end a transaction."""
 
 FREE: Final = 256
 """Transfers that one command may name without settling them, whatever commands before have named."""
 EACH: Final = 8
 """Commands that each transfer pays for which name it without settling it."""
+
+
+def ended_by(command: Any) -> object:
+    """The name of the transaction that a command ends."""
+    return getattr(command, "xid", WORK)
 
 
 class Entry:
@@ -152,8 +174,7 @@ class Transfers:
 
     def in_work(self, work: object) -> tuple[Handle[Any], ...]:
         """The handles of what a transaction has accepted."""
-        entries = self.aside.get(work, {}).values()
-        return tuple([entry.handle for entry in entries if entry.handle is not None])
+        return handles_of(self.aside.get(work, {}).values())
 
     def commit(self, work: object) -> list[Entry]:
         """Settle and forget the transfers that the transaction accepted."""
@@ -167,12 +188,14 @@ class Transfers:
         self.put -= len(found)
         self.unsettled.put_back(found)
 
-    def handles(self) -> list[Handle[Any]]:
+    def handles(self) -> tuple[Handle[Any], ...]:
         """The handles of all that isn't settled."""
-        entries = [*self.unsettled.values()]
-        for aside in self.aside.values():
-            entries += aside.values()
-        return [entry.handle for entry in entries if entry.handle is not None]
+        return handles_of([*self.unsettled.values(), *[each for work in self.aside.values() for each in work.values()]])
+
+
+def handles_of(entries: Iterable[Entry]) -> tuple[Handle[Any], ...]:
+    """The handles of some messages; the recipient's have none."""
+    return tuple([entry.handle for entry in entries if entry.handle is not None])
 
 
 class SeenTransfers(Transfers):
@@ -229,9 +252,9 @@ class SeenTransfers(Transfers):
             broken = exception(INVALID_ARGUMENT, f"{name} of the command {wrong}, which {why}", rule)
         if aside:
             self._count(name, ended, next_id)
-            self.put_aside(ended, _WORK)
+            self.put_aside(ended, WORK)
             if self.put > self.limit:
-                self.commit(_WORK)
+                self.commit(WORK)
                 self.lost = True
             return broken
         for number in ended:
@@ -269,10 +292,10 @@ class SeenTransfers(Transfers):
     def end_work(self, next_id: int, *, committed: bool) -> None:
         """The standard transaction ends; of more than is kept nothing is known after a rollback."""
         if committed:
-            self.commit(_WORK)
+            self.commit(WORK)
         elif self.lost or len(self.unsettled) + self.put > self.limit:
-            self.commit(_WORK)
+            self.commit(WORK)
             self._forget(next_id)
         else:
-            self.roll_back(_WORK)
+            self.roll_back(WORK)
         self.lost = False
