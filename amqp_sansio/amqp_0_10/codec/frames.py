@@ -79,10 +79,17 @@ def misplaced(kind: int, track: int) -> tuple[str, str] | None:
     return "wire/commands-track1", f"a {SEGMENTS[kind]} segment on track {track}"
 
 
-def reserved(flags: int, spare: int, track: int, tail: int) -> str:
-    """Name the part of a frame's header that must be zero and isn't; "" when all are zero."""
+def malformed(flags: int, kind: int, size: int, spare: int, track: int, tail: int) -> tuple[str, str] | None:
+    """The rule that a frame's header breaks by itself, and what to say; None when it's in order."""
+    if size < FRAME_HEADER_SIZE:
+        text = f"frame with a size of {size}, its header alone takes {FRAME_HEADER_SIZE}"
+        return "wire/frame-size<12 malformed", text
     if flags & 0xC0:
-        return f"frame format version {flags >> 6}"
-    if flags & 0x30 or spare or track & 0xF0 or tail:
-        return "reserved bits of a frame's header that aren't zero"
-    return ""
+        text = f"frame format version {flags >> 6}"
+    elif flags & 0x30 or spare or track & 0xF0 or tail:
+        text = "reserved bits of a frame's header that aren't zero"
+    elif kind > BODY:
+        text = f"a segment of type {kind}, which isn't defined"
+    else:
+        return None
+    return "wire/frame-reserved-zero", text

@@ -11,7 +11,7 @@ from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
 from ..codec.assembly import Assembly, begins, joined, keep
 from ..codec.dialect import missing
-from ..codec.frames import BODY, CONTROL, FRAME, FRAME_HEADER_SIZE, WHOLE, misplaced, reserved
+from ..codec.frames import CONTROL, FRAME, FRAME_HEADER_SIZE, WHOLE, malformed, misplaced
 from ..codec.message import Message
 from ..codec.record import decode_control
 from ..codec.records import (
@@ -549,23 +549,14 @@ class FrameReader:
             return None
         pos = buffer.pos
         flags, kind, size, spare, track, channel, tail = _frame(buffer.data, pos)
-        if size < FRAME_HEADER_SIZE:
-            # Where the next frame begins can't be known.
-            buffer.skip(_ALL)
-            text = f"frame with a size of {size}, its header alone takes {FRAME_HEADER_SIZE}"
-            raise framing_error(text, "wire/frame-size<12 malformed")
-        if size > self._most:
-            buffer.skip(size)
-            text = f"frame of {size} octets, {self._most} were agreed"
-            raise framing_error(text, "connection.tune-ok/max-frame-size")
-        wrong = reserved(flags, spare, track, tail)
-        if wrong or kind > BODY:
-            buffer.skip(size)
-            raise framing_error(wrong or f"a segment of type {kind}, which isn't defined", "wire/frame-reserved-zero")
-        place = misplaced(kind, track)
-        if place is not None:
-            buffer.skip(size)
-            raise framing_error(place[1], place[0])
+        wrong = malformed(flags, kind, size, spare, track, tail)
+        if wrong is None and size > self._most:
+            wrong = "connection.tune-ok/max-frame-size", f"frame of {size} octets, {self._most} were agreed"
+        wrong = wrong or misplaced(kind, track)
+        if wrong is not None:
+            # Behind a frame with too small a size it can't be known where the next one begins.
+            buffer.skip(size if size >= FRAME_HEADER_SIZE else _ALL)
+            raise framing_error(wrong[1], wrong[0])
         if not buffer.want(size):
             return None
         pos = buffer.pos

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..codec.violation import Violation, exception
 from .execution import ILLEGAL_ARGUMENT, ILLEGAL_STATE, NOT_FOUND, RESOURCE_LIMIT_EXCEEDED
-from .open_ids import OpenIds
+from .open_ids import OpenIds, bound
 
 if TYPE_CHECKING:
     from ..codec.sequence_set import SequenceSet
@@ -280,9 +280,8 @@ class AgedCredit:
         if by == "message.cancel":
             destination.live = False
         self.zeroing[number] = name
-        if len(self.zeroing) > self.most:
-            # Its completion won't be noticed: the credit counts as long as a later one isn't completed.
-            del self.zeroing[next(iter(self.zeroing))]
+        # The completion of the oldest won't be noticed: its credit counts as long as a later one isn't completed.
+        bound(self.zeroing, self.most)
 
     def grant(self, name: str, unit: int | None, value: int | None) -> None:
         """The client sends message.flow."""

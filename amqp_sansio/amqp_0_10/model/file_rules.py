@@ -32,6 +32,7 @@ from .execution import (
     NOT_ALLOWED,
     RESOURCE_LIMIT_EXCEEDED,
 )
+from .open_ids import bound
 
 _SIDES: Final = ("client", "server")
 _STAGING: Final = (FileOpen, FileOpenOk, FileStage)
@@ -94,8 +95,7 @@ class FileRules:
         if no_ack is None:
             return
         self.cancelled[key] = no_ack
-        if len(self.cancelled) > self.limit:
-            del self.cancelled[next(iter(self.cancelled))]
+        bound(self.cancelled, self.limit)
 
     def _qos(self, by: str, command: FileQos, body_size: int) -> None:
         self._check_room(len(self.wanted), "qos commands")

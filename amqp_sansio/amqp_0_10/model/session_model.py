@@ -53,7 +53,7 @@ from .execution import (
     RESOURCE_LIMIT_EXCEEDED,
 )
 from .file_rules import FileRules, SeenFiles
-from .open_ids import OpenIds
+from .open_ids import OpenIds, bound
 from .transfers import SETTLING, WORK, SeenTransfers
 
 if TYPE_CHECKING:
@@ -195,8 +195,7 @@ class SessionHalf:
     def _leave(self, command: DtxEnd) -> None:
         if command.suspend and command.xid is not None:
             self.suspended[command.xid] = None
-            if len(self.suspended) > self.limit:
-                del self.suspended[next(iter(self.suspended))]
+            bound(self.suspended, self.limit)
         if command.xid == self.current:
             self.current = None
 
@@ -502,8 +501,7 @@ class WholeHalf(SessionHalf):
             return
         self.prepared.pop(command.xid, None)
         self.starting[number] = command
-        if len(self.starting) > self.most:
-            del self.starting[next(iter(self.starting))]
+        bound(self.starting, self.most)
 
     def _result(self, number: int, command: ExecutionResult, sizes: tuple[int, int]) -> None:
         """A dtx.start that didn't go well may leave the session without a branch; to end it is right all the same."""
@@ -527,8 +525,7 @@ class WholeHalf(SessionHalf):
             self.broken.append(exception(ILLEGAL_STATE, text, rule))
         if isinstance(command, DtxPrepare):
             self.prepared[xid] = None
-            if len(self.prepared) > self.most:
-                del self.prepared[next(iter(self.prepared))]
+            bound(self.prepared, self.most)
             return
         if isinstance(command, DtxCommit) and command.one_phase and xid in self.prepared:
             text = "dtx.commit with one-phase of a branch that was prepared"

@@ -33,8 +33,8 @@ from ..codec.frames import (
     MIN_MAX_FRAME_SIZE,
     PROTOCOL_HEADER_SIZE,
     SEGMENTS,
+    malformed,
     misplaced,
-    reserved,
 )
 from ..codec.message_fields import Headers, ObservedCommand
 from .content import Content, Direction, announced, blame, decode_first, name_of
@@ -51,7 +51,6 @@ _FAULTS: Final = 32
 _FIRST: Final = FIRST_SEGMENT | FIRST_FRAME | LAST_FRAME
 _FOLLOWS: Final = FIRST_FRAME | LAST_FRAME
 _FLAGS: Final = "wire/frame-flags"
-_RESERVED: Final = "wire/frame-reserved-zero"
 _HEARTBEAT: Final = "connection.heartbeat"
 
 
@@ -211,15 +210,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             return False
         size: int
         flags, kind, size, spare, track, channel, tail = FRAME.unpack_from(buffer.data, buffer.pos)
-        if size < FRAME_HEADER_SIZE:
-            text = f"frame with a size of {size}, its header alone takes {FRAME_HEADER_SIZE}"
-            self.damage(direction, "wire/frame-size<12 malformed", text)
-            return True
-        wrong = reserved(flags, spare, track, tail)
-        if not wrong and kind > BODY:
-            wrong = f"a segment of type {kind}, which isn't defined"
-        if wrong:
-            self.damage(direction, _RESERVED, wrong, size)
+        wrong = malformed(flags, kind, size, spare, track, tail)
+        if wrong is not None:
+            self.damage(direction, *wrong, size if size >= FRAME_HEADER_SIZE else 0)
             return True
         if not buffer.want(size):
             return False

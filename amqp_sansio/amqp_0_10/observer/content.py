@@ -9,7 +9,7 @@ from ..._core.stream import Direction as SharedDirection
 from ...endpoint import Side
 from ...errors import CodecError
 from ..codec.assembly import Assembly
-from ..codec.frames import BODY, CONTROL_TRACK, FRAME, FRAME_HEADER_SIZE, reserved
+from ..codec.frames import CONTROL_TRACK, FRAME, FRAME_HEADER_SIZE, malformed
 from ..codec.message_fields import check_maps
 from ..codec.record import decode_command, decode_control
 from ..codec.records import COMMANDS, CONTROLS
@@ -131,5 +131,4 @@ class Direction(SharedDirection):
             return 0
         size: int
         flags, kind, size, spare, track, _, tail = FRAME.unpack_from(buffer.data, buffer.pos)
-        wrong = kind > BODY or size < FRAME_HEADER_SIZE or reserved(flags, spare, track, tail)
-        return 0 if wrong else buffer.offset + size
+        return 0 if malformed(flags, kind, size, spare, track, tail) else buffer.offset + size

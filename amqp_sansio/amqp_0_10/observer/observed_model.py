@@ -7,14 +7,14 @@ unseen command is unknown, and no later one is judged by it.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..._core.brevity import KEPT, short
 from ..._core.serial import MASK, add
 from ...endpoint import Side
 from ..codec.records import COMMANDS, CONTROLS, ConnectionTune, MessageCancel, MessageSubscribe
 from ..codec.violation import Violation
-from ..model.open_ids import OpenIds
+from ..model.open_ids import OpenIds, bound
 from ..model.opening_rules import (
     check_heartbeats,
     check_locale,
@@ -27,10 +27,14 @@ from ..model.session_model import Asked, SessionHalf, WholeHalf
 from .open_messages import OpenMessages, Step
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..._core.settlements import Settlements
     from ...limits import Limits
     from ..codec.sequence_set import SequenceSet
     from .open_messages import Content, Context
+
+_K = TypeVar("_K")
 
 SERVER: Final = 0
 CLIENT: Final = 1
@@ -227,14 +231,9 @@ class ObservedModel:
         """A control; the unit that it answers."""
         name: str = control.NAME
         place = _OPENING if name.startswith(_CONNECTION) else channel
-        answers = None
-        for request in _REQUESTS.get(name, ()):
-            waiting = self.asked[1 - side].get((place, request))
-            if waiting:
-                answers = waiting.popleft()
-                break
+        answers = _answered(self.asked[1 - side], [(place, request) for request in _REQUESTS.get(name, ())])
         if control.RESPONSES:
-            self._ask(side, place, name, seq)
+            self._ask(self.asked[side], (place, name), seq)
         if place != _OPENING:
             self._session(side, channel, name, control)
         else:
@@ -243,10 +242,10 @@ class ObservedModel:
                 step(control)
         return answers
 
-    def _ask(self, side: int, place: int, name: str, seq: int) -> None:
-        waiting = self.asked[side].get((place, name))
+    def _ask(self, asked: dict[_K, deque[int]], key: _K, seq: int) -> None:
+        waiting = asked.get(key)
         if waiting is None:
-            waiting = self.asked[side][place, name] = deque(maxlen=max(1, self.limits.requests))
+            waiting = asked[key] = deque(maxlen=max(1, self.limits.requests))
         waiting.append(seq)
 
     def _start(self, start: Any) -> None:
@@ -404,8 +403,7 @@ class ObservedModel:
         if number is not None:
             half.next_id = add(number, 1)
             half.sent.add(number & MASK, Sent(seq, bool(getattr(command, "RESULT", ""))))
-            if len(half.sent) > self.limits.calls:
-                del half.sent[next(iter(half.sent))]
+            bound(half.sent, self.limits.calls)
         if command.__class__ is bytes:
             return number, answers, None
         step = Step(seq, side == CLIENT, command, number, answers, content)
@@ -413,15 +411,9 @@ class ObservedModel:
 
     def _correlate(self, half: Half, other: Half, name: str, command: Any, seq: int) -> int | None:
         """A command of the file or stream class that asks for another one, or is such an answer."""
-        answers = None
-        for request in _REQUESTS.get(name, ()):
-            waiting = other.asked.get(request)
-            if waiting:
-                answers = waiting.popleft()
-                break
+        answers = _answered(other.asked, _REQUESTS.get(name, ()))
         if _RESPONSES[name] and not getattr(command, "nowait", False):
-            asked = half.asked.setdefault(name, deque(maxlen=max(1, self.limits.requests)))
-            asked.append(seq)
+            self._ask(half.asked, name, seq)
         return answers
 
     def _judge(self, half: Half, command: Any, sizes: tuple[int, int]) -> None:
@@ -454,3 +446,12 @@ class ObservedModel:
         half.forget()
         if half.next_id is not None:
             half.next_id = add(half.next_id, 1)
+
+
+def _answered(asked: dict[_K, deque[int]], requests: Iterable[_K]) -> int | None:
+    """The unit of the first request that waits for its answer."""
+    for request in requests:
+        waiting = asked.get(request)
+        if waiting:
+            return waiting.popleft()
+    return None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from ..._core.settlements import AT_ONCE, ENDED, OPEN_FOR_GOOD, SETTLED, STAGED, TOLD
-from ..model.open_ids import OpenIds
+from ..model.open_ids import OpenIds, bound
 from ..model.session_model import NONE
 from ..model.transfers import EACH, FREE
 
@@ -46,41 +46,33 @@ class Step(NamedTuple):
 
 
 class Work:
-    """The messages that one transaction, or one session's part of a branch, holds back.
+    """Messages that wait together: a session's own, or those that one transaction, or its part of a branch, holds back.
 
-    `published` are the client's messages and `accepted` the deliveries of message.transfer that it accepts, by their
-    command ids; `acked` are those of file.deliver that it acknowledges, by their delivery tags.
+    `publishes` are the client's and `deliveries` the server's of message.transfer, by their command ids; `files` those
+    of file.deliver, by their delivery tags.
     """
 
-    __slots__ = ("accepted", "acked", "published")
+    __slots__ = ("deliveries", "files", "publishes")
 
     def __init__(self) -> None:
-        self.published: OpenIds[int] = OpenIds()
-        self.accepted: OpenIds[int] = OpenIds()
-        self.acked: dict[int, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.published) + len(self.accepted) + len(self.acked)
-
-    @property
-    def consumed(self) -> list[int]:
-        """The deliveries."""
-        return [*self.accepted.values(), *self.acked.values()]
+        self.publishes: OpenIds[int] = OpenIds()
+        self.deliveries: OpenIds[int] = OpenIds()
+        self.files: dict[int, int] = {}
 
     @property
     def units(self) -> list[int]:
         """All messages."""
-        return [*self.published.values(), *self.consumed]
+        return [*self.publishes.values(), *self.deliveries.values(), *self.files.values()]
 
 
-class SessionMessages:
-    """The open messages of one session, all but `files` by their command ids.
+class SessionMessages(Work):
+    """The open messages of one session.
 
-    `publishes` are the client's that aren't completed and in no transaction, `deliveries` the server's that wait for a
-    message.accept, `given` those that wait for nothing but their completion; `files` wait for a file.ack, by their
-    delivery tags, which grow as long as `ordered`. `subscriptions` are context and accept-mode by destination,
-    `consumers` queue and no-ack by class and consumer tag. `returnable` are the publishes that may be returned, oldest
-    first, by what a return says of them.
+    Its own `publishes` are those that aren't completed and in no transaction, its `deliveries` wait for a
+    message.accept, those of `given` for nothing but their completion; `files` wait for a file.ack, and their tags grow
+    as long as `ordered`. `subscriptions` are context and accept-mode by destination, `consumers` queue and no-ack by
+    class and consumer tag. `returnable` are the publishes that may be returned, oldest first, by what a return says of
+    them.
 
     `opened` are side (True: the client) and identifier of each file.open and file.open-ok that waits for its
     file.stage, by their units; `staged` the content that was staged, `wanted` the message whose content is still to
@@ -93,19 +85,16 @@ class SessionMessages:
     """
 
     __slots__ = (
-        "allowance", "branch", "consumers", "context", "deliveries", "distributed", "ending", "files", "given",
-        "last_tag", "name", "opened", "ordered", "parts", "publishes", "returnable", "staged", "subscriptions",
-        "transacted", "transaction", "unsure", "wanted",
+        "allowance", "branch", "consumers", "context", "distributed", "ending", "given", "last_tag", "name", "opened",
+        "ordered", "parts", "returnable", "staged", "subscriptions", "transacted", "transaction", "unsure", "wanted",
     )  # fmt: skip
 
     def __init__(self, name: bytes | None) -> None:
+        super().__init__()
         self.name = name
         link = None if name is None else name.decode("utf-8", "surrogateescape")
         self.context: Context = (link, None, None)
-        self.publishes: OpenIds[int] = OpenIds()
-        self.deliveries: OpenIds[int] = OpenIds()
         self.given: OpenIds[int] = OpenIds()
-        self.files: dict[int, int] = {}
         self.ordered = True
         self.last_tag = 0
         self.subscriptions: dict[str, tuple[Context, int]] = {}
@@ -124,17 +113,17 @@ class SessionMessages:
         self.allowance = 0
 
     @property
-    def current(self) -> Work | None:
-        """The transaction, or the part of a branch, that the client's messages and acceptances belong to now."""
+    def place(self) -> Work:
+        """The transaction or part of a branch that the client's messages and acceptances belong to; else itself."""
         if self.transacted:
             return self.transaction
-        return None if self.branch is None else self.parts.get(self.branch)
+        part = None if self.branch is None else self.parts.get(self.branch)
+        return self if part is None else part
 
     def published(self) -> list[OpenIds[int]]:
         """The client's open messages, wherever they wait."""
-        ending = [work.published for _, work in self.ending.values()]
-        parts = [part.published for part in self.parts.values()]
-        return [self.publishes, *ending, self.transaction.published, *parts]
+        ending = [work for _, work in self.ending.values()]
+        return [work.publishes for work in (self, *ending, self.transaction, *self.parts.values())]
 
     def named_files(self, tag: int | None, multiple: bool | None) -> list[int]:
         """The tags of open files that a tag names, with `multiple` all up to it; 0 is all (class 9, file.ack)."""
@@ -169,9 +158,8 @@ class SessionMessages:
 
     def flush(self) -> list[int]:
         """Nothing settles the session's messages any more, but those of branches that may still be committed."""
-        units = self.undecided()
+        units = [*self.undecided(), *self.units, *self.given.values()]
         for waiting in (self.publishes, self.deliveries, self.given, self.files):
-            units += waiting.values()
             waiting.clear()
         self.subscriptions, self.consumers, self.returnable = {}, {}, {}
         self.opened, self.staged, self.wanted = {}, {}, {}
@@ -307,10 +295,9 @@ class OpenMessages:
         if step.number is None or (session.unsure and not streamed):
             self.settled += OPEN_FOR_GOOD
             return
-        work = None if streamed else session.current
-        waiting = session.publishes if work is None else work.published
-        self._put(waiting, step.number, step.unit, self.limits.unconfirmed)
-        if work is not None and not session.transacted:
+        place = session if streamed else session.place
+        self._put(place.publishes, step.number, step.unit, self.limits.unconfirmed)
+        if place is not session and not session.transacted:
             self._bound_branches(1)
 
     def _file_publish(self, session: SessionMessages, step: Step) -> Context:
@@ -334,7 +321,7 @@ class OpenMessages:
         while numbers and not any([numbers[0] in waiting for waiting in places]):
             numbers.popleft()
         numbers.append(step.number)
-        _bound(session.returnable, self.limits.calls)
+        bound(session.returnable, self.limits.calls)
 
     def _return(self, session: SessionMessages, step: Step) -> Context:
         """A message comes back: it's the oldest open publish like it, whose content may not have been staged here."""
@@ -352,7 +339,7 @@ class OpenMessages:
         command = step.command
         context = (session.context[0], command.queue, None)
         session.subscriptions[command.destination or ""] = context, command.accept_mode or 0
-        _bound(session.subscriptions, self.limits.consumers)
+        bound(session.subscriptions, self.limits.consumers)
 
     def _cancel(self, session: SessionMessages, step: Step) -> None:
         session.subscriptions.pop(step.command.destination or "", None)
@@ -363,7 +350,7 @@ class OpenMessages:
         key = (command.NAME.partition(".")[0], command.consumer_tag or "")
         session.consumers.pop(key, None)
         session.consumers[key] = (command.queue, bool(getattr(command, "no_ack", True)))
-        _bound(session.consumers, self.limits.consumers)
+        bound(session.consumers, self.limits.consumers)
 
     def _file_deliver(self, session: SessionMessages, step: Step) -> Context:
         command = step.command
@@ -399,7 +386,7 @@ class OpenMessages:
     def _open(self, session: SessionMessages, step: Step) -> None:
         key = (step.client, step.command.identifier or "")
         session.opened[step.unit] = key
-        _bound(session.opened, self.limits.calls)
+        bound(session.opened, self.limits.calls)
         # A message that already waits for such a content belongs to an earlier file.
         session.wanted.pop(key, None)
 
@@ -418,7 +405,7 @@ class OpenMessages:
             return
         session.staged.pop(key, None)
         session.staged[key] = step.content
-        _bound(session.staged, self.limits.calls)
+        bound(session.staged, self.limits.calls)
 
     def _staged_content(self, session: SessionMessages, step: Step, *, wants: bool) -> Content | None:
         """The content that was staged for a command; without it the message may wait for it, if it `wants`."""
@@ -426,7 +413,7 @@ class OpenMessages:
         content = session.staged.pop(key, None)
         if content is None and wants:
             session.wanted[key] = step.unit
-            _bound(session.wanted, self.limits.calls)
+            bound(session.wanted, self.limits.calls)
         return content
 
     # Settlement.
@@ -439,30 +426,26 @@ class OpenMessages:
             # Messages in a transaction settle when it ends.
             self._settle(_taken(session.publishes, transfers), "accepted")
             return
-        numbers = session.deliveries.named(transfers)
-        work = session.current
-        held = None if work is None else work.accepted
-        self._consumed(session, session.deliveries, numbers, held)
+        waiting = session.deliveries
+        self._consumed(session, waiting, waiting.named(transfers), session.place.deliveries)
 
     def _ack(self, session: SessionMessages, step: Step) -> None:
         if step.client:
             tags = session.named_files(step.command.delivery_tag, step.command.multiple)
-            work = session.current
-            held = None if work is None else work.acked
-            self._consumed(session, session.files, tags, held)
+            self._consumed(session, session.files, tags, session.place.files)
 
     def _consumed(
-        self, session: SessionMessages, waiting: dict[int, int], numbers: list[int], held: dict[int, int] | None
+        self, session: SessionMessages, waiting: dict[int, int], numbers: list[int], held: dict[int, int]
     ) -> None:
-        """The client accepts deliveries; a transaction or branch has them `held` until it ends."""
+        """The client accepts deliveries; a transaction or branch has them `held`, elsewhere, until it ends."""
         lost = session.unsure
-        if held is not None and len(numbers) > FREE:
+        if held is not waiting and len(numbers) > FREE:
             # Rolled back time and again, deliveries cost more than they are worth (`Transfers.check_paid`).
             session.allowance -= len(numbers)
             lost = lost or session.allowance < 0
         if lost:
             self._end([waiting.pop(number) for number in numbers])
-        elif held is None:
+        elif held is waiting:
             self._settle([waiting.pop(number) for number in numbers], "accepted")
         else:
             for number in numbers:
@@ -470,14 +453,9 @@ class OpenMessages:
             if not session.transacted:
                 self._bound_branches(len(numbers))
 
-    def _release(self, session: SessionMessages, step: Step) -> None:
-        self._take_back(session, step, "released")
-
-    def _reject(self, session: SessionMessages, step: Step) -> None:
-        self._take_back(session, step, "rejected")
-
-    def _take_back(self, session: SessionMessages, step: Step, word: str) -> None:
+    def _take_back(self, session: SessionMessages, step: Step) -> None:
         """message.release and message.reject: at once, in a transaction too."""
+        word = "released" if step.command.NAME == "message.release" else "rejected"
         transfers = step.command.transfers
         if transfers:
             for waiting in [session.deliveries] if step.client else session.published():
@@ -520,12 +498,12 @@ class OpenMessages:
 
     def _end_transaction(self, session: SessionMessages, committed: bool, work: Work) -> None:
         """It's over; after a rollback its deliveries are open again (class 5, tx.rollback)."""
-        self._settle(work.published.values(), "accepted" if committed else "released")
         if committed:
-            self._settle(work.consumed, "accepted")
+            self._settle(work.units, "accepted")
             return
-        self._reopen(session.deliveries, work.accepted)
-        self._reopen(session.files, work.acked)
+        self._settle(work.publishes.values(), "released")
+        self._reopen(session.deliveries, work.deliveries)
+        self._reopen(session.files, work.files)
 
     def _reopen(self, waiting: dict[int, int], held: dict[int, int]) -> None:
         """Deliveries wait again, in the order in which they came, but for those whose number another one has now."""
@@ -579,7 +557,7 @@ class OpenMessages:
         xid: Xid | None = step.command.xid
         if step.client and xid is not None and xid in self.branches:
             self.resolving[step.unit] = (step.command.NAME, xid)
-            _bound(self.resolving, self.limits.calls)
+            bound(self.resolving, self.limits.calls)
 
     def _result(self, session: SessionMessages, step: Step) -> None:
         asked = None if step.answers is None else self.resolving.pop(step.answers, None)
@@ -618,7 +596,7 @@ class OpenMessages:
             if part is None:
                 continue
             self._end(part.units)
-            dropped += len(part)
+            dropped += len(part.units)
             if session.branch == xid:
                 # Its work goes on, and the oldest of it is forgotten.
                 session.parts[xid] = Work()
@@ -632,14 +610,8 @@ class OpenMessages:
         if self.branched <= most:
             return
         # Messages that have left their branch are still in the count.
-        self.branched = sum(
-            [
-                len(session.parts[xid])
-                for xid, sessions in self.branches.items()
-                for session in sessions
-                if xid in session.parts
-            ]
-        )
+        parts = [session.parts.get(xid) for xid, sessions in self.branches.items() for session in sessions]
+        self.branched = sum([len(part.units) for part in parts if part is not None])
         while self.branched > most:
             self.branched -= self._drop_branch(next(iter(self.branches)))
 
@@ -648,8 +620,8 @@ class OpenMessages:
         "message.subscribe": _subscribe,
         "message.cancel": _cancel,
         "message.accept": _accept,
-        "message.release": _release,
-        "message.reject": _reject,
+        "message.release": _take_back,
+        "message.reject": _take_back,
         "execution.exception": _exception,
         "execution.result": _result,
         "tx.select": _select,
@@ -682,11 +654,6 @@ class OpenMessages:
 def _taken(waiting: OpenIds[int], commands: SequenceSet) -> list[int]:
     """The open messages that ids name; they aren't open any more."""
     return [waiting.pop(number) for number in waiting.named(commands)]
-
-
-def _bound(entries: dict[Any, Any], most: int) -> None:
-    if len(entries) > most:
-        del entries[next(iter(entries))]
 
 
 def _return_key(command: Any, content: Content | None) -> tuple[object, ...]:

@@ -27,37 +27,14 @@ from ..codec.frames import (
     PROTOCOL_HEADER,
     PROTOCOL_HEADER_SIZE,
     WHOLE,
+    malformed,
     misplaced,
-    reserved,
 )
 from ..codec.record import Command, Control, decode_command, decode_control, decode_headers
 from ..codec.records import COMMANDS, CONTROLS, STRUCTS
 
-_OF_SERVER: Final = frozenset(
-    {
-        *("connection.start", "connection.secure", "connection.tune", "connection.open-ok"),
-        *("connection.redirect", "file.qos-ok", "file.consume-ok", "file.return", "file.deliver"),
-        *("stream.qos-ok", "stream.consume-ok", "stream.return", "stream.deliver"),
-    }
-)
-_OF_CLIENT: Final = frozenset(
-    {
-        *("connection.start-ok", "connection.secure-ok", "connection.tune-ok", "connection.open"),
-        *("message.acquire", "message.subscribe", "message.cancel", "message.flush"),
-        *("file.qos", "file.consume", "file.cancel", "file.publish", "file.ack", "file.reject"),
-        *("stream.qos", "stream.consume", "stream.cancel", "stream.publish"),
-    }
-)
-_CLASSES_OF_CLIENT: Final = ("tx.", "dtx.", "exchange.", "queue.")
-
-SENDERS: Final = {
-    **dict.fromkeys(_OF_SERVER, Side.SERVER),
-    **{
-        kind.NAME: Side.CLIENT
-        for kind in (*CONTROLS.values(), *COMMANDS.values())
-        if kind.NAME in _OF_CLIENT or kind.NAME.startswith(_CLASSES_OF_CLIENT)
-    },
-}
+_KINDS: Final[tuple[type[Control] | type[Command[Any]], ...]] = (*CONTROLS.values(), *COMMANDS.values())
+SENDERS: Final = {kind.NAME: Side(kind.HANDLERS[0]).other for kind in _KINDS if len(kind.HANDLERS) == 1}
 """The only side that may send a control or command; either side may send the others."""
 
 _SPARE: Final = b"\0\0\0\0"
@@ -161,9 +138,7 @@ class Reader:
         kind: int
         size: int
         flags, kind, size, spare, track, _, tail = FRAME.unpack_from(data, pos)
-        if size < FRAME_HEADER_SIZE or reserved(flags, spare, track, tail):
-            return REFUTED
-        if misplaced(kind, track) is not None:
+        if malformed(flags, kind, size, spare, track, tail) or misplaced(kind, track):
             return REFUTED
         if kind > COMMAND or not flags & FIRST_FRAME:
             return FRAME_HEADER_SIZE

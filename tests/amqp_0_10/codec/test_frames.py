@@ -21,8 +21,8 @@ from amqp_sansio.amqp_0_10.codec.frames import (
     SEGMENTS,
     WHOLE,
     encode_assembly,
+    malformed,
     misplaced,
-    reserved,
 )
 from tests.kit.captures import everywhere, oracle
 from tests.kit.observing import recorded
@@ -121,12 +121,12 @@ def test_what_was_split_is_put_together(segments: list[bytes], largest: int) -> 
 
 @pytest.mark.rule("0-10/wire/frame-reserved-zero")
 def test_what_must_be_zero() -> None:
-    assert not reserved(0x0F, 0, 1, 0)
-    assert "version 1" in reserved(0x4F, 0, 0, 0)
+    assert malformed(0x0F, 1, 12, 0, 1, 0) is None
+    assert "version 1" in str(malformed(0x4F, 0, 12, 0, 0, 0))
     for flags, spare, track, tail in (
         (0x1F, 0, 0, 0),
         (0xF, 1, 0, 0),
         (15, 0, 16, 0),
         (15, 0, 0, 1),
     ):
-        assert "aren't zero" in reserved(flags, spare, track, tail)
+        assert "aren't zero" in str(malformed(flags, 0, 12, spare, track, tail))
