@@ -11,6 +11,7 @@ from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Failed, OpenRequested
+from ..codec import records
 from ..codec.dialect import missing
 from ..codec.frames import (
     CONTROL,
@@ -19,20 +20,6 @@ from ..codec.frames import (
     PROTOCOL_HEADER,
     PROTOCOL_HEADER_SIZE,
     encode_assembly,
-)
-from ..codec.records import (
-    ConnectionClose,
-    ConnectionCloseOk,
-    ConnectionHeartbeat,
-    ConnectionOpen,
-    ConnectionOpenOk,
-    ConnectionRedirect,
-    ConnectionSecure,
-    ConnectionSecureOk,
-    ConnectionStart,
-    ConnectionStartOk,
-    ConnectionTune,
-    ConnectionTuneOk,
 )
 from ..codec.types import Map
 from ..codec.values import Typed
@@ -148,7 +135,7 @@ class Handshake(SaslExchange[Config]):
     def accept_open(self) -> None:
         """Server: let the client into the virtual host, answering `OpenRequested`."""
         self._check_decision(VHOST)
-        self._send_step(ConnectionOpenOk(_strings(self.config.known_hosts)))
+        self._send_step(records.ConnectionOpenOk(_strings(self.config.known_hosts)))
         self._waiting_for = None
         self._become_open()
 
@@ -168,7 +155,7 @@ class Handshake(SaslExchange[Config]):
             raise LocalProtocolError(
                 "the client insists on this server: refuse it instead", rule="0-10/connection.open/insist"
             )
-        self._send_step(ConnectionRedirect(host, _strings(known_hosts)))
+        self._send_step(records.ConnectionRedirect(host, _strings(known_hosts)))
         report = CloseReport(By.LOCAL, 0, f"redirected to {host}")
         self._end(report, CloseHint.CLOSE_WHEN_SENT)
 
@@ -186,7 +173,7 @@ class Handshake(SaslExchange[Config]):
         self._step(self.role, name_in_class(control))
 
     def _keep_alive(self, now: float) -> None:
-        self._send_control(0, ConnectionHeartbeat())
+        self._send_control(0, records.ConnectionHeartbeat())
 
     def _send_deadline(self) -> float | None:
         return super()._send_deadline() if self._state in _BEATING else None
@@ -209,7 +196,7 @@ class Handshake(SaslExchange[Config]):
         self._step(Side.SERVER, "header")
         config = self.config
         self._send_step(
-            ConnectionStart(self._own_properties(), _strings(config.mechanisms), _strings(config.locales))
+            records.ConnectionStart(self._own_properties(), _strings(config.mechanisms), _strings(config.locales))
         )
         return True
 
@@ -248,22 +235,22 @@ class Handshake(SaslExchange[Config]):
         except sasl.SaslError as error:
             self._login_failed(error, CloseHint.CLOSE_NOW)
 
-    def _start(self, start: ConnectionStart) -> None:
+    def _start(self, start: records.ConnectionStart) -> None:
         self.peer_properties = Map(start.server_properties)
         response = self._begin_login([str(name) for name in start.mechanisms or ()])
         locales = [str(name) for name in start.locales or ()]
         liked = [name for name in self.config.locales if name in locales]
         self.locale = liked[0] if liked else DEFAULT_LOCALE
-        start_ok = ConnectionStartOk(self._own_properties(), self.mechanism, response or b"", self.locale)
+        start_ok = records.ConnectionStartOk(self._own_properties(), self.mechanism, response or b"", self.locale)
         self._send_step(start_ok)
 
-    def _secure(self, secure: ConnectionSecure) -> None:
-        self._send_step(ConnectionSecureOk(self._answer_challenge(secure.challenge or b"")))
+    def _secure(self, secure: records.ConnectionSecure) -> None:
+        self._send_step(records.ConnectionSecureOk(self._answer_challenge(secure.challenge or b"")))
 
     def _too_many_challenges(self, text: str) -> Exception:
         return Violation(SILENT, text)
 
-    def _tune(self, tune: ConnectionTune) -> None:
+    def _tune(self, tune: records.ConnectionTune) -> None:
         self._complete_login()
         broken = check_tune(tune)
         if broken is not None:
@@ -276,10 +263,10 @@ class Handshake(SaslExchange[Config]):
             channels = min(channels, tune.channel_max or channels)
         frame = min(config.max_frame_size, size or LARGEST_FRAME)
         beat = _heartbeat(config.heartbeat, tune.heartbeat_min, tune.heartbeat_max)
-        self._send_step(ConnectionTuneOk(channels, frame, beat))
+        self._send_step(records.ConnectionTuneOk(channels, frame, beat))
         self._agree(channels, frame, beat)
         capabilities = _strings(config.capabilities) or None
-        self._send_step(ConnectionOpen(config.vhost, capabilities, config.insist))
+        self._send_step(records.ConnectionOpen(config.vhost, capabilities, config.insist))
 
     def _agree(self, channels: int, frame: int, heartbeat: int | None) -> None:
         """Use the agreed limits from now on (connection.tune-ok)."""
@@ -288,11 +275,11 @@ class Handshake(SaslExchange[Config]):
         self._send_within = float(heartbeat or 0)
         self._silence_after = 2 * self._send_within
 
-    def _open_ok(self, open_ok: ConnectionOpenOk) -> None:
+    def _open_ok(self, open_ok: records.ConnectionOpenOk) -> None:
         self.known_hosts = tuple([str(host) for host in open_ok.known_hosts or ()])
         self._become_open()
 
-    def _redirect(self, redirect: ConnectionRedirect) -> None:
+    def _redirect(self, redirect: records.ConnectionRedirect) -> None:
         broken = check_redirect(self.config.insist)
         if broken is not None:
             raise broken
@@ -301,7 +288,7 @@ class Handshake(SaslExchange[Config]):
         text = f"redirected to {redirect.host}"
         self._end(CloseReport(By.REMOTE, 0, text), CloseHint.CLOSE_NOW)
 
-    def _start_ok(self, start_ok: ConnectionStartOk) -> None:
+    def _start_ok(self, start_ok: records.ConnectionStartOk) -> None:
         self.peer_properties = Map(start_ok.client_properties)
         config = self.config
         broken = check_mechanism(start_ok, config.mechanisms)
@@ -312,7 +299,7 @@ class Handshake(SaslExchange[Config]):
         self.locale = locale if locale in config.locales else DEFAULT_LOCALE
         self._start_login(self.mechanism, start_ok.response or b"")
 
-    def _secure_ok(self, secure_ok: ConnectionSecureOk) -> None:
+    def _secure_ok(self, secure_ok: records.ConnectionSecureOk) -> None:
         self._continue_login(secure_ok.response)
 
     def _take_step(self, step: ServerStep) -> None:
@@ -321,7 +308,7 @@ class Handshake(SaslExchange[Config]):
         super()._take_step(step)
 
     def _send_challenge(self, login: ServerLogin, data: bytes) -> None:
-        self._send_step(ConnectionSecure(data))
+        self._send_step(records.ConnectionSecure(data))
 
     def _deny(self, text: str) -> None:
         error = RemoteProtocolError(text, code=INVALID_PATH, offset=self._unit_offset)
@@ -333,7 +320,7 @@ class Handshake(SaslExchange[Config]):
         self._server_login = None
         self._send_close(CloseReport(By.LOCAL, CONNECTION_FORCED, text))
 
-    def _tune_ok(self, tune_ok: ConnectionTuneOk) -> None:
+    def _tune_ok(self, tune_ok: records.ConnectionTuneOk) -> None:
         """Too much asked is answered by closing the socket (rules of connection.tune-ok)."""
         config = self.config
         for broken in check_tune_ok(tune_ok, _offer(config)):
@@ -341,22 +328,22 @@ class Handshake(SaslExchange[Config]):
         channels, size, beat = tune_ok.channel_max, tune_ok.max_frame_size, tune_ok.heartbeat
         self._agree(channels or own_channel_max(config), size or config.max_frame_size, beat)
 
-    def _open(self, open_: ConnectionOpen) -> None:
+    def _open(self, open_: records.ConnectionOpen) -> None:
         self.vhost = open_.virtual_host or ""
         self.capabilities = tuple([str(name) for name in open_.capabilities or ()])
         self._insists = open_.insist
         self._ask(VHOST, OpenRequested(self.vhost, open_.insist))
 
     _STEPS: ClassVar[Mapping[type[Control], Callable[[Any, Any], None]]] = {
-        ConnectionStart: _start,
-        ConnectionStartOk: _start_ok,
-        ConnectionSecure: _secure,
-        ConnectionSecureOk: _secure_ok,
-        ConnectionTune: _tune,
-        ConnectionTuneOk: _tune_ok,
-        ConnectionOpen: _open,
-        ConnectionOpenOk: _open_ok,
-        ConnectionRedirect: _redirect,
+        records.ConnectionStart: _start,
+        records.ConnectionStartOk: _start_ok,
+        records.ConnectionSecure: _secure,
+        records.ConnectionSecureOk: _secure_ok,
+        records.ConnectionTune: _tune,
+        records.ConnectionTuneOk: _tune_ok,
+        records.ConnectionOpen: _open,
+        records.ConnectionOpenOk: _open_ok,
+        records.ConnectionRedirect: _redirect,
     }
 
     def _progress(self) -> str:
@@ -370,17 +357,17 @@ class Handshake(SaslExchange[Config]):
     def _send_close(self, report: CloseReport) -> None:
         """Queue connection.close; what the peer still sends is dropped until it answers."""
         text = report.text.encode("utf-8", "backslashreplace")[:_LONGEST_TEXT].decode("utf-8", "ignore")
-        self._send_step(ConnectionClose(report.code or NORMAL, text or None))
+        self._send_step(records.ConnectionClose(report.code or NORMAL, text or None))
         self._await_close(report)
 
-    def _receive_close(self, close: ConnectionClose) -> None:
+    def _receive_close(self, close: records.ConnectionClose) -> None:
         """The peer closes: answer, and tell what that ends."""
         own = self._report_later
         code = close.reply_code or NORMAL
         text = close.reply_text or ""
         report = CloseReport(By.REMOTE, code, text, hint=hints.for_close(code))
         self._step(self.role.other, "close")
-        self._send_step(ConnectionCloseOk())
+        self._send_step(records.ConnectionCloseOk())
         if own is not None and (own.code not in (0, NORMAL) or code == NORMAL):
             report = own
         if report.by is By.REMOTE and code != NORMAL:
@@ -454,5 +441,6 @@ def _heartbeat(wanted: int, least: int | None, most: int | None) -> int | None:
     return wanted if most is None else min(wanted, most)
 
 
-def _offer(config: Config) -> ConnectionTune:
-    return ConnectionTune(own_channel_max(config), config.max_frame_size, config.heartbeat_min, config.heartbeat_max)
+def _offer(config: Config) -> records.ConnectionTune:
+    channels, least, longest = own_channel_max(config), config.heartbeat_min, config.heartbeat_max
+    return records.ConnectionTune(channels, config.max_frame_size, least, longest)

@@ -12,31 +12,12 @@ from ..._core.serial import MASK, distance
 from ...endpoint import Side
 from ...errors import CodecError, LocalProtocolError
 from ...events import Accepted, Settled
+from ..codec import records
 from ..codec.assembly import Assembly, begins, joined, keep
 from ..codec.dialect import missing, understood
 from ..codec.frames import BODY, COMMAND, FRAME_HEADER_SIZE, SEGMENTS
 from ..codec.message import Headers
 from ..codec.record import decode_command
-from ..codec.records import (
-    ExecutionException,
-    ExecutionResult,
-    ExecutionSync,
-    MessageAccept,
-    MessageAcquire,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageReject,
-    MessageRelease,
-    MessageResume,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    MessageTransfer,
-    SessionCompleted,
-    TxCommit,
-    TxRollback,
-)
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, framing_error
 from ..model.credit import Balance, check_flow_mode, check_unit, no_subscription
@@ -68,7 +49,6 @@ if TYPE_CHECKING:
 
     from ...events import Event, Handle
     from ..codec.record import Command
-    from ..codec.records import Xid
     from ..codec.structs import Struct
     from ..model.session_state import SessionState
     from ..model.transfers import Entry
@@ -132,7 +112,7 @@ class Incoming:
         state: SessionState,
         outgoing: Outgoing,
         fail: Callable[[Violation, int | None, Command[Any] | None], None],
-        failed_by_peer: Callable[[ExecutionException], None],
+        failed_by_peer: Callable[[records.ExecutionException], None],
     ) -> None:
         self._channel = channel
         self._state = state
@@ -224,7 +204,7 @@ class Incoming:
         """Whether a message is told in pieces; it's told to begin once its body is too large. Raises Violation."""
         if not arriving.told:
             command = self._decode(arriving)
-            if not isinstance(command, MessageTransfer):
+            if not isinstance(command, records.MessageTransfer):
                 return False
             headers = Headers(b"".join(arriving.header))
             self._check(command, headers, b"")
@@ -265,7 +245,7 @@ class Incoming:
                 return
             headers = Headers(joined(arriving.header))
             self._execute(arriving, command, headers, body)
-            if arriving.lead and isinstance(command, MessageTransfer):
+            if arriving.lead and isinstance(command, records.MessageTransfer):
                 self._transport.route = (
                     self,
                     arriving.lead,
@@ -403,7 +383,7 @@ class Incoming:
         state, channel = self._state, self._channel
         number, sync = arriving.number, arriving.sync
         kind = command.__class__
-        if kind is MessageTransfer:
+        if kind is records.MessageTransfer:
             self._take_transfer(number, command, headers, len(headers.raw) + len(body), len(body))
             has_body = arriving.assembly.kind == BODY
             event = MessageReceived(channel.number, number, command, headers, body, sync, has_body)
@@ -414,14 +394,14 @@ class Incoming:
         if at_once is not None:
             at_once(self, number, command, sync)
             return
-        if kind is MessageSubscribe:
+        if kind is records.MessageSubscribe:
             destination = command.destination or ""
             state.balances[destination] = Balance(stale=state.under_way(destination))
-        elif kind is MessageFlush:
+        elif kind is records.MessageFlush:
             self._balance(command.destination).take(number)
-        elif kind is MessageResume and state.side is Side.CLIENT:
+        elif kind is records.MessageResume and state.side is Side.CLIENT:
             self._check_resumable(command)
-        if kind is MessageAccept and state.side is Side.SERVER and self._transport.config.lenient_accepts:
+        if kind is records.MessageAccept and state.side is Side.SERVER and self._transport.config.lenient_accepts:
             # A message that is accepted and not acquired was only looked at: nobody has taken it.
             transfers = state.outgoing
             seen = [each for each in transfers.named(command.transfers) if not transfers.is_acquired(each)]
@@ -491,7 +471,9 @@ class Incoming:
                 f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}",
             )
 
-    def _take_transfer(self, number: int, command: MessageTransfer, headers: Headers, size: int, body: int) -> None:
+    def _take_transfer(
+        self, number: int, command: records.MessageTransfer, headers: Headers, size: int, body: int
+    ) -> None:
         state = self._state
         destination = command.destination or ""
         balance = state.granted.get(destination)
@@ -522,7 +504,7 @@ class Incoming:
 
     # Own messages, and their credit.
 
-    def _check_resumable(self, command: MessageResume) -> None:
+    def _check_resumable(self, command: records.MessageResume) -> None:
         if (command.destination or "") not in self._state.granted:
             text = f"message.resume to {command.destination!r}, which is no subscription of this session"
             raise exception(NOT_FOUND, text, "message.resume/destination")
@@ -542,9 +524,9 @@ class Incoming:
                 raise exception(INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred")
         move, rule = MOVES[kind]
         numbers = books.check(command.NAME, ids, move, rule)
-        if kind is MessageAcquire or (kind is MessageAccept and state.peer.work is not None):
+        if kind is records.MessageAcquire or (kind is records.MessageAccept and state.peer.work is not None):
             books.check_paid(command.NAME, numbers)
-        elif kind is MessageReject:
+        elif kind is records.MessageReject:
             # That of a message that isn't acquired is ignored (rule message.reject.acquisition).
             ignored = [number for number in numbers if not books.ends_with(number, move)]
             books.check_paid(command.NAME, ignored)
@@ -556,14 +538,14 @@ class Incoming:
         kind = command.__class__
         state = self._state
         books = state.outgoing
-        if kind is TxCommit:
+        if kind is records.TxCommit:
             books.close_work(WORK, number)
-        elif kind is TxRollback:
+        elif kind is records.TxRollback:
             books.roll_back(WORK)
         elif kind in SETTLING:
             move = SETTLING[kind][0]
             ending = [each for each in books.named(command.transfers) if books.ends_with(each, move)]
-            work = state.peer.work if kind is MessageAccept else None
+            work = state.peer.work if kind is records.MessageAccept else None
             books.put_aside(ending, number if work is None else work)
 
     def _balance(self, destination: str | None) -> Balance:
@@ -580,7 +562,7 @@ class Incoming:
 
     # Commands that the core executes itself.
 
-    def _sync(self, number: int, command: ExecutionSync, sync: bool) -> None:
+    def _sync(self, number: int, command: records.ExecutionSync, sync: bool) -> None:
         state = self._state
         if state.is_behind_all(number):
             self._done(number, sync=True)
@@ -588,22 +570,22 @@ class Incoming:
             state.syncs.append(number)
             self._crowd(is_call=True)
 
-    def _result(self, number: int, command: ExecutionResult, sync: bool) -> None:
+    def _result(self, number: int, command: records.ExecutionResult, sync: bool) -> None:
         if not self._outgoing.result(command):
             text = f"execution.result for command {command.command_id}, which waits for no such result"
             raise exception(ILLEGAL_STATE, text)
         self._done(number, sync=sync)
 
-    def _exception(self, number: int, command: ExecutionException, sync: bool) -> None:
+    def _exception(self, number: int, command: records.ExecutionException, sync: bool) -> None:
         self._failed_by_peer(command)
 
     def _credit(self, number: int, command: Any, sync: bool) -> None:
         """message.flow, stop and set-flow-mode: the peer gives credit or takes it."""
         kind, destination = command.__class__, command.destination or ""
         balance = self._balance(destination)
-        if kind is MessageFlow:
+        if kind is records.MessageFlow:
             balance.grant(check_unit(command.unit), command.value)
-        elif kind is MessageStop:
+        elif kind is records.MessageStop:
             balance.zero(number, self._state.under_way(destination))
         else:
             mode = check_flow_mode(command.flow_mode)
@@ -615,10 +597,10 @@ class Incoming:
         self._done(number, sync=sync)
 
     _AT_ONCE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
-        ExecutionSync: _sync,
-        ExecutionResult: _result,
-        ExecutionException: _exception,
-        **dict.fromkeys((MessageFlow, MessageStop, MessageSetFlowMode), _credit),
+        records.ExecutionSync: _sync,
+        records.ExecutionResult: _result,
+        records.ExecutionException: _exception,
+        **dict.fromkeys((records.MessageFlow, records.MessageStop, records.MessageSetFlowMode), _credit),
     }
 
     # Completion.
@@ -669,7 +651,7 @@ class Incoming:
         if result is None:
             self._outgoing.check_backlog(0)
         else:
-            self._outgoing.issue(ExecutionResult(command_id, result))
+            self._outgoing.issue(records.ExecutionResult(command_id, result))
         state.retire(command_id, completed=True)
         self._apply(command_id, command, result)
         self._done(command_id, sync=bool(getattr(event, "sync", False)))
@@ -715,7 +697,7 @@ class Incoming:
         completed = state.receiving.completed
         timely = timely or len(completed) > _MANY
         for part in completed.parts():
-            channel.send(SessionCompleted(part, timely or part is not completed))
+            channel.send(records.SessionCompleted(part, timely or part is not completed))
 
     def _apply(self, command_id: int, command: Any, result: Any = None) -> None:
         """Change this end's own messages as a command of the peer says, once it is executed."""
@@ -725,9 +707,9 @@ class Incoming:
         state.peer.answered(command, result)
         if kind in SETTLING:
             outcome: object = _ACCEPTED
-            if kind is MessageReject:
+            if kind is records.MessageReject:
                 outcome = Rejected(command.code or 0, command.text or "")
-            elif kind is MessageRelease:
+            elif kind is records.MessageRelease:
                 outcome = Released(command.set_redelivered)
             if state.side is Side.CLIENT:
                 named = transfers.named(command.transfers)
@@ -735,18 +717,18 @@ class Incoming:
             else:
                 entries = transfers.commit(command_id)
             self._settle(entries, outcome)
-        elif kind is MessageAcquire:
+        elif kind is records.MessageAcquire:
             transfers.move(transfers.named(result.transfers), TransferInput.R_ACQUIRE)
-        elif kind is MessageFlush:
+        elif kind is records.MessageFlush:
             balance = self._balance(command.destination)
             balance.zero(command_id, state.under_way(command.destination or ""))
-        elif kind is MessageCancel:
+        elif kind is records.MessageCancel:
             if (command.destination or "") not in state.peer.subscriptions:
                 state.balances.pop(command.destination or "", None)
-        elif kind is TxCommit:
+        elif kind is records.TxCommit:
             self._settle(transfers.commit((WORK, command_id)), _ACCEPTED)
 
-    def decide(self, xid: Xid, *, committed: bool) -> None:
+    def decide(self, xid: records.Xid, *, committed: bool) -> None:
         """A distributed transaction has ended."""
         if committed:
             self._settle(self._state.outgoing.commit(xid), _ACCEPTED)

@@ -22,25 +22,9 @@ from ...events import (
     Replied,
     Settled,
 )
+from ..codec import records
 from ..codec.dialect import adapt
 from ..codec.frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER
-from ..codec.records import (
-    DtxRollback,
-    ExecutionException,
-    ExecutionResult,
-    MessageAccept,
-    MessageAcquire,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    MessageTransfer,
-    SessionCommandPoint,
-    SessionFlush,
-    TxRollback,
-)
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, misuse
 from ..model.credit import Balance, check_flow_mode, check_unit
@@ -99,7 +83,7 @@ class Outgoing:
         self._channel = channel
         self._state = state
         self._transport = channel.transport
-        self._lead: tuple[tuple[str, int, int, bool], MessageTransfer, bytes, bytes] | None = None
+        self._lead: tuple[tuple[str, int, int, bool], records.MessageTransfer, bytes, bytes] | None = None
         """The arguments of the last transfer, and its command, segment and frame."""
 
     # Sending.
@@ -108,7 +92,7 @@ class Outgoing:
         """Send any command but a transfer. Raises LocalProtocolError, LimitExceeded, CodecError, EndpointClosed."""
         self._channel.check()
         kind = command.__class__
-        if kind is ExecutionResult or kind is ExecutionException:
+        if kind is records.ExecutionResult or kind is records.ExecutionException:
             raise LocalProtocolError(f"{command.NAME} is sent by Session.complete and Session.fail")
         state = self._state
         peer = state.side.other.value
@@ -136,9 +120,9 @@ class Outgoing:
         if after is not None:
             after(self, command, number)
             state.pace()
-        elif kind is MessageAccept and state.own.work is not None:
+        elif kind is records.MessageAccept and state.own.work is not None:
             state.incoming.put_aside(numbers, state.own.work)
-        elif numbers and kind is not MessageAcquire:
+        elif numbers and kind is not records.MessageAcquire:
             state.incoming.move(numbers, MOVES[kind][0])
         return handle
 
@@ -169,7 +153,7 @@ class Outgoing:
         found = self._lead
         if found is None or found[0] != wanted:
             # Most transfers are octet by octet the one before.
-            command = MessageTransfer(destination, accept_mode, acquire_mode)
+            command = records.MessageTransfer(destination, accept_mode, acquire_mode)
             octets = command.encode_segment(sync=sync)
             found = (wanted, command, octets, self._frame(octets))
         _, command, octets, lead = found
@@ -217,7 +201,7 @@ class Outgoing:
         octets = adapt(command, self._transport.config.dialect).encode_segment()
         self.check_backlog(len(octets))
         if not channel.ready:
-            channel.send(SessionCommandPoint(sending.next_id, 0))
+            channel.send(records.SessionCommandPoint(sending.next_id, 0))
             channel.ready = True
         sending.next_id = (sending.next_id + 1) & MASK
         channel.write(((COMMAND, octets),))
@@ -293,7 +277,7 @@ class Outgoing:
             ):
                 # The peer is asked for what is completed before nothing more can be kept.
                 state.asked = True
-                self._channel.send(SessionFlush(completed=True))
+                self._channel.send(records.SessionFlush(completed=True))
         return number
 
     # The peer's answers.
@@ -364,7 +348,7 @@ class Outgoing:
         for destination, balance in changed.items():
             events.append(CreditChanged(self._channel.number, destination, balance.messages, balance.octets))
 
-    def result(self, command: ExecutionResult) -> bool:
+    def result(self, command: records.ExecutionResult) -> bool:
         """Take the result of an own call; whether there is such a call."""
         state = self._state
         found = state.calls.get(command.command_id or 0)
@@ -373,7 +357,7 @@ class Outgoing:
         name = getattr(command.value, "NAME", None)
         if name is not None and name != found.result:
             return False
-        if isinstance(found.command, MessageAcquire) and command.value is not None:
+        if isinstance(found.command, records.MessageAcquire) and command.value is not None:
             acquired = state.incoming.named(command.value.transfers)
             state.incoming.move(acquired, TransferInput.R_ACQUIRE)
         state.own.answered(found.command, command.value)
@@ -390,17 +374,17 @@ class Outgoing:
         """Change credit and transactions as a command does, now that the peer has executed it."""
         command, state = found.command, self._state
         kind = command.__class__
-        if kind in (MessageStop, MessageFlush):
+        if kind in (records.MessageStop, records.MessageFlush):
             balance = state.granted.get(command.destination or "")
             if balance is not None:
                 balance.zero(number, state.arrived(command.destination or ""))
-        elif kind is MessageCancel:
+        elif kind is records.MessageCancel:
             destination = command.destination or ""
             if destination not in state.own.subscriptions:
                 state.granted.pop(destination, None)
         elif kind in ENDING:
             status = getattr(found.value, "status", None)
-            rolled_back = kind in (TxRollback, DtxRollback) or status in _ROLLED_BACK
+            rolled_back = kind in (records.TxRollback, records.DtxRollback) or status in _ROLLED_BACK
             end = state.incoming.roll_back if rolled_back else state.incoming.commit
             end((ended_by(command), number))
 
@@ -419,11 +403,11 @@ class Outgoing:
             )
         return numbers
 
-    def _after_subscribe(self, command: MessageSubscribe, number: int) -> None:
+    def _after_subscribe(self, command: records.MessageSubscribe, number: int) -> None:
         destination = command.destination or ""
         self._state.granted[destination] = Balance(stale=self._state.arrived(destination))
 
-    def _before_subscribe(self, command: MessageSubscribe) -> None:
+    def _before_subscribe(self, command: records.MessageSubscribe) -> None:
         """Refuse a destination in cancellation: transfers on their way to it would count for the new subscription."""
         destination = command.destination or ""
         if destination in self._state.granted and destination not in self._state.own.subscriptions:
@@ -434,17 +418,17 @@ class Outgoing:
                 "message.subscribe/unique-destination",
             )
 
-    def _before_flow_mode(self, command: MessageSetFlowMode) -> None:
+    def _before_flow_mode(self, command: records.MessageSetFlowMode) -> None:
         mode = check_flow_mode(command.flow_mode)
         balance = self._state.granted.get(command.destination or "")
         if balance is not None:
             balance.check_mode(mode, command.destination or "")
 
-    def _after_flow_mode(self, command: MessageSetFlowMode, number: int) -> None:
+    def _after_flow_mode(self, command: records.MessageSetFlowMode, number: int) -> None:
         balance = self._state.granted.setdefault(command.destination or "", Balance())
         balance.flow_mode = check_flow_mode(command.flow_mode)
 
-    def _before_flow(self, command: MessageFlow) -> None:
+    def _before_flow(self, command: records.MessageFlow) -> None:
         """Refuse credit while a stop or flush runs: nobody could tell how much the peer has left."""
         check_unit(command.unit)
         balance = self._state.granted.get(command.destination or "")
@@ -456,11 +440,11 @@ class Outgoing:
                 "message.stop/zero",
             )
 
-    def _after_flow(self, command: MessageFlow, number: int) -> None:
+    def _after_flow(self, command: records.MessageFlow, number: int) -> None:
         balance = self._state.granted.setdefault(command.destination or "", Balance())
         balance.grant(check_unit(command.unit), command.value)
 
-    def _after_stop(self, command: MessageStop | MessageFlush, number: int) -> None:
+    def _after_stop(self, command: records.MessageStop | records.MessageFlush, number: int) -> None:
         self._state.granted.setdefault(command.destination or "", Balance()).take(number)
 
     def _after_end(self, command: Any, number: int) -> None:
@@ -468,16 +452,16 @@ class Outgoing:
         self._state.incoming.close_work(ended_by(command), number)
 
     _BEFORE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
-        MessageSubscribe: _before_subscribe,
-        MessageSetFlowMode: _before_flow_mode,
-        MessageFlow: _before_flow,
+        records.MessageSubscribe: _before_subscribe,
+        records.MessageSetFlowMode: _before_flow_mode,
+        records.MessageFlow: _before_flow,
     }
     _AFTER: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
-        MessageSubscribe: _after_subscribe,
-        MessageSetFlowMode: _after_flow_mode,
-        MessageFlow: _after_flow,
-        MessageStop: _after_stop,
-        MessageFlush: _after_stop,
+        records.MessageSubscribe: _after_subscribe,
+        records.MessageSetFlowMode: _after_flow_mode,
+        records.MessageFlow: _after_flow,
+        records.MessageStop: _after_stop,
+        records.MessageFlush: _after_stop,
         **dict.fromkeys(ENDING, _after_end),
     }
 

@@ -9,25 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...endpoint import Side
 from ...errors import LimitExceeded, LocalProtocolError
+from ..codec import records
 from ..codec.assembly import Assembly, begins, joined, keep
 from ..codec.dialect import missing
 from ..codec.frames import CONTROL, FRAME, FRAME_HEADER_SIZE, WHOLE, malformed, misplaced
 from ..codec.message import Message
 from ..codec.record import decode_control
-from ..codec.records import (
-    ExecutionSync,
-    MessageAccept,
-    MessageAcquire,
-    MessageFlow,
-    MessageReject,
-    MessageRelease,
-    MessageTransfer,
-    SessionAttach,
-    SessionAttached,
-    SessionDetach,
-    SessionDetached,
-    SessionFlush,
-)
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DetachCode, framing_error, misuse
 from ..model.credit import BYTE, INFINITE, MESSAGE
@@ -42,7 +29,6 @@ if TYPE_CHECKING:
     from ...events import CloseReport, Handle
     from ...limits import Limits
     from ..codec.record import Command, Control
-    from ..codec.records import Acquired, Xid
     from ..codec.structs import Struct
     from ..model.execution import ExecutionError
     from .channel import Transport
@@ -57,7 +43,7 @@ _LARGEST_GRANT: Final = 0xFFFFFFFE
 _MOST_GRANTS: Final = 16
 _GRANT: Final = 300
 """More octets than a message.flow has."""
-_NOT_ATTACHED: Final = SessionDetached(b"", DetachCode.NOT_ATTACHED.value)
+_NOT_ATTACHED: Final = records.SessionDetached(b"", DetachCode.NOT_ATTACHED.value)
 _FLAGS: Final = "wire/frame-flags"
 _frame: Final = FRAME.unpack_from
 _ALL: Final = 1 << 62
@@ -159,7 +145,7 @@ class Session:
         that it's done; a later `sync()` or call makes it. Raises LocalProtocolError for a command that isn't legal now,
         LimitExceeded, CodecError, EndpointClosed, with nothing changed.
         """
-        if isinstance(command, MessageTransfer):
+        if isinstance(command, records.MessageTransfer):
             raise LocalProtocolError("send messages with Session.transfer")
         return self._outgoing.call(command, message, sync)
 
@@ -182,19 +168,19 @@ class Session:
 
     def sync(self) -> Handle[None]:
         """Ask for all that was sent before to be executed; the handle ends when it is (execution.sync)."""
-        return self._outgoing.call(ExecutionSync(), None, True)
+        return self._outgoing.call(records.ExecutionSync(), None, True)
 
     def accept(self, *command_ids: int, sync: bool = False) -> Handle[None]:
         """Accept messages that came with these ids, which are completed too (message.accept)."""
-        return self._settle(MessageAccept(SequenceSet.of(*command_ids)), sync)
+        return self._settle(records.MessageAccept(SequenceSet.of(*command_ids)), sync)
 
     def reject(self, *command_ids: int, code: int = 0, text: str | None = None, sync: bool = False) -> Handle[None]:
         """Refuse messages for good: their queue's alternate exchange gets them, if it has one (message.reject)."""
-        return self._settle(MessageReject(SequenceSet.of(*command_ids), code, text), sync)
+        return self._settle(records.MessageReject(SequenceSet.of(*command_ids), code, text), sync)
 
     def release(self, *command_ids: int, set_redelivered: bool = False, sync: bool = False) -> Handle[None]:
         """Give messages back, to be delivered again (message.release)."""
-        return self._settle(MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync)
+        return self._settle(records.MessageRelease(SequenceSet.of(*command_ids), set_redelivered), sync)
 
     def _settle(self, command: Any, sync: bool) -> Handle[None]:
         """Settle messages; those that aren't completed yet are now."""
@@ -203,9 +189,9 @@ class Session:
         self._incoming.complete_transfers(command.transfers)
         return handle
 
-    def acquire(self, *command_ids: int) -> Handle[Acquired]:
+    def acquire(self, *command_ids: int) -> Handle[records.Acquired]:
         """Acquire messages that came with acquire-mode not-acquired; the result names those that were there."""
-        return self.call(MessageAcquire(SequenceSet.of(*command_ids)))
+        return self.call(records.MessageAcquire(SequenceSet.of(*command_ids)))
 
     def top_up(self, destination: str, messages: int, octets: int | None = None) -> None:
         """Grant credit so that the peer may send `messages` and `octets` (None: any number); what it has left counts.
@@ -216,7 +202,7 @@ class Session:
         balance = self._state.granted.get(destination)
         if balance is None:
             raise LocalProtocolError(f"{destination!r} is no subscription of this session")
-        grants: list[MessageFlow] = []
+        grants: list[records.MessageFlow] = []
         left = balance.messages
         if left is not None and messages > left:
             grants += _grants(destination, MESSAGE, messages - left)
@@ -244,7 +230,7 @@ class Session:
         """
         self._controls.refuse(error, command_id, field)
 
-    def decide(self, xid: Xid, *, committed: bool) -> None:
+    def decide(self, xid: records.Xid, *, committed: bool) -> None:
         """A distributed transaction has ended elsewhere: what it accepted here is settled, or as it was before."""
         self._incoming.decide(xid, committed=committed)
 
@@ -253,7 +239,7 @@ class Session:
     def flush(self, *, expected: bool = False, confirmed: bool = False, completed: bool = True) -> None:
         """Ask the peer at once for the ids that it expects, has confirmed, has completed (session.flush)."""
         self._channel.check()
-        self._channel.send(SessionFlush(expected, confirmed, completed))
+        self._channel.send(records.SessionFlush(expected, confirmed, completed))
 
     def gap(self, *command_ids: int) -> None:
         """Give up commands that the peer may not have got: they'll never be sent again (session.gap).
@@ -296,16 +282,16 @@ class Session:
         return f"<AMQP 0-10 session {self.name!r} on channel {self.channel}, {self._channel.state.value}>"
 
 
-def _grants(destination: str, unit: int, value: int | None) -> list[MessageFlow]:
+def _grants(destination: str, unit: int, value: int | None) -> list[records.MessageFlow]:
     """The commands that grant so much; one can't grant more than there are numbers."""
-    found: list[MessageFlow] = []
+    found: list[records.MessageFlow] = []
     if value is not None and value > _MOST_GRANTS * _LARGEST_GRANT:
         raise LocalProtocolError(f"a credit of {value} takes too many commands; None grants any number")
     while value is not None and value > _LARGEST_GRANT:
-        found.append(MessageFlow(destination, unit, _LARGEST_GRANT))
+        found.append(records.MessageFlow(destination, unit, _LARGEST_GRANT))
         value -= _LARGEST_GRANT
     # Broker-J takes an absent value for none at all.
-    return [*found, MessageFlow(destination, unit, INFINITE if value is None else value)]
+    return [*found, records.MessageFlow(destination, unit, INFINITE if value is None else value)]
 
 
 class Sessions:
@@ -425,7 +411,7 @@ class Sessions:
     def refuse(self, channel: int, code: DetachCode) -> None:
         """Answer `SessionRequested` with detached."""
         name = self._wanted(channel).name
-        self._transport.send(channel, SessionDetached(name, code.value))
+        self._transport.send(channel, records.SessionDetached(name, code.value))
         self._answered()
 
     def _wanted(self, channel: int) -> SessionRequested:
@@ -467,26 +453,26 @@ class Sessions:
         if name:
             raise framing_error(f"{control.NAME} without {name.replace('_', '-')}", "wire/struct-required")
         controls = self._attached.get(channel)
-        if isinstance(control, SessionAttach):
+        if isinstance(control, records.SessionAttach):
             self._attach_wanted(channel, controls, control)
-        elif isinstance(control, SessionDetached):
+        elif isinstance(control, records.SessionDetached):
             if controls is not None:
                 controls.detached(control)
-        elif isinstance(control, SessionDetach):
+        elif isinstance(control, records.SessionDetach):
             left = control.name or b""
             if controls is None or (left and left != controls.state.name):
                 code = DetachCode.NOT_ATTACHED.value
-                transport.send(channel, SessionDetached(left, code))
+                transport.send(channel, records.SessionDetached(left, code))
             else:
                 controls.left()
         elif controls is None:
             transport.send(channel, _NOT_ATTACHED)
-        elif isinstance(control, SessionAttached):
+        elif isinstance(control, records.SessionAttached):
             controls.attached(control)
         else:
             controls.receive(control)
 
-    def _attach_wanted(self, channel: int, controls: Controls | None, control: SessionAttach) -> None:
+    def _attach_wanted(self, channel: int, controls: Controls | None, control: records.SessionAttach) -> None:
         transport, name = self._transport, control.name or b""
         code: DetachCode | None = None
         if controls is not None:
@@ -499,7 +485,7 @@ class Sessions:
         elif not control.force and self._knows(name):
             code = DetachCode.SESSION_BUSY
         if code is not None:
-            transport.send(channel, SessionDetached(name, code.value))
+            transport.send(channel, records.SessionDetached(name, code.value))
             return
         self._requested = SessionRequested(channel, name, control.force)
         transport.wait("session")

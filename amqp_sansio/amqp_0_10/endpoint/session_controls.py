@@ -19,22 +19,7 @@ from ...events import (
     Opened,
     Replied,
 )
-from ..codec.records import (
-    ExecutionException,
-    SessionAttach,
-    SessionAttached,
-    SessionCommandPoint,
-    SessionCompleted,
-    SessionConfirmed,
-    SessionDetach,
-    SessionDetached,
-    SessionExpected,
-    SessionFlush,
-    SessionGap,
-    SessionKnownCompleted,
-    SessionRequestTimeout,
-    SessionTimeout,
-)
+from ..codec import records
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
 from ..model.command_ids import never_sent
@@ -59,7 +44,7 @@ if TYPE_CHECKING:
 
 _NOTHING: Final = SequenceSet()
 _FIRST: Final = SequenceSet.of(0)
-_ALL: Final = SessionFlush(expected=True, confirmed=True, completed=True)
+_ALL: Final = records.SessionFlush(expected=True, confirmed=True, completed=True)
 _MANY: Final = 65_536
 """So many ids may be completed before the peer is told that this is known, asked or not."""
 _MOST_RANGES: Final = 0xFFFF // 8
@@ -108,7 +93,7 @@ class Controls:
         channel, state, transport = self.channel, self.state, self._transport
         channel.resuming = self._resumes = state.lasts
         state.adopt(transport.limits)
-        channel.send_step(SessionAttach(state.name, force))
+        channel.send_step(records.SessionAttach(state.name, force))
         self.opening = Handle((state.name, state.side_name, "open", transport.new_serial()))
 
     def check_accept(self) -> None:
@@ -117,7 +102,7 @@ class Controls:
 
     def accept(self) -> None:
         """Answer the peer's attach. Raises LimitExceeded."""
-        self.channel.send_step(SessionAttached(self.state.name))
+        self.channel.send_step(records.SessionAttached(self.state.name))
 
     def begin(self) -> None:
         """Go on behind the answer: a session that lasts asks what the peer knows, another one begins."""
@@ -131,10 +116,10 @@ class Controls:
         """The peer attaches the session where it's attached, which succeeds; False when that isn't legal now."""
         if self.channel.report is not None or not self.channel.came("attach"):
             return False
-        self.channel.send(SessionAttached(self.state.name))
+        self.channel.send(records.SessionAttached(self.state.name))
         return True
 
-    def attached(self, control: SessionAttached) -> None:
+    def attached(self, control: records.SessionAttached) -> None:
         """The peer has attached the session."""
         channel, state = self.channel, self.state
         if control.name != state.name or not channel.came("attached"):
@@ -146,7 +131,7 @@ class Controls:
         if state.timeout != 0 and not state.opened:
             self.request_timeout(state.timeout)
         if self._closing:
-            channel.send(SessionRequestTimeout(0))
+            channel.send(records.SessionRequestTimeout(0))
 
     def _set_out(self, first: int | None = None) -> None:
         """Commands go out from now on, those that were kept first (part 1 section 3.6)."""
@@ -154,16 +139,16 @@ class Controls:
         replay = state.sending.to_replay(_NOTHING if first is None else SequenceSet.of(first))
         doubtful = bool(state.sending.replay)
         number = replay[0][0] if replay else state.sending.next_id
-        channel.send(SessionCommandPoint(number, 0))
+        channel.send(records.SessionCommandPoint(number, 0))
         channel.ready = True
         for each, segments in replay:
             if each != number:
                 # Commands that were given up leave a hole.
-                channel.send(SessionCommandPoint(each, 0))
+                channel.send(records.SessionCommandPoint(each, 0))
             channel.write(segments)
             number = add(each, 1)
         if number != state.sending.next_id:
-            channel.send(SessionCommandPoint(state.sending.next_id, 0))
+            channel.send(records.SessionCommandPoint(state.sending.next_id, 0))
         state.opened = state.lasts = True
         events = self._transport.events
         opening, self.opening = self.opening, None
@@ -184,7 +169,7 @@ class Controls:
     def request_timeout(self, seconds: int | None) -> Handle[int | None]:
         """Ask the peer to keep the session for so long."""
         state = self.state
-        self.channel.send(SessionRequestTimeout(seconds))
+        self.channel.send(records.SessionRequestTimeout(seconds))
         handle: Handle[int | None] = Handle((state.name, state.side_name, "timeout", self._transport.new_serial()))
         self._timeouts.append(handle)
         return handle
@@ -192,7 +177,7 @@ class Controls:
     def gap(self, command_ids: tuple[int, ...]) -> None:
         """Give up commands that the peer may not have got. Raises LocalProtocolError, LimitExceeded."""
         self.channel.check()
-        control = SessionGap(SequenceSet.of(*command_ids))
+        control = records.SessionGap(SequenceSet.of(*command_ids))
         self.outgoing.check_backlog(len(control.encode()))
         self.outgoing.give_up(command_ids)
         self.channel.send(control)
@@ -205,7 +190,7 @@ class Controls:
             self._detach()
 
     def _detach(self) -> None:
-        self.channel.send_step(SessionDetach(self.state.name))
+        self.channel.send_step(records.SessionDetach(self.state.name))
 
     def close(self) -> None:
         """Leave the session for good: the detach follows when the peer has said that it keeps nothing."""
@@ -214,7 +199,7 @@ class Controls:
             return
         channel.check()
         if channel.state is _ATTACHED:
-            channel.send(SessionRequestTimeout(0))
+            channel.send(records.SessionRequestTimeout(0))
         else:
             self.detach()
         self._closing = True
@@ -226,7 +211,7 @@ class Controls:
             return
         text = f"session {self.state.name!r} was taken to another transport"
         if channel.state is _ATTACHED and self._transport.is_open:
-            channel.send_step(SessionDetached(self.state.name, code.value))
+            channel.send_step(records.SessionDetached(self.state.name, code.value))
         self.end(CloseReport(By.LOCAL, code.value, text))
 
     def detached_state(self) -> SessionState:
@@ -244,7 +229,7 @@ class Controls:
         """Take a control that isn't about the attachment itself. Raises Violation for the connection."""
         kind = control.__class__
         channel = self.channel
-        if channel.came("other") and (channel.report is None or kind is SessionRequestTimeout):
+        if channel.came("other") and (channel.report is None or kind is records.SessionRequestTimeout):
             try:
                 self._RECEIVE[kind](self, control)
             except Violation as violation:
@@ -252,7 +237,7 @@ class Controls:
                     raise
                 self.fail(violation, None, None)
 
-    def detached(self, control: SessionDetached) -> None:
+    def detached(self, control: records.SessionDetached) -> None:
         """The session is detached; what belongs to an earlier attachment is none of this one's business."""
         channel, state = self.channel, self.state
         if control.name and control.name != state.name:
@@ -280,18 +265,18 @@ class Controls:
         channel = self.channel
         crossed = not channel.came("detach")
         if not crossed or channel.state is not Attachment.DETACHED:
-            channel.send(SessionDetached(self.state.name, DetachCode.NORMAL.value))
+            channel.send(records.SessionDetached(self.state.name, DetachCode.NORMAL.value))
         channel.state = Attachment.DETACHED
         self.end(channel.report or CloseReport(By.REMOTE))
 
-    def _request_timeout(self, control: SessionRequestTimeout) -> None:
+    def _request_timeout(self, control: records.SessionRequestTimeout) -> None:
         """Grant what is asked, as far as this end keeps sessions at all (rule maximum-granted-timeout)."""
         most, wanted = self._transport.config.session_timeout_max, control.timeout
         granted = most if wanted is None else wanted if most is None else min(wanted, most)
         self.state.timeout = granted
-        self.channel.answer(SessionTimeout(granted))
+        self.channel.answer(records.SessionTimeout(granted))
 
-    def _timeout(self, control: SessionTimeout) -> None:
+    def _timeout(self, control: records.SessionTimeout) -> None:
         """A peer that wasn't asked can't have this end keep the session for longer."""
         state, granted, waiting = self.state, control.timeout, self._timeouts
         if waiting or (granted is not None and (state.timeout is None or granted < state.timeout)):
@@ -304,7 +289,7 @@ class Controls:
         elif self._closing and self.channel.state is _ATTACHED:
             self._detach()
 
-    def _command_point(self, control: SessionCommandPoint) -> None:
+    def _command_point(self, control: records.SessionCommandPoint) -> None:
         number, offset = control.command_id or 0, control.command_offset or 0
         receiving, incoming = self.state.receiving, self.incoming
         if incoming.goes_on(number, offset):
@@ -322,21 +307,21 @@ class Controls:
                 f"session.command-point {number} leaves out commands from {receiving.next_id} on, without session.gap",
             )
 
-    def _flush(self, control: SessionFlush) -> None:
+    def _flush(self, control: records.SessionFlush) -> None:
         receiving, channel = self.state.receiving, self.channel
         if control.expected:
             expected = receiving.expected
             if not expected and self._resumes:
                 # Nothing expected means a new session (rule session.expected/empty-iff-new), and this one is kept.
                 expected = _FIRST
-            channel.answer(SessionExpected(expected))
+            channel.answer(records.SessionExpected(expected))
         if control.confirmed:
             for part in receiving.completed.parts():
-                channel.answer(SessionConfirmed(part))
+                channel.answer(records.SessionConfirmed(part))
         if control.completed:
             self.incoming.tell_completed(timely=control.expected)
 
-    def _expected(self, control: SessionExpected) -> None:
+    def _expected(self, control: records.SessionExpected) -> None:
         expected = control.commands or _NOTHING
         channel, state = self.channel, self.state
         if channel.ready or not self._asked or channel.state is not _ATTACHED:
@@ -355,10 +340,10 @@ class Controls:
         else:
             self._set_out(expected.ranges[-1][1] if expected else None)
 
-    def _confirmed(self, control: SessionConfirmed) -> None:
+    def _confirmed(self, control: records.SessionConfirmed) -> None:
         self.state.sending.confirmed(self._sent(control.commands))
 
-    def _completed(self, control: SessionCompleted) -> None:
+    def _completed(self, control: records.SessionCompleted) -> None:
         commands = control.commands or _NOTHING
         news = self.state.sending.told_completed(self._sent(commands))
         self.state.asked = False
@@ -367,7 +352,7 @@ class Controls:
         if control.timely_reply or len(commands) > _MANY:
             # An exact echo will do (rule stateless). A peer that doesn't ask for replies isn't told of every
             # completion (rule delayed-reply): a later reply covers all that went before.
-            self.channel.answer(SessionKnownCompleted(commands))
+            self.channel.answer(records.SessionKnownCompleted(commands))
 
     def _sent(self, ids: SequenceSet | None) -> SequenceSet:
         """The ids, when all were sent. Raises Violation."""
@@ -378,7 +363,7 @@ class Controls:
             raise broken
         return ids
 
-    def _known_completed(self, control: SessionKnownCompleted) -> None:
+    def _known_completed(self, control: records.SessionKnownCompleted) -> None:
         self.state.receiving.known_completed(control.commands or _NOTHING)
         self._check_holes()
 
@@ -391,7 +376,7 @@ class Controls:
             text = f"the commands that aren't known to be completed are {holes} ranges of ids"
             raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
-    def _gap(self, control: SessionGap) -> None:
+    def _gap(self, control: records.SessionGap) -> None:
         """The sender gives up commands: they count as completed, also the one that is arriving (rules of gap)."""
         ids = control.commands or _NOTHING
         if self.incoming.arriving in ids:
@@ -400,15 +385,15 @@ class Controls:
         self._check_holes()
 
     _RECEIVE: ClassVar[Mapping[type[Control], Callable[..., None]]] = {
-        SessionRequestTimeout: _request_timeout,
-        SessionTimeout: _timeout,
-        SessionCommandPoint: _command_point,
-        SessionExpected: _expected,
-        SessionConfirmed: _confirmed,
-        SessionCompleted: _completed,
-        SessionKnownCompleted: _known_completed,
-        SessionFlush: _flush,
-        SessionGap: _gap,
+        records.SessionRequestTimeout: _request_timeout,
+        records.SessionTimeout: _timeout,
+        records.SessionCommandPoint: _command_point,
+        records.SessionExpected: _expected,
+        records.SessionConfirmed: _confirmed,
+        records.SessionCompleted: _completed,
+        records.SessionKnownCompleted: _known_completed,
+        records.SessionFlush: _flush,
+        records.SessionGap: _gap,
     }
 
     # Exceptions.
@@ -440,7 +425,7 @@ class Controls:
             rule=f"0-10/{violation.rule}" if violation.rule else None,
         )  # fmt: skip
         if violation.detach is not None:
-            channel.send_step(SessionDetached(self.state.name, violation.detach.value))
+            channel.send_step(records.SessionDetached(self.state.name, violation.detach.value))
             self.end(report, error, by=By.LOCAL)
             return
         self._send_exception(violation.code, text, command_id, command, None)
@@ -453,7 +438,7 @@ class Controls:
         """Send execution.exception, then give the session up, and detach it."""
         names = () if command is None else command.__match_args__
         self.outgoing.issue_last(
-            ExecutionException(
+            records.ExecutionException(
                 code,
                 command_id,
                 None if command is None else command.CODE >> 8,
@@ -462,10 +447,10 @@ class Controls:
                 text[:_LONGEST_TEXT],
             )
         )
-        self.channel.send(SessionRequestTimeout(0))
+        self.channel.send(records.SessionRequestTimeout(0))
         self._detach()
 
-    def failed_by_peer(self, exception: ExecutionException) -> None:
+    def failed_by_peer(self, exception: records.ExecutionException) -> None:
         """The peer sent an exception: the session is over, its detach follows."""
         code = exception.error_code or 0
         name = ERROR_CODES.get(code, str(code))

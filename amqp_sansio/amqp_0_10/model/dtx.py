@@ -28,22 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..._core.timers import Clock
 from ...errors import LocalProtocolError
-from ..codec.records import (
-    DtxCommit,
-    DtxEnd,
-    DtxForget,
-    DtxGetTimeout,
-    DtxPrepare,
-    DtxRecover,
-    DtxRollback,
-    DtxSelect,
-    DtxSetTimeout,
-    DtxStart,
-    GetTimeoutResult,
-    RecoverResult,
-    XaResult,
-    Xid,
-)
+from ..codec import records
 from .dtx_states import (
     ASSOCIATION,
     BRANCH,
@@ -71,9 +56,10 @@ if TYPE_CHECKING:
 
     from ..codec.record import Command
 
-    DtxResult: TypeAlias = XaResult | GetTimeoutResult | RecoverResult | None
-    _Settling: TypeAlias = DtxPrepare | DtxCommit | DtxRollback | DtxForget
-    _Coordination: TypeAlias = _Settling | DtxGetTimeout | DtxSetTimeout
+    DtxResult: TypeAlias = records.XaResult | records.GetTimeoutResult | records.RecoverResult | None
+    _Settling: TypeAlias = records.DtxPrepare | records.DtxCommit | records.DtxRollback | records.DtxForget
+    _Coordination: TypeAlias = _Settling | records.DtxGetTimeout | records.DtxSetTimeout
+    _Named: TypeAlias = _Coordination | records.DtxStart | records.DtxEnd
 
 Outcome = Literal["committed", "rolled-back"]
 Decision = Literal["commit", "rollback", "mixed", "hazard"]
@@ -88,6 +74,7 @@ class Branches:
 
     An owner is whatever names a session. Times are seconds on the caller's clock, which never runs backwards.
 
+    >>> from amqp_sansio.amqp_0_10 import DtxCommit, DtxEnd, DtxPrepare, DtxSelect, DtxStart, Xid
     >>> branches, xid = Branches(), Xid(1, b"global", b"branch")
     >>> for command in (DtxSelect(), DtxStart(xid)):
     ...     branches.execute("session", command, 0.0)
@@ -112,12 +99,12 @@ class Branches:
         self.join = join
         self.default_timeout = default_timeout
         self.limit = limit
-        self._branches: dict[Xid, _Known] = {}
+        self._branches: dict[records.Xid, _Known] = {}
         self._sessions: dict[Hashable, _Session] = {}
-        self._undone: dict[Xid, None] = {}
-        self._outcomes: list[tuple[Xid, Outcome]] = []
+        self._undone: dict[records.Xid, None] = {}
+        self._outcomes: list[tuple[records.Xid, Outcome]] = []
         self._clock = Clock()
-        self._timers: list[tuple[float, int, Xid]] = []
+        self._timers: list[tuple[float, int, records.Xid]] = []
         self._serial = 0
 
     def execute(self, owner: Hashable, command: Command[Any], now: float) -> DtxResult:
@@ -131,29 +118,29 @@ class Branches:
         """
         self._clock.advance(now)
         match command:
-            case DtxSelect():
+            case records.DtxSelect():
                 self._sessions.setdefault(owner, _Session())
                 return None
-            case DtxStart():
+            case records.DtxStart():
                 return self._start(owner, command, now)
-            case DtxEnd():
+            case records.DtxEnd():
                 return self._end(owner, command)
-            case DtxPrepare() | DtxCommit() | DtxRollback():
+            case records.DtxPrepare() | records.DtxCommit() | records.DtxRollback():
                 return self._settle(command)
-            case DtxForget():
+            case records.DtxForget():
                 self._settle(command)
                 return None
-            case DtxRecover():
-                return RecoverResult([xid for xid, known in self._branches.items() if known.state in _IN_DOUBT])
-            case DtxGetTimeout():
-                return GetTimeoutResult(self._find(command)[1].timeout or self.default_timeout)
-            case DtxSetTimeout():
+            case records.DtxRecover():
+                return records.RecoverResult([xid for xid, known in self._branches.items() if known.state in _IN_DOUBT])
+            case records.DtxGetTimeout():
+                return records.GetTimeoutResult(self._find(command)[1].timeout or self.default_timeout)
+            case records.DtxSetTimeout():
                 self._set_timeout(command, now)
                 return None
             case _:
                 raise LocalProtocolError(f"{command.NAME} is no command of class dtx")
 
-    def take_outcomes(self) -> list[tuple[Xid, Outcome]]:
+    def take_outcomes(self) -> list[tuple[records.Xid, Outcome]]:
         """Take the decisions about the work of branches, in order, each told once.
 
         "committed": what was produced becomes available, what was consumed is discarded. "rolled-back": the other way
@@ -168,12 +155,12 @@ class Branches:
         """Whether the session uses distributed transactions (dtx.select)."""
         return owner in self._sessions
 
-    def current(self, owner: Hashable) -> Xid | None:
+    def current(self, owner: Hashable) -> records.Xid | None:
         """The branch that the session's work belongs to now; None: the work isn't transactional."""
         session = self._sessions.get(owner)
         return None if session is None else session.current
 
-    def mark_work(self, owner: Hashable) -> Xid | None:
+    def mark_work(self, owner: Hashable) -> records.Xid | None:
         """Messages were produced or consumed on this session; the branch that this belongs to, as `current`.
 
         A branch without work is read-only: prepare commits it at once, with status xa-rdonly.
@@ -183,7 +170,7 @@ class Branches:
             self._branches[xid].worked = True
         return xid
 
-    def state(self, xid: Xid) -> Branch:
+    def state(self, xid: records.Xid) -> Branch:
         """The state of a branch; NON_EXISTENT for an unknown one."""
         known = self._branches.get(xid)
         return Branch.NON_EXISTENT if known is None else known.state
@@ -210,13 +197,13 @@ class Branches:
             heappop(timers)
         return timers[0][0] if timers else None
 
-    def handle_timeout(self, now: float) -> tuple[Xid, ...]:
+    def handle_timeout(self, now: float) -> tuple[records.Xid, ...]:
         """Time out the branches whose time is up: they become rollback-only, their status is xa-rbtimeout.
 
         The xids of those that were, by deadline. Raises ValueError as `execute`.
         """
         self._clock.advance(now)
-        timed_out: list[Xid] = []
+        timed_out: list[records.Xid] = []
         while (deadline := self.next_deadline) is not None and deadline <= now:
             xid = heappop(self._timers)[2]
             self._enter(xid, BRANCH[self._branches[xid].state][BranchInput.TIMEOUT])
@@ -225,7 +212,7 @@ class Branches:
             timed_out.append(xid)
         return tuple(timed_out)
 
-    def decide(self, xid: Xid, decision: Decision) -> None:
+    def decide(self, xid: records.Xid, decision: Decision) -> None:
         """Complete a prepared branch heuristically: without waiting for the transaction manager's commit or rollback.
 
         These then end with status xa-heurcom ("commit"), xa-heurrb ("rollback"), xa-heurmix ("mixed") or xa-heurhaz
@@ -265,7 +252,7 @@ class Branches:
         )
         assert len(self._timers) <= 2 * self.limit + _SPARE_TIMERS
 
-    def _start(self, owner: Hashable, command: DtxStart, now: float) -> XaResult:
+    def _start(self, owner: Hashable, command: records.DtxStart, now: float) -> records.XaResult:
         xid = _xid_of(command)
         if command.join and command.resume:
             raise _error(command, NOT_ALLOWED, "start has both join and resume", "join-and-resume")
@@ -282,12 +269,12 @@ class Branches:
             known = self._branches[xid] = _Known(BRANCH[Branch.NON_EXISTENT][BranchInput.START])
             self._associate(owner, xid, AssociationInput.START)
             self._arm(xid, known, now)
-            return XaResult(XA_OK)
+            return records.XaResult(XA_OK)
         if known is None:
             text = f"{xid} is unknown, it can't be joined or resumed"
             raise _error(command, NOT_ALLOWED, text, "unknown-xid(sic)")
         if known.state in _ROLLBACK_ONLY:
-            return XaResult(STATUSES[known.state])
+            return records.XaResult(STATUSES[known.state])
         given = AssociationInput.JOIN if command.join else AssociationInput.RESUME
         after = BRANCH[known.state].get(BranchInput.JOIN if command.join else BranchInput.RESUME)
         association = known.sessions.get(owner, Association.NOT_ASSOCIATED)
@@ -296,9 +283,9 @@ class Branches:
             raise _error(command, ILLEGAL_STATE, text, "illegal-state")
         self._associate(owner, xid, given)
         self._enter(xid, after)
-        return XaResult(XA_OK)
+        return records.XaResult(XA_OK)
 
-    def _end(self, owner: Hashable, command: DtxEnd) -> XaResult:
+    def _end(self, owner: Hashable, command: records.DtxEnd) -> records.XaResult:
         xid = _xid_of(command)
         if command.suspend and command.fail:
             raise _error(command, NOT_ALLOWED, "end has both suspend and fail", "suspend-and-fail")
@@ -314,15 +301,15 @@ class Branches:
         if given is BranchInput.END and not known.sessions:
             given = BranchInput.LAST_END
         self._enter(xid, BRANCH[known.state][given])
-        return XaResult(STATUSES.get(known.state, XA_OK))
+        return records.XaResult(STATUSES.get(known.state, XA_OK))
 
-    def _selected(self, owner: Hashable, command: DtxStart | DtxEnd, name: str) -> _Session:
+    def _selected(self, owner: Hashable, command: records.DtxStart | records.DtxEnd, name: str) -> _Session:
         session = self._sessions.get(owner)
         if session is None:
             raise _error(command, ILLEGAL_STATE, f"{name} on a session without select", "illegal-state")
         return session
 
-    def _settle(self, command: _Settling) -> XaResult:
+    def _settle(self, command: _Settling) -> records.XaResult:
         """Prepare, commit, roll back or forget a branch that no session works for.
 
         The transaction manager's decision counts unless another one was made before.
@@ -341,12 +328,12 @@ class Branches:
             raise _error(command, ILLEGAL_STATE, f"{xid} {why}", rule)
         self._enter(xid, after)
         if before in STATUSES:
-            return XaResult(STATUSES[before])
+            return records.XaResult(STATUSES[before])
         if after is Branch.NON_EXISTENT:
             self._outcomes.append((xid, "rolled-back" if given is BranchInput.ROLLBACK else "committed"))
-        return XaResult(XA_RDONLY if given is BranchInput.PREPARE_READ_ONLY else XA_OK)
+        return records.XaResult(XA_RDONLY if given is BranchInput.PREPARE_READ_ONLY else XA_OK)
 
-    def _set_timeout(self, command: DtxSetTimeout, now: float) -> None:
+    def _set_timeout(self, command: records.DtxSetTimeout, now: float) -> None:
         xid, known = self._find(command)
         if command.timeout is None:
             raise ExecutionError(ILLEGAL_ARGUMENT, "dtx.set-timeout needs a timeout")
@@ -354,7 +341,7 @@ class Branches:
         if known.state in _RUNNING:
             self._arm(xid, known, now)
 
-    def _find(self, command: _Coordination) -> tuple[Xid, _Known]:
+    def _find(self, command: _Coordination) -> tuple[records.Xid, _Known]:
         xid = _xid_of(command)
         known = self._branches.get(xid)
         if known is None:
@@ -369,7 +356,7 @@ class Branches:
             raise ExecutionError(RESOURCE_LIMIT_EXCEEDED, text)
         self._enter(next(iter(self._undone)), Branch.NON_EXISTENT)
 
-    def _associate(self, owner: Hashable, xid: Xid, given: AssociationInput) -> None:
+    def _associate(self, owner: Hashable, xid: records.Xid, given: AssociationInput) -> None:
         """Step the association of a session with a branch; both know of it."""
         session, known = self._sessions[owner], self._branches[xid]
         before = known.sessions.get(owner, Association.NOT_ASSOCIATED)
@@ -384,7 +371,7 @@ class Branches:
         elif before is Association.ASSOCIATED:
             session.current = None
 
-    def _enter(self, xid: Xid, state: Branch) -> None:
+    def _enter(self, xid: records.Xid, state: Branch) -> None:
         """A branch enters the state that a table has for it."""
         known = self._branches[xid]
         known.state = state
@@ -400,7 +387,7 @@ class Branches:
                 self._undone[xid] = None
                 self._outcomes.append((xid, "rolled-back"))
 
-    def _arm(self, xid: Xid, known: _Known, now: float) -> None:
+    def _arm(self, xid: records.Xid, known: _Known, now: float) -> None:
         """The branch's time begins anew."""
         known.timer = None
         seconds = known.timeout or self.default_timeout
@@ -414,7 +401,7 @@ class Branches:
         known.timer = self._serial
         heappush(self._timers, (now + seconds, self._serial, xid))
 
-    def _runs(self, timer: tuple[float, int, Xid]) -> bool:
+    def _runs(self, timer: tuple[float, int, records.Xid]) -> bool:
         known = self._branches.get(timer[2])
         return known is not None and known.timer == timer[1]
 
@@ -441,8 +428,8 @@ class _Session:
     __slots__ = ("branches", "current")
 
     def __init__(self) -> None:
-        self.current: Xid | None = None
-        self.branches: dict[Xid, None] = {}
+        self.current: records.Xid | None = None
+        self.branches: dict[records.Xid, None] = {}
 
 
 _SPARE_TIMERS: Final = 16
@@ -465,28 +452,28 @@ _DECISIONS: Final[Mapping[Decision, BranchInput]] = {
 }
 
 
-def _xid_of(command: DtxStart | DtxEnd | _Coordination) -> Xid:
+def _xid_of(command: _Named) -> records.Xid:
     """The command's xid as a value of its own. Raises ExecutionError when it isn't all there."""
     xid = command.xid
     if xid is None or xid.format is None or xid.global_id is None or xid.branch_id is None:
         raise ExecutionError(ILLEGAL_ARGUMENT, f"{command.NAME} needs an xid with format, global-id and branch-id")
-    return Xid(xid.format, bytes(xid.global_id), bytes(xid.branch_id))
+    return records.Xid(xid.format, bytes(xid.global_id), bytes(xid.branch_id))
 
 
 def _settling(command: _Settling, known: _Known) -> tuple[BranchInput, str, str]:
     """The input that a command means to its branch, and why that is refused where it isn't legal, with the rule."""
     state = known.state.value
-    if isinstance(command, DtxPrepare):
+    if isinstance(command, records.DtxPrepare):
         given = BranchInput.PREPARE if known.worked else BranchInput.PREPARE_READ_ONLY
         return given, f"is {state} and can't be prepared", "illegal-state"
-    if isinstance(command, DtxCommit):
+    if isinstance(command, records.DtxCommit):
         if command.one_phase:
             return BranchInput.COMMIT_ONE_PHASE, f"is {state}: one-phase is wrong", "two-phase"
         return BranchInput.COMMIT, "isn't prepared: one-phase is needed", "one-phase"
-    if isinstance(command, DtxForget):
+    if isinstance(command, records.DtxForget):
         return BranchInput.FORGET, f"is {state}, not heuristically completed", "illegal-state"
     return BranchInput.ROLLBACK, f"is {state} and can't be rolled back", "illegal-state"
 
 
-def _error(command: DtxStart | DtxEnd | _Coordination, code: int, text: str, rule: str) -> ExecutionError:
+def _error(command: _Named, code: int, text: str, rule: str) -> ExecutionError:
     return ExecutionError(code, text, rule=f"0-10/{command.NAME}/{rule}")

@@ -9,21 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from ..codec.records import (
-    FileAck,
-    FileCancel,
-    FileConsume,
-    FileDeliver,
-    FileOpen,
-    FileOpenOk,
-    FileQos,
-    FileQosOk,
-    FileReject,
-    FileStage,
-    StreamCancel,
-    StreamConsume,
-    StreamDeliver,
-)
+from ..codec import records
 from ..codec.violation import Violation, exception
 from .execution import (
     ILLEGAL_ARGUMENT,
@@ -35,7 +21,7 @@ from .execution import (
 from .open_ids import bound
 
 _SIDES: Final = ("client", "server")
-_STAGING: Final = (FileOpen, FileOpenOk, FileStage)
+_STAGING: Final = (records.FileOpen, records.FileOpenOk, records.FileStage)
 
 
 class FileRules:
@@ -86,7 +72,7 @@ class FileRules:
             raise exception(NOT_ALLOWED, f"{command.NAME} {wrong}", f"{command.NAME}/{rule}")
         self._check_room(len(self.consumers), "consumers")
         # Streams have no acknowledgements (rule stream/acks).
-        self.consumers[kind, tag] = not isinstance(command, FileConsume) or command.no_ack
+        self.consumers[kind, tag] = not isinstance(command, records.FileConsume) or command.no_ack
 
     def _cancel(self, by: str, command: Any, body_size: int) -> None:
         # A tag that isn't known isn't an error: the cancel may have met the end of the consumer.
@@ -97,11 +83,11 @@ class FileRules:
         self.cancelled[key] = no_ack
         bound(self.cancelled, self.limit)
 
-    def _qos(self, by: str, command: FileQos, body_size: int) -> None:
+    def _qos(self, by: str, command: records.FileQos, body_size: int) -> None:
         self._check_room(len(self.wanted), "qos commands")
         self.wanted.append(command.prefetch_count or 0)
 
-    def _qos_ok(self, by: str, command: FileQosOk, body_size: int) -> None:
+    def _qos_ok(self, by: str, command: records.FileQosOk, body_size: int) -> None:
         if not self.wanted:
             raise exception(ILLEGAL_STATE, "file.qos-ok, which answers no file.qos")
         self.prefetch_count = self.wanted.popleft()
@@ -112,7 +98,7 @@ class FileRules:
         tag = command.delivery_tag or 0
         if not tag:
             raise zero_tag(command)
-        if not isinstance(command, FileDeliver):
+        if not isinstance(command, records.FileDeliver):
             return
         key = "file", command.consumer_tag or ""
         if self.consumers.get(key, self.cancelled.get(key, True)):
@@ -126,7 +112,7 @@ class FileRules:
         self._check_room(len(self.unacked), "files that wait for their ack")
         self.unacked[tag] = None
 
-    def _ack(self, by: str, command: FileAck, body_size: int) -> None:
+    def _ack(self, by: str, command: records.FileAck, body_size: int) -> None:
         tag = command.delivery_tag or 0
         self._check_tag(command, tag, zero=command.multiple, rule="file.ack/validation")
         if not tag:
@@ -139,7 +125,7 @@ class FileRules:
         else:
             del self.unacked[tag]
 
-    def _reject(self, by: str, command: FileReject, body_size: int) -> None:
+    def _reject(self, by: str, command: records.FileReject, body_size: int) -> None:
         tag = command.delivery_tag or 0
         self._check_tag(command, tag, zero=False, rule="file.reject/session-local")
         del self.unacked[tag]
@@ -151,11 +137,11 @@ class FileRules:
 
     # Staging.
 
-    def _open(self, by: str, command: FileOpen, body_size: int) -> None:
+    def _open(self, by: str, command: records.FileOpen, body_size: int) -> None:
         self._check_room(len(self.opened[by]) + len(self.staging[by]), "files being staged")
         self.opened[by].append(command.content_size or 0)
 
-    def _open_ok(self, by: str, command: FileOpenOk, body_size: int) -> None:
+    def _open_ok(self, by: str, command: records.FileOpenOk, body_size: int) -> None:
         other = _other(by)
         opened = self.opened[other]
         if not opened:
@@ -165,7 +151,7 @@ class FileRules:
             raise exception(ILLEGAL_ARGUMENT, f"file.open-ok for {staged} octets of a file that has {opened[0]}")
         self.staging[other].append(opened.popleft() - staged)
 
-    def _stage(self, by: str, command: FileStage, body_size: int) -> None:
+    def _stage(self, by: str, command: records.FileStage, body_size: int) -> None:
         staging = self.staging[by]
         if not staging:
             raise exception(ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior")
@@ -179,19 +165,19 @@ class FileRules:
             raise exception(RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more")
 
     _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
-        FileQos: _qos,
-        FileQosOk: _qos_ok,
-        FileConsume: _consume,
-        StreamConsume: _consume,
-        FileCancel: _cancel,
-        StreamCancel: _cancel,
-        FileDeliver: _deliver,
-        StreamDeliver: _deliver,
-        FileAck: _ack,
-        FileReject: _reject,
-        FileOpen: _open,
-        FileOpenOk: _open_ok,
-        FileStage: _stage,
+        records.FileQos: _qos,
+        records.FileQosOk: _qos_ok,
+        records.FileConsume: _consume,
+        records.StreamConsume: _consume,
+        records.FileCancel: _cancel,
+        records.StreamCancel: _cancel,
+        records.FileDeliver: _deliver,
+        records.StreamDeliver: _deliver,
+        records.FileAck: _ack,
+        records.FileReject: _reject,
+        records.FileOpen: _open,
+        records.FileOpenOk: _open_ok,
+        records.FileStage: _stage,
     }
 
 
@@ -243,9 +229,9 @@ class SeenFiles(FileRules):
         if kind in _STAGING:
             if not self.assumed:
                 self._stages(by, command, body_size)
-        elif kind is FileDeliver or kind is FileAck or kind is FileReject:
+        elif kind is records.FileDeliver or kind is records.FileAck or kind is records.FileReject:
             self._tagged(command)
-        elif kind is not FileQos and kind is not FileQosOk:
+        elif kind is not records.FileQos and kind is not records.FileQosOk:
             super().step(by, command, body_size)
 
     def _stages(self, by: str, command: Any, body_size: int) -> None:
@@ -260,7 +246,7 @@ class SeenFiles(FileRules):
     def _tagged(self, command: Any) -> None:
         """Of what came on this session; 0 is all of it."""
         tag = command.delivery_tag
-        if isinstance(command, FileDeliver):
+        if isinstance(command, records.FileDeliver):
             if tag == 0:
                 raise zero_tag(command)
             if tag is not None:
@@ -272,7 +258,7 @@ class SeenFiles(FileRules):
 
 def zero_tag(command: Any) -> Violation:
     """A delivery with the tag 0, which stands for all."""
-    rule = "file.deliver/non-zero" if isinstance(command, FileDeliver) else None
+    rule = "file.deliver/non-zero" if isinstance(command, records.FileDeliver) else None
     return exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)
 
 

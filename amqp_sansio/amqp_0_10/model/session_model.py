@@ -14,35 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ..._core.serial import add
 from ..._core.state_table import Table, TableEnum
 from ...endpoint import Side
-from ..codec.records import (
-    DtxCommit,
-    DtxEnd,
-    DtxForget,
-    DtxPrepare,
-    DtxRollback,
-    DtxSelect,
-    DtxStart,
-    ExecutionResult,
-    FileAck,
-    FileOpenOk,
-    FileReject,
-    FileStage,
-    MessageAccept,
-    MessageAcquire,
-    MessageCancel,
-    MessageFlow,
-    MessageFlush,
-    MessageReject,
-    MessageRelease,
-    MessageSetFlowMode,
-    MessageStop,
-    MessageSubscribe,
-    MessageTransfer,
-    TxCommit,
-    TxRollback,
-    TxSelect,
-    Xid,
-)
+from ..codec import records
 from ..codec.violation import Violation, exception
 from .command_ids import never_sent
 from .credit import AgedCredit
@@ -94,12 +66,12 @@ MODE: Final[Table[Mode, Select]] = {
 }
 
 _INPUTS: Final[Mapping[type[Any], Select]] = {
-    TxSelect: Select.TX_SELECT,
-    TxCommit: Select.TX_COMMIT,
-    TxRollback: Select.TX_ROLLBACK,
-    DtxSelect: Select.DTX_SELECT,
-    DtxStart: Select.DTX_START,
-    DtxEnd: Select.DTX_END,
+    records.TxSelect: Select.TX_SELECT,
+    records.TxCommit: Select.TX_COMMIT,
+    records.TxRollback: Select.TX_ROLLBACK,
+    records.DtxSelect: Select.DTX_SELECT,
+    records.DtxStart: Select.DTX_START,
+    records.DtxEnd: Select.DTX_END,
 }
 _MODE_RULES: Final[Mapping[tuple[Mode, Select], str]] = {
     (Mode.TX, Select.TX_SELECT): "tx.select/exactly-once",
@@ -124,8 +96,8 @@ class SessionHalf:
         self.side = side
         self.limit = limit
         self.mode = Mode.NORMAL
-        self.current: Xid | None = None
-        self.suspended: dict[Xid, None] = {}
+        self.current: records.Xid | None = None
+        self.suspended: dict[records.Xid, None] = {}
         self.subscriptions: dict[str, int] = {}
 
     def step(self, command: Any) -> None:
@@ -153,13 +125,13 @@ class SessionHalf:
         if mode is Mode.TX and NONE in self.subscriptions.values():
             text = f"{command.NAME} on a session with a subscription whose accept-mode is none"
             raise exception(NOT_ALLOWED, text, "tx.select/explicit-accepts")
-        if isinstance(command, DtxStart):
+        if isinstance(command, records.DtxStart):
             self._start(command)
-        elif isinstance(command, DtxEnd):
+        elif isinstance(command, records.DtxEnd):
             self._end(command)
         self.mode = mode
 
-    def _start(self, command: DtxStart) -> None:
+    def _start(self, command: records.DtxStart) -> None:
         """The session begins to work for a branch (class 6)."""
         xid = command.xid
         if command.join and command.resume:
@@ -178,12 +150,12 @@ class SessionHalf:
             )
         self._work_for(xid)
 
-    def _work_for(self, xid: Xid | None) -> None:
+    def _work_for(self, xid: records.Xid | None) -> None:
         self.current = xid
         if xid is not None:
             self.suspended.pop(xid, None)
 
-    def _end(self, command: DtxEnd) -> None:
+    def _end(self, command: records.DtxEnd) -> None:
         """It doesn't any more."""
         if command.suspend and command.fail:
             raise exception(NOT_ALLOWED, "dtx.end with suspend and fail", "dtx.end/suspend-and-fail")
@@ -192,25 +164,26 @@ class SessionHalf:
             raise exception(ILLEGAL_STATE, text, "dtx.end/not-associated")
         self._leave(command)
 
-    def _leave(self, command: DtxEnd) -> None:
+    def _leave(self, command: records.DtxEnd) -> None:
         if command.suspend and command.xid is not None:
             self.suspended[command.xid] = None
             bound(self.suspended, self.limit)
         if command.xid == self.current:
             self.current = None
 
-    def is_associated(self, xid: Xid | None) -> bool:
+    def is_associated(self, xid: records.Xid | None) -> bool:
         """Whether the session works for a branch, so that it may end that."""
         return self.current is not None and xid == self.current
 
     def answered(self, command: Any, result: Any) -> None:
         """The result of a command is known: dtx.start that isn't xa-ok hasn't associated the session."""
-        if isinstance(command, DtxStart) and result is not None and result.status and command.xid == self.current:
+        failed = isinstance(command, records.DtxStart) and result is not None and result.status
+        if failed and command.xid == self.current:
             self.current = None
 
     # Subscriptions.
 
-    def _subscribe(self, command: MessageSubscribe) -> None:
+    def _subscribe(self, command: records.MessageSubscribe) -> None:
         destination = command.destination or ""
         if destination in self.subscriptions:
             text = f"message.subscribe with the destination {destination!r}, which is in use on this session"
@@ -221,7 +194,7 @@ class SessionHalf:
         self._check_room(len(self.subscriptions))
         self.subscriptions[destination] = command.accept_mode or 0
 
-    def _cancel(self, command: MessageCancel) -> None:
+    def _cancel(self, command: records.MessageCancel) -> None:
         self._of_destination(command)
         self.subscriptions.pop(command.destination or "", None)
 
@@ -238,12 +211,12 @@ class SessionHalf:
 
     _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         **dict.fromkeys(_INPUTS, _select),
-        MessageSubscribe: _subscribe,
-        MessageCancel: _cancel,
-        MessageFlow: _of_destination,
-        MessageStop: _of_destination,
-        MessageFlush: _of_destination,
-        MessageSetFlowMode: _of_destination,
+        records.MessageSubscribe: _subscribe,
+        records.MessageCancel: _cancel,
+        records.MessageFlow: _of_destination,
+        records.MessageStop: _of_destination,
+        records.MessageFlush: _of_destination,
+        records.MessageSetFlowMode: _of_destination,
     }
 
 
@@ -339,9 +312,9 @@ class WholeHalf(SessionHalf):
         self.sent = SeenTransfers(most)
         self.transit: OpenIds[tuple[str, int]] = OpenIds()
         self.mixed = False
-        self.left: dict[Xid, None] | None = {}
-        self.starting: dict[int, DtxStart] = {}
-        self.prepared: dict[Xid, None] = {}
+        self.left: dict[records.Xid, None] | None = {}
+        self.starting: dict[int, records.DtxStart] = {}
+        self.prepared: dict[records.Xid, None] = {}
         self.broken: list[Violation] = []
 
     def join(self, peer: WholeHalf) -> None:
@@ -390,11 +363,11 @@ class WholeHalf(SessionHalf):
             self.mixed = self.mixed or (illegal and self.mode is not Mode.NORMAL)
             if illegal or self.mode is Mode.NORMAL:
                 self.mode = Mode.DTX if given.value.startswith("C:dtx") else Mode.TX
-            if isinstance(command, DtxStart):
+            if isinstance(command, records.DtxStart):
                 self._work_for(command.xid)
-            elif isinstance(command, DtxEnd):
+            elif isinstance(command, records.DtxEnd):
                 self._leave(command)
-        elif isinstance(command, MessageSubscribe) and violation.rule is not None:
+        elif isinstance(command, records.MessageSubscribe) and violation.rule is not None:
             if len(self.subscriptions) < self.limit:
                 self.subscriptions[command.destination or ""] = command.accept_mode or 0
             else:
@@ -406,7 +379,7 @@ class WholeHalf(SessionHalf):
 
     # Transfers and what settles them.
 
-    def _transfer(self, number: int, command: MessageTransfer, sizes: tuple[int, int]) -> None:
+    def _transfer(self, number: int, command: records.MessageTransfer, sizes: tuple[int, int]) -> None:
         self.sent.transfer(number, command.accept_mode, command.acquire_mode, None)
         client = self.peer
         if self.side is Side.CLIENT or client is None or client.credit.destinations is None:
@@ -432,12 +405,12 @@ class WholeHalf(SessionHalf):
             command.transfers,
             SETTLING[command.__class__][0],
             peer.next_id,
-            aside=isinstance(command, MessageAccept) and self._in_transaction,
+            aside=isinstance(command, records.MessageAccept) and self._in_transaction,
         )
         if broken is not None:
             self.broken.append(broken)
 
-    def _acquire(self, number: int, command: MessageAcquire, sizes: tuple[int, int]) -> None:
+    def _acquire(self, number: int, command: records.MessageAcquire, sizes: tuple[int, int]) -> None:
         if self.peer is not None:
             self.peer.sent.acquire(command.NAME, command.transfers, self.peer.next_id)
 
@@ -452,16 +425,16 @@ class WholeHalf(SessionHalf):
         if self.credit.destinations is not None:
             super()._of_destination(command)
 
-    def _subscribed(self, number: int, command: MessageSubscribe, sizes: tuple[int, int]) -> None:
+    def _subscribed(self, number: int, command: records.MessageSubscribe, sizes: tuple[int, int]) -> None:
         self.credit.subscribe(command.destination or "", number, self.limit)
 
     def _zero(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
         self.credit.zero(command.destination or "", command.NAME, number)
 
-    def _flow(self, number: int, command: MessageFlow, sizes: tuple[int, int]) -> None:
+    def _flow(self, number: int, command: records.MessageFlow, sizes: tuple[int, int]) -> None:
         self.credit.grant(command.destination or "", command.unit, command.value)
 
-    def _set_flow_mode(self, number: int, command: MessageSetFlowMode, sizes: tuple[int, int]) -> None:
+    def _set_flow_mode(self, number: int, command: records.MessageSetFlowMode, sizes: tuple[int, int]) -> None:
         broken = self.credit.set_mode(command.destination or "", command.flow_mode)
         if broken is not None:
             self.broken.append(broken)
@@ -470,10 +443,10 @@ class WholeHalf(SessionHalf):
 
     def _tx_ended(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
         if self.peer is not None:
-            committed = isinstance(command, TxCommit)
+            committed = isinstance(command, records.TxCommit)
             self.peer.sent.end_work(self.peer.next_id, committed=committed)
 
-    def _work_for(self, xid: Xid | None) -> None:
+    def _work_for(self, xid: records.Xid | None) -> None:
         if self.current is not None and self.left is not None and self.current != xid:
             # It may have been left by an end whose start didn't go well.
             self._leaves(self.current)
@@ -481,29 +454,29 @@ class WholeHalf(SessionHalf):
         if self.left is not None and xid is not None:
             self.left.pop(xid, None)
 
-    def is_associated(self, xid: Xid | None) -> bool:
+    def is_associated(self, xid: records.Xid | None) -> bool:
         """Whether the session may work for a branch."""
         return super().is_associated(xid) or self.left is None or xid in self.left
 
-    def _leave(self, command: DtxEnd) -> None:
+    def _leave(self, command: records.DtxEnd) -> None:
         super()._leave(command)
         if self.left and command.xid is not None:
             self.left.pop(command.xid, None)
 
-    def _leaves(self, xid: Xid) -> None:
+    def _leaves(self, xid: records.Xid) -> None:
         if self.left is not None:
             self.left[xid] = None
             if len(self.left) > self.most:
                 self.left = None
 
-    def _started(self, number: int, command: DtxStart, sizes: tuple[int, int]) -> None:
+    def _started(self, number: int, command: records.DtxStart, sizes: tuple[int, int]) -> None:
         if command.xid is None:
             return
         self.prepared.pop(command.xid, None)
         self.starting[number] = command
         bound(self.starting, self.most)
 
-    def _result(self, number: int, command: ExecutionResult, sizes: tuple[int, int]) -> None:
+    def _result(self, number: int, command: records.ExecutionResult, sizes: tuple[int, int]) -> None:
         """A dtx.start that didn't go well may leave the session without a branch; to end it is right all the same."""
         peer = self.peer
         start = None if peer is None else peer.starting.pop(command.command_id or 0, None)
@@ -515,7 +488,7 @@ class WholeHalf(SessionHalf):
 
     def _outcome(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
         """dtx.prepare, commit, rollback and forget."""
-        xid: Xid | None = command.xid
+        xid: records.Xid | None = command.xid
         if xid is None:
             return
         self.suspended.pop(xid, None)
@@ -523,35 +496,35 @@ class WholeHalf(SessionHalf):
             text = f"{command.NAME} of a branch that the session is still associated with"
             rule = f"{command.NAME}/not-disassociated"
             self.broken.append(exception(ILLEGAL_STATE, text, rule))
-        if isinstance(command, DtxPrepare):
+        if isinstance(command, records.DtxPrepare):
             self.prepared[xid] = None
             bound(self.prepared, self.most)
             return
-        if isinstance(command, DtxCommit) and command.one_phase and xid in self.prepared:
+        if isinstance(command, records.DtxCommit) and command.one_phase and xid in self.prepared:
             text = "dtx.commit with one-phase of a branch that was prepared"
             self.broken.append(exception(ILLEGAL_STATE, text, "dtx.commit/two-phase"))
         self.prepared.pop(xid, None)
 
     _SEEN: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
-        MessageTransfer: _transfer,
-        MessageAccept: _settle,
-        MessageReject: _settle,
-        MessageRelease: _settle,
-        MessageAcquire: _acquire,
-        MessageSubscribe: _subscribed,
-        MessageCancel: _zero,
-        MessageStop: _zero,
-        MessageFlush: _zero,
-        MessageFlow: _flow,
-        MessageSetFlowMode: _set_flow_mode,
-        TxCommit: _tx_ended,
-        TxRollback: _tx_ended,
-        DtxStart: _started,
-        DtxPrepare: _outcome,
-        DtxCommit: _outcome,
-        DtxRollback: _outcome,
-        DtxForget: _outcome,
-        ExecutionResult: _result,
+        records.MessageTransfer: _transfer,
+        records.MessageAccept: _settle,
+        records.MessageReject: _settle,
+        records.MessageRelease: _settle,
+        records.MessageAcquire: _acquire,
+        records.MessageSubscribe: _subscribed,
+        records.MessageCancel: _zero,
+        records.MessageStop: _zero,
+        records.MessageFlush: _zero,
+        records.MessageFlow: _flow,
+        records.MessageSetFlowMode: _set_flow_mode,
+        records.TxCommit: _tx_ended,
+        records.TxRollback: _tx_ended,
+        records.DtxStart: _started,
+        records.DtxPrepare: _outcome,
+        records.DtxCommit: _outcome,
+        records.DtxRollback: _outcome,
+        records.DtxForget: _outcome,
+        records.ExecutionResult: _result,
     }
 
     # Completion.
@@ -571,5 +544,5 @@ class WholeHalf(SessionHalf):
 _OK: Final = 0
 _FILE: Final = 0x900
 """The first code of the file class; that of streams is the last one."""
-_OF_BOTH: Final = frozenset({FileAck, FileReject, FileOpenOk, FileStage})
+_OF_BOTH: Final = frozenset({records.FileAck, records.FileReject, records.FileOpenOk, records.FileStage})
 """Commands that are judged by what the other side has sent."""

@@ -10,16 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.serial import add, distance, later
-from ..codec.records import (
-    DtxCommit,
-    DtxRollback,
-    MessageAccept,
-    MessageAcquire,
-    MessageReject,
-    MessageRelease,
-    TxCommit,
-    TxRollback,
-)
+from ..codec import records
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception
 from .execution import INVALID_ARGUMENT, RESOURCE_LIMIT_EXCEEDED
@@ -30,19 +21,19 @@ if TYPE_CHECKING:
     from ...events import Handle
 
 SETTLING: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
-    MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
-    MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
-    MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
+    records.MessageAccept: (TransferInput.R_ACCEPT, "message.accept/acquisition"),
+    records.MessageReject: (TransferInput.R_REJECT, "message.reject/acquisition"),
+    records.MessageRelease: (TransferInput.R_RELEASE, "message.release/states"),
 }
 """The input that each command of a recipient means, and the rule that it breaks where it isn't legal."""
 MOVES: Final[Mapping[type[Any], tuple[TransferInput, str]]] = {
     **SETTLING,
-    MessageAcquire: (TransferInput.R_ACQUIRE, "message.acquire/one-to-one"),
+    records.MessageAcquire: (TransferInput.R_ACQUIRE, "message.acquire/one-to-one"),
 }
 """The same, with the one that settles nothing."""
 WORK: Final = "tx"
 """The name of a session's standard transaction; that of a branch is its xid."""
-ENDING: Final = frozenset({TxCommit, TxRollback, DtxCommit, DtxRollback})
+ENDING: Final = frozenset({records.TxCommit, records.TxRollback, records.DtxCommit, records.DtxRollback})
 """The commands that end a transaction."""
 
 FREE: Final = 256
