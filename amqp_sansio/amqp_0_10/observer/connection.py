@@ -17,18 +17,17 @@ from ...errors import CodecError
 from ...versions import AMQP_0_10
 from ..codec.assembly import begins
 from ..codec.frames import (
+    ALONE,
     BODY,
     COMMAND,
     COMMAND_TRACK,
     CONTROL_TRACK,
     ENDS,
-    FIRST_FRAME,
     FIRST_SEGMENT,
     FRAME,
     FRAME_HEADER_SIZE,
     HEADER,
     HEADER_BEGIN,
-    LAST_FRAME,
     LAST_SEGMENT,
     MIN_MAX_FRAME_SIZE,
     PROTOCOL_HEADER_SIZE,
@@ -48,8 +47,7 @@ if TYPE_CHECKING:
 
 _FAULTS: Final = 32
 """Broken rules of one message's frames that are told; a message may have any number of frames."""
-_FIRST: Final = FIRST_SEGMENT | FIRST_FRAME | LAST_FRAME
-_FOLLOWS: Final = FIRST_FRAME | LAST_FRAME
+_FIRST: Final = FIRST_SEGMENT | ALONE
 _FLAGS: Final = "wire/frame-flags"
 _HEARTBEAT: Final = "connection.heartbeat"
 
@@ -160,7 +158,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 if flags & ~LAST_SEGMENT != _FIRST or kind != track or kind > COMMAND:
                     return False
                 first = payload
-            elif flags & ~LAST_SEGMENT != _FOLLOWS or kind <= before or (track, channel) != (on, of):
+            elif flags & ~LAST_SEGMENT != ALONE or kind <= before or (track, channel) != (on, of):
                 return False
             elif kind == HEADER:
                 header = payload

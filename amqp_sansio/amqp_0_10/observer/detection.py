@@ -5,15 +5,7 @@ which side sends it (0-10 part 1 sections 4.3 and 4.4).
 from __future__ import annotations
 
 from ..._core.detection import Scout as SharedScout
-from ..codec.frames import (
-    FIRST_FRAME,
-    FRAME,
-    FRAME_HEADER_SIZE,
-    HEADER,
-    HEADER_BEGIN,
-    LAST_FRAME,
-    PROTOCOL_HEADER_SIZE,
-)
+from ..codec import frames
 from .resync import SENDERS, Reader
 
 
@@ -26,12 +18,11 @@ class Scout(SharedScout[Reader]):
         super().__init__(Reader(None))
 
     def _judge(self, data: bytes, at: int) -> int:
-        if data.startswith(HEADER_BEGIN, at):
-            return PROTOCOL_HEADER_SIZE
-        flags, kind, size, _, _, _, _ = FRAME.unpack_from(data, at)
-        ends = FIRST_FRAME | LAST_FRAME
-        if kind < HEADER and flags & ends == ends:
-            found = self._reader.read(data, at + FRAME_HEADER_SIZE, at + size, kind)
+        if data.startswith(frames.HEADER_BEGIN, at):
+            return frames.PROTOCOL_HEADER_SIZE
+        flags, kind, size, _, _, _, _ = frames.FRAME.unpack_from(data, at)
+        if kind < frames.HEADER and flags & frames.ALONE == frames.ALONE:
+            found = self._reader.read(data, at + frames.FRAME_HEADER_SIZE, at + size, kind)
             if found is not None:
                 self.side = SENDERS.get(found.NAME)
         return int(size)

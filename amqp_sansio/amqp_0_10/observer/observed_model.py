@@ -14,15 +14,8 @@ from ..._core.serial import MASK, add
 from ...endpoint import Side
 from ..codec.records import COMMANDS, CONTROLS, ConnectionTune, MessageCancel, MessageSubscribe
 from ..codec.violation import Violation
+from ..model import opening_rules
 from ..model.open_ids import OpenIds, bound
-from ..model.opening_rules import (
-    check_heartbeats,
-    check_locale,
-    check_mechanism,
-    check_redirect,
-    check_tune,
-    check_tune_ok,
-)
 from ..model.session_model import Asked, SessionHalf, WholeHalf
 from .open_messages import OpenMessages, Step
 
@@ -256,26 +249,26 @@ class ObservedModel:
 
     def _start_ok(self, start_ok: Any) -> None:
         if self.mechanisms and start_ok.mechanism is not None:
-            self._report(check_mechanism(start_ok, self.mechanisms))
+            self._report(opening_rules.check_mechanism(start_ok, self.mechanisms))
         if self.locales:
-            self._report(check_locale(start_ok, self.locales))
+            self._report(opening_rules.check_locale(start_ok, self.locales))
 
     def _tune(self, tune: Any) -> None:
         self.tune = tune
-        self._report(check_tune(tune), check_heartbeats(tune))
+        self._report(opening_rules.check_tune(tune), opening_rules.check_heartbeats(tune))
 
     def _tune_ok(self, tune_ok: Any) -> None:
         self.channel_max = tune_ok.channel_max
         self.frame_max = tune_ok.max_frame_size
         # An unseen tune may have been any offer that allows it.
         offered = self.tune or ConnectionTune(None, None, tune_ok.heartbeat)
-        self._report(*check_tune_ok(tune_ok, offered))
+        self._report(*opening_rules.check_tune_ok(tune_ok, offered))
 
     def _open(self, control: Any) -> None:
         self.insist = control.insist
 
     def _redirect(self, redirect: Any) -> None:
-        self._report(check_redirect(self.insist))
+        self._report(opening_rules.check_redirect(self.insist))
 
     # Sessions.
 

@@ -12,24 +12,7 @@ from typing import Any, Final
 from ..._core.stream import PROVEN, REFUTED
 from ...endpoint import Side
 from ...errors import CodecError
-from ..codec.frames import (
-    BODY,
-    COMMAND,
-    CONTROL,
-    CONTROL_TRACK,
-    FIRST_FRAME,
-    FIRST_SEGMENT,
-    FRAME,
-    FRAME_HEADER_SIZE,
-    HEADER,
-    LAST_FRAME,
-    LAST_SEGMENT,
-    PROTOCOL_HEADER,
-    PROTOCOL_HEADER_SIZE,
-    WHOLE,
-    malformed,
-    misplaced,
-)
+from ..codec import frames
 from ..codec.record import Command, Control, decode_command, decode_control, decode_headers
 from ..codec.records import COMMANDS, CONTROLS, STRUCTS
 
@@ -62,17 +45,17 @@ class Reader:
         if held < need:
             # Each further octet may refute it.
             return REFUTED if last else held + 1
-        if data.startswith(PROTOCOL_HEADER, pos):
+        if data.startswith(frames.PROTOCOL_HEADER, pos):
             return PROVEN
         flags: int
         kind: int
         size: int
-        flags, kind, size, _, _, _, _ = FRAME.unpack_from(data, pos)
+        flags, kind, size, _, _, _, _ = frames.FRAME.unpack_from(data, pos)
         if held < size:
             return REFUTED if last else size
         after = pos + size
-        if kind != BODY and flags & (FIRST_FRAME | LAST_FRAME) == FIRST_FRAME | LAST_FRAME:
-            return PROVEN if self._reads(data, pos + FRAME_HEADER_SIZE, after, kind) else REFUTED
+        if kind != frames.BODY and flags & frames.ALONE == frames.ALONE:
+            return PROVEN if self._reads(data, pos + frames.FRAME_HEADER_SIZE, after, kind) else REFUTED
         if after == len(data):
             return PROVEN if last else held + 1
         follows = self._begins(data, after)
@@ -102,7 +85,7 @@ class Reader:
         """The control or command between `begin` and `end`; None when it can't be one, or not this side's."""
         found: Control | Command[Any]
         try:
-            if kind == CONTROL:
+            if kind == frames.CONTROL:
                 found = decode_control(data, begin, end)
             else:
                 found, _ = decode_command(data, begin, end)
@@ -111,7 +94,7 @@ class Reader:
         return found if self.side in (None, SENDERS.get(found.NAME, self.side)) else None
 
     def _reads(self, data: bytes, begin: int, end: int, kind: int) -> bool:
-        if kind != HEADER:
+        if kind != frames.HEADER:
             return self.read(data, begin, end, kind) is not None
         try:
             structs = decode_headers(data, begin, end)
@@ -124,43 +107,43 @@ class Reader:
 
         With too few octets the answer is how many are needed to say more.
         """
-        if data[pos] == PROTOCOL_HEADER[0]:
-            head = data[pos : pos + PROTOCOL_HEADER_SIZE]
-            return PROTOCOL_HEADER_SIZE if PROTOCOL_HEADER.startswith(head) else REFUTED
+        if data[pos] == frames.PROTOCOL_HEADER[0]:
+            head = data[pos : pos + frames.PROTOCOL_HEADER_SIZE]
+            return frames.PROTOCOL_HEADER_SIZE if frames.PROTOCOL_HEADER.startswith(head) else REFUTED
         held = len(data) - pos
-        if data[pos] > WHOLE:
+        if data[pos] > frames.WHOLE:
             return REFUTED
-        if held > 1 and (data[pos + 1] > BODY or not _places(data[pos], data[pos + 1])):
+        if held > 1 and (data[pos + 1] > frames.BODY or not _places(data[pos], data[pos + 1])):
             return REFUTED
-        if held < FRAME_HEADER_SIZE:
-            return FRAME_HEADER_SIZE
+        if held < frames.FRAME_HEADER_SIZE:
+            return frames.FRAME_HEADER_SIZE
         flags: int
         kind: int
         size: int
-        flags, kind, size, spare, track, _, tail = FRAME.unpack_from(data, pos)
-        if malformed(flags, kind, size, spare, track, tail) or misplaced(kind, track):
+        flags, kind, size, spare, track, _, tail = frames.FRAME.unpack_from(data, pos)
+        if frames.malformed(flags, kind, size, spare, track, tail) or frames.misplaced(kind, track):
             return REFUTED
-        if kind > COMMAND or not flags & FIRST_FRAME:
-            return FRAME_HEADER_SIZE
-        need = FRAME_HEADER_SIZE + _CODE_SIZE
+        if kind > frames.COMMAND or not flags & frames.FIRST_FRAME:
+            return frames.FRAME_HEADER_SIZE
+        need = frames.FRAME_HEADER_SIZE + _CODE_SIZE
         if size < need:
             return REFUTED
         if held < need:
             return need
-        code = int.from_bytes(data[pos + FRAME_HEADER_SIZE : pos + need], "big")
-        return need if code in (CONTROLS if track == CONTROL_TRACK else COMMANDS) else REFUTED
+        code = int.from_bytes(data[pos + frames.FRAME_HEADER_SIZE : pos + need], "big")
+        return need if code in (CONTROLS if track == frames.CONTROL_TRACK else COMMANDS) else REFUTED
 
 
 def _places(flags: int, kind: int) -> bool:
     """Whether a segment of this type may be where its flags say that it is."""
-    place = flags & (FIRST_SEGMENT | LAST_SEGMENT)
-    if kind == CONTROL:
-        return place == FIRST_SEGMENT | LAST_SEGMENT
-    if kind == COMMAND:
-        return place & FIRST_SEGMENT != 0
-    if kind == HEADER:
-        return not place & FIRST_SEGMENT
-    return place == LAST_SEGMENT
+    place = flags & (frames.FIRST_SEGMENT | frames.LAST_SEGMENT)
+    if kind == frames.CONTROL:
+        return place == frames.FIRST_SEGMENT | frames.LAST_SEGMENT
+    if kind == frames.COMMAND:
+        return place & frames.FIRST_SEGMENT != 0
+    if kind == frames.HEADER:
+        return not place & frames.FIRST_SEGMENT
+    return place == frames.LAST_SEGMENT
 
 
 def _behind_zeros(data: bytes, pos: int) -> int:
@@ -173,11 +156,11 @@ def _behind_zeros(data: bytes, pos: int) -> int:
 
 def _candidate(data: bytes, pos: int) -> int:
     """The first place from `pos` on where a header may begin by its reserved octets, or is cut short."""
-    found = max(len(data) - FRAME_HEADER_SIZE + 1, pos)
-    at = data.find(_SPARE, pos + _SPARE_AT, found + FRAME_HEADER_SIZE)
+    found = max(len(data) - frames.FRAME_HEADER_SIZE + 1, pos)
+    at = data.find(_SPARE, pos + _SPARE_AT, found + frames.FRAME_HEADER_SIZE)
     if at >= 0:
         found = min(found, at - _SPARE_AT)
-    at = data.find(PROTOCOL_HEADER, pos, found + PROTOCOL_HEADER_SIZE)
+    at = data.find(frames.PROTOCOL_HEADER, pos, found + frames.PROTOCOL_HEADER_SIZE)
     return found if at < 0 else min(found, at)
 
 
