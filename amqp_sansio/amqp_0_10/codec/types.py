@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ...errors import CodecError
 from .plain_maps import decode_plain, encode_plain
-from .structs import STRUCTS, Struct, decode_struct
+from .structs import SIZE_AND_CODE, STRUCTS, Struct, decode_struct
 from .values import CODES, NAMES, Datetime, Struct32, Typed, fault
 
 if TYPE_CHECKING:
@@ -28,28 +28,18 @@ EMPTY_ENTRIES: Final = 256
 
 _U8: Final = _Form(">B").pack
 _U32: Final = _Form(">I")
-_SIZE_AND_CODE: Final = _Form(">IH").pack
 _FIXED: Final[dict[int, _Form]] = {
-    CODES["int8"]: _Form(">b"),
-    CODES["uint8"]: _Form(">B"),
-    CODES["int16"]: _Form(">h"),
-    CODES["uint16"]: _Form(">H"),
-    CODES["int32"]: _Form(">i"),
-    CODES["uint32"]: _Form(">I"),
-    CODES["float"]: _Form(">f"),
-    CODES["int64"]: _Form(">q"),
-    CODES["uint64"]: _Form(">Q"),
-    CODES["double"]: _Form(">d"),
-}
+    CODES[name]: _Form(f">{form}")
+    for name, form in {
+        "int8": "b", "int16": "h", "int32": "i", "int64": "q", "float": "f",
+        "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q", "double": "d",
+    }.items()
+}  # fmt: skip
 _TEXTS: Final[dict[int, str]] = {
-    CODES["char"]: "latin-1",
+    **dict.fromkeys((CODES["char"], CODES["str8-latin"], CODES["str16-latin"]), "latin-1"),
+    **dict.fromkeys((CODES["str8"], CODES["str16"]), "utf-8"),
+    **dict.fromkeys((CODES["str8-utf16"], CODES["str16-utf16"]), "utf-16-be"),
     CODES["char-utf32"]: "utf-32-be",
-    CODES["str8-latin"]: "latin-1",
-    CODES["str8"]: "utf-8",
-    CODES["str8-utf16"]: "utf-16-be",
-    CODES["str16-latin"]: "latin-1",
-    CODES["str16"]: "utf-8",
-    CODES["str16-utf16"]: "utf-16-be",
 }
 _INT64: Final = CODES["int64"]
 _UINT64: Final = CODES["uint64"]
@@ -275,15 +265,7 @@ def _count(data: bytes, pos: int, end: int) -> tuple[int, int]:
 
 def _decode_list(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
     count, pos = _count(data, pos, end)
-    found: list[Any] = []
-    for _ in range(count):
-        if pos >= end:
-            raise fault("the elements of a list are cut off", pos)
-        value, pos = decode_typed(data[pos], data, pos + 1, end, depth)
-        found.append(value)
-    if pos != end:
-        raise fault(f"{end - pos} octets behind the elements of a list", pos)
-    return found
+    return _elements(None, count, data, pos, end, depth)
 
 
 def _decode_array(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
@@ -296,12 +278,22 @@ def _decode_array(data: bytes, pos: int, end: int, depth: int) -> list[Any]:
     count, pos = _count(data, pos + 1, end)
     if code >> 4 == 0xF and depth < NESTING - 1 and count > EMPTY_ENTRIES:
         raise fault(f"an array of {count} elements without octets, {EMPTY_ENTRIES} are allowed", pos - 4)
+    return _elements(code, count, data, pos, end, depth)
+
+
+def _elements(code: int | None, count: int, data: bytes, pos: int, end: int, depth: int) -> list[Any]:
+    """The elements of an array, which all have the type `code`, or of a list, each of which begins with its own."""
     found: list[Any] = []
     for _ in range(count):
-        value, pos = decode_typed(code, data, pos, end, depth)
+        if code is not None:
+            value, pos = decode_typed(code, data, pos, end, depth)
+        elif pos < end:
+            value, pos = decode_typed(data[pos], data, pos + 1, end, depth)
+        else:
+            raise fault("the elements of a list are cut off", pos)
         found.append(value)
     if pos != end:
-        raise fault(f"{end - pos} octets behind the elements of an array", pos)
+        raise fault(f"{end - pos} octets behind the elements of {'a list' if code is None else 'an array'}", pos)
     return found
 
 
@@ -445,7 +437,7 @@ def _encode_as(code: int, value: Any, depth: int) -> bytes:
 def encode_struct32(value: Struct32) -> bytes:
     """A struct that isn't known, behind four octets of size. Raises CodecError."""
     try:
-        return _SIZE_AND_CODE(2 + len(value.octets), value.code) + value.octets
+        return SIZE_AND_CODE(2 + len(value.octets), value.code) + value.octets
     except (StructError, TypeError, AttributeError) as error:
         raise CodecError(f"{value!r} can't be written as struct32: {error}") from error
 
@@ -478,9 +470,6 @@ def _name(code: int) -> str:
     return NAMES.get(code, f"0x{code:02x}")
 
 
-_COUNT: Final = _Form(">I").pack
-
-
 def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
     """Count and entries of a map."""
     if depth:
@@ -488,7 +477,7 @@ def encode_entries(entries: Mapping[str, Any], depth: int = NESTING) -> bytes:
             return encode_plain(entries)
         except (ValueError, LookupError, AttributeError):
             pass  # something out of the ordinary: the careful code writes it, or says what's wrong
-    parts = [_COUNT(len(entries))]
+    parts = [_U32.pack(len(entries))]
     for key, value in entries.items():
         try:
             octets = key.encode("utf-8", "surrogateescape")
