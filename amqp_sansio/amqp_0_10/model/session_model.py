@@ -73,14 +73,16 @@ _INPUTS: Final[Mapping[type[Any], Select]] = {
     records.DtxStart: Select.DTX_START,
     records.DtxEnd: Select.DTX_END,
 }
-_MODE_RULES: Final[Mapping[tuple[Mode, Select], str]] = {
-    (Mode.TX, Select.TX_SELECT): "tx.select/exactly-once",
-    (Mode.DTX, Select.TX_SELECT): "tx.select/no-dtx",
-    **{(mode, Select.TX_COMMIT): "tx.commit/select-required" for mode in Mode},
-    **{(mode, Select.TX_ROLLBACK): "tx.rollback/select-required" for mode in Mode},
-    **{(mode, Select.DTX_START): "dtx.select/required" for mode in Mode},
-    **{(mode, Select.DTX_END): "dtx.select/required" for mode in Mode},
+_MODE_RULES: Final[Mapping[Select, str]] = {
+    Select.TX_SELECT: "tx.select/exactly-once",
+    Select.TX_COMMIT: "tx.commit/select-required",
+    Select.TX_ROLLBACK: "tx.rollback/select-required",
+    Select.DTX_START: "dtx.select/required",
+    Select.DTX_END: "dtx.select/required",
 }
+_OF_DESTINATION: Final = (
+    records.MessageFlow, records.MessageStop, records.MessageFlush, records.MessageSetFlowMode
+)  # fmt: skip
 
 
 class SessionHalf:
@@ -106,8 +108,8 @@ class SessionHalf:
         if rule is not None:
             rule(self, command)
 
-    def tolerate(self, violation: Violation) -> None:
-        """A rule is broken, and it does no harm here."""
+    def tolerate(self, violation: Violation | None) -> None:
+        """A rule is broken, if any, and it does no harm here."""
 
     @property
     def work(self) -> object:
@@ -120,8 +122,11 @@ class SessionHalf:
         given = _INPUTS[command.__class__]
         mode = MODE[self.mode].get(given)
         if mode is None:
+            rule = _MODE_RULES.get(given)
+            if given is Select.TX_SELECT and self.mode is Mode.DTX:
+                rule = "tx.select/no-dtx"
             text = f"{command.NAME} on a session that is selected for {self.mode.value}"
-            raise exception(ILLEGAL_STATE, text, _MODE_RULES.get((self.mode, given)))
+            raise exception(ILLEGAL_STATE, text, rule)
         if mode is Mode.TX and NONE in self.subscriptions.values():
             text = f"{command.NAME} on a session with a subscription whose accept-mode is none"
             raise exception(NOT_ALLOWED, text, "tx.select/explicit-accepts")
@@ -213,10 +218,7 @@ class SessionHalf:
         **dict.fromkeys(_INPUTS, _select),
         records.MessageSubscribe: _subscribe,
         records.MessageCancel: _cancel,
-        records.MessageFlow: _of_destination,
-        records.MessageStop: _of_destination,
-        records.MessageFlush: _of_destination,
-        records.MessageSetFlowMode: _of_destination,
+        **dict.fromkeys(_OF_DESTINATION, _of_destination),
     }
 
 
@@ -349,9 +351,10 @@ class WholeHalf(SessionHalf):
         self.broken = []
         return [each for each in broken if each.rule is not None]
 
-    def tolerate(self, violation: Violation) -> None:
-        """A rule is broken."""
-        self.broken.append(violation)
+    def tolerate(self, violation: Violation | None) -> None:
+        """A rule is broken, if any."""
+        if violation is not None:
+            self.broken.append(violation)
 
     def _broken(self, violation: Violation, command: Any) -> None:
         """A command isn't legal: go on as its sender does, who took it for legal."""
@@ -391,24 +394,16 @@ class WholeHalf(SessionHalf):
         if len(self.transit) > self.most:
             oldest = next(iter(self.transit))
             client.credit.restore(*self.transit.pop(oldest))
-        broken = client.credit.spend(name, octets)
-        if broken is not None:
-            self.broken.append(broken)
+        self.tolerate(client.credit.spend(name, octets))
 
     def _settle(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
         """message.accept, reject or release: of messages that the other side has transferred, and once."""
         peer = self.peer
         if peer is None or not command.transfers:
             return
-        broken = peer.sent.settle(
-            command.NAME,
-            command.transfers,
-            SETTLING[command.__class__][0],
-            peer.next_id,
-            aside=isinstance(command, records.MessageAccept) and self._in_transaction,
-        )
-        if broken is not None:
-            self.broken.append(broken)
+        aside = isinstance(command, records.MessageAccept) and self._in_transaction
+        move = SETTLING[command.__class__][0]
+        self.tolerate(peer.sent.settle(command.NAME, command.transfers, move, peer.next_id, aside=aside))
 
     def _acquire(self, number: int, command: records.MessageAcquire, sizes: tuple[int, int]) -> None:
         if self.peer is not None:
@@ -425,19 +420,16 @@ class WholeHalf(SessionHalf):
         if self.credit.destinations is not None:
             super()._of_destination(command)
 
-    def _subscribed(self, number: int, command: records.MessageSubscribe, sizes: tuple[int, int]) -> None:
-        self.credit.subscribe(command.destination or "", number, self.limit)
-
-    def _zero(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
-        self.credit.zero(command.destination or "", command.NAME, number)
-
-    def _flow(self, number: int, command: records.MessageFlow, sizes: tuple[int, int]) -> None:
-        self.credit.grant(command.destination or "", command.unit, command.value)
-
-    def _set_flow_mode(self, number: int, command: records.MessageSetFlowMode, sizes: tuple[int, int]) -> None:
-        broken = self.credit.set_mode(command.destination or "", command.flow_mode)
-        if broken is not None:
-            self.broken.append(broken)
+    def _credit(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
+        kind, name = command.__class__, command.destination or ""
+        if kind is records.MessageSubscribe:
+            self.credit.subscribe(name, number, self.limit)
+        elif kind is records.MessageFlow:
+            self.credit.grant(name, command.unit, command.value)
+        elif kind is records.MessageSetFlowMode:
+            self.tolerate(self.credit.set_mode(name, command.flow_mode))
+        else:
+            self.credit.zero(name, command.NAME, number)
 
     # Transactions.
 
@@ -511,12 +503,7 @@ class WholeHalf(SessionHalf):
         records.MessageReject: _settle,
         records.MessageRelease: _settle,
         records.MessageAcquire: _acquire,
-        records.MessageSubscribe: _subscribed,
-        records.MessageCancel: _zero,
-        records.MessageStop: _zero,
-        records.MessageFlush: _zero,
-        records.MessageFlow: _flow,
-        records.MessageSetFlowMode: _set_flow_mode,
+        **dict.fromkeys((*_OF_DESTINATION, records.MessageSubscribe, records.MessageCancel), _credit),
         records.TxCommit: _tx_ended,
         records.TxRollback: _tx_ended,
         records.DtxStart: _started,
