@@ -47,15 +47,9 @@ class Violation(Exception):
     """
 
     def __init__(
-        self,
-        code: int,
-        text: str,
-        *,
-        rule: str | None = None,
-        scope: Scope = Scope.CONNECTION,
-        detach: DetachCode | None = None,
-        harmless: bool = False,
-    ) -> None:
+        self, code: int, text: str, *, rule: str | None = None, scope: Scope = Scope.CONNECTION,
+        detach: DetachCode | None = None, harmless: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(printable(text))
         self.code = code
         self.rule = rule

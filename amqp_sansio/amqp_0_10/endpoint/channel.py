@@ -86,19 +86,10 @@ class Transport:
     )  # fmt: skip
 
     def __init__(
-        self,
-        owner: Owner,
-        role: Side,
-        config: Config,
-        events: deque[Event],
-        buffer: ReceiveBuffer,
-        out: SendBuffer,
-        *,
-        queue: Callable[[bytes], None],
-        check_open: Callable[[], None],
-        wait: Callable[[str | None], None],
+        self, owner: Owner, role: Side, config: Config, events: deque[Event], buffer: ReceiveBuffer, out: SendBuffer,
+        *, queue: Callable[[bytes], None], check_open: Callable[[], None], wait: Callable[[str | None], None],
         unit_offset: Callable[[], int],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.owner = owner
         self.role = role
         self.config = config

@@ -54,17 +54,9 @@ class Connection(Handshake):
         super().__init__(role, config)
         self._frames = FrameReader(self._buffer, config.limits, MIN_MAX_FRAME_SIZE)
         self._transport = Transport(
-            self,
-            role,
-            config,
-            self._events,
-            self._buffer,
-            self._out,
-            queue=self._out.queue,
-            check_open=self.check_open,
-            wait=self._wait,
-            unit_offset=self._offset_of_unit,
-        )
+            self, role, config, self._events, self._buffer, self._out, queue=self._out.queue,
+            check_open=self.check_open, wait=self._wait, unit_offset=self._offset_of_unit,
+        )  # fmt: skip
         self._sessions = Sessions(self._transport)
 
     @classmethod

@@ -101,19 +101,13 @@ class Incoming:
     for the peer's exception.
     """
 
-    __slots__ = (
-        "_arriving", "_channel", "_fail", "_failed_by_peer", "_outgoing", "_state",
-        "_transport",
-    )  # fmt: skip
+    __slots__ = ("_arriving", "_channel", "_fail", "_failed_by_peer", "_outgoing", "_state", "_transport")
 
     def __init__(
-        self,
-        channel: Channel,
-        state: SessionState,
-        outgoing: Outgoing,
+        self, channel: Channel, state: SessionState, outgoing: Outgoing,
         fail: Callable[[Violation, int | None, Command[Any] | None], None],
         failed_by_peer: Callable[[records.ExecutionException], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._channel = channel
         self._state = state
         self._outgoing = outgoing

@@ -108,27 +108,16 @@ class BranchInput(TableEnum):
 def _rollback_only(state: Branch) -> Mapping[BranchInput, Branch]:
     """The row of a branch that can only be rolled back: every command is told so, and what ends it ends it."""
     stays = (
-        BranchInput.JOIN,
-        BranchInput.RESUME,
-        BranchInput.SUSPEND,
-        BranchInput.END,
-        BranchInput.LAST_END,
-        BranchInput.FAIL,
-        BranchInput.CLOSE,
-        BranchInput.PREPARE,
-        BranchInput.PREPARE_READ_ONLY,
-    )
+        BranchInput.JOIN, BranchInput.RESUME, BranchInput.SUSPEND, BranchInput.END, BranchInput.LAST_END,
+        BranchInput.FAIL, BranchInput.CLOSE, BranchInput.PREPARE, BranchInput.PREPARE_READ_ONLY,
+    )  # fmt: skip
     ends = (BranchInput.COMMIT_ONE_PHASE, BranchInput.COMMIT, BranchInput.ROLLBACK)
     return {**dict.fromkeys(stays, state), **dict.fromkeys(ends, Branch.NON_EXISTENT)}
 
 
 def _heuristic(state: Branch) -> Mapping[BranchInput, Branch]:
     """The row of a branch that the server has completed on its own: it's told until it's forgotten."""
-    return {
-        BranchInput.COMMIT: state,
-        BranchInput.ROLLBACK: state,
-        BranchInput.FORGET: Branch.NON_EXISTENT,
-    }
+    return {BranchInput.COMMIT: state, BranchInput.ROLLBACK: state, BranchInput.FORGET: Branch.NON_EXISTENT}
 
 
 BRANCH: Final[Table[Branch, BranchInput]] = {

@@ -89,15 +89,9 @@ class MessageReceived(DeliveryReceived):
     __match_args__ = ("channel", "command_id", "transfer", "headers", "body", "sync", "has_body")
 
     def __init__(
-        self,
-        channel: int,
-        command_id: int,
-        transfer: MessageTransfer,
-        headers: Headers | bytes,
-        body: bytes,
-        sync: bool = False,
-        has_body: bool = False,
-    ) -> None:
+        self, channel: int, command_id: int, transfer: MessageTransfer, headers: Headers | bytes, body: bytes,
+        sync: bool = False, has_body: bool = False,
+    ) -> None:  # fmt: skip
         self.channel = channel
         self.command_id = command_id
         self.transfer = transfer

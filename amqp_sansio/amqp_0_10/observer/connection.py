@@ -438,18 +438,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     # Events.
 
     def observe_assembly(
-        self,
-        direction: Direction,
-        channel: int,
-        unit: str,
-        content: Content,
-        body_size: int,
-        missing: int | None,
-        at_ns: int,
-        answers: int | None = None,
-        number: int | None = None,
-        context: Context | None = None,
-    ) -> None:
+        self, direction: Direction, channel: int, unit: str, content: Content, body_size: int, missing: int | None,
+        at_ns: int, answers: int | None = None, number: int | None = None, context: Context | None = None,
+    ) -> None:  # fmt: skip
         """The unit of an assembly."""
         event = "heartbeat" if unit == "heartbeat" else content.name or "unknown"
         values = (
