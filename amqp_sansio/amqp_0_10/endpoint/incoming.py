@@ -72,8 +72,8 @@ _MANY: Final = 65_536
 class Arriving:
     """A command whose frames haven't all come.
 
-    `octets` of it have come, `held` are kept here. `told`: its message is told in pieces. `skipped`: nothing of it is
-    wanted, because it was executed before, or the session has ended.
+    `octets` of it have come, `held` are kept here. `told`: its message is told in pieces. Unless `new` nothing of it is
+    wanted, because it was executed before.
     """
 
     __slots__ = (
@@ -93,6 +93,7 @@ class Arriving:
         self.lead = b""
         self.decoded: Command[Any] | None = None
         self.sync = False
+
 
 class Incoming:
     """Takes the commands of one session's peer.
@@ -137,8 +138,6 @@ class Incoming:
             else:
                 self._arriving = arriving
         except Violation as violation:
-            if violation.scope is not violation.scope.SESSION:
-                raise
             self._fail(violation, None if arriving is None else arriving.number, None)
 
     def _begin(self, flags: int, kind: int) -> Arriving:
@@ -173,14 +172,12 @@ class Incoming:
             raise self._too_large(arriving, f"of body, Limits.message allows {limits.message}")
         arriving.pieces = size
         above = self._transport.config.stream_above
-        if above is not None and size > above and self._streams(arriving):
-            last = arriving.assembly.whole
-            if not last:
-                body = b"".join((*arriving.body, octets))
-                self._transport.events.append(BodyReceived(self._channel.number, arriving.number, body))
-                self._hold(arriving, -sum([len(each) for each in arriving.body]))
-                arriving.body = []
-                return
+        if above is not None and size > above and self._streams(arriving) and not arriving.assembly.whole:
+            body = b"".join((*arriving.body, octets))
+            self._transport.events.append(BodyReceived(self._channel.number, arriving.number, body))
+            self._hold(arriving, -sum([len(each) for each in arriving.body]))
+            arriving.body = []
+            return
         self._hold(arriving, len(octets))
         keep(arriving.body, octets)
         self._check_bodies(arriving)
@@ -240,18 +237,10 @@ class Incoming:
             headers = Headers(joined(arriving.header))
             self._execute(arriving, command, headers, body)
             if arriving.lead and isinstance(command, records.MessageTransfer):
-                self._transport.route = (
-                    self,
-                    arriving.lead,
-                    len(arriving.lead),
-                    command,
-                    command.destination or "",
-                    command.accept_mode != 1 or bool(command.acquire_mode),
-                    arriving.sync,
-                )
+                explicit = command.accept_mode != 1 or bool(command.acquire_mode)
+                lead, name = arriving.lead, command.destination or ""
+                self._transport.route = (self, lead, len(lead), command, name, explicit, arriving.sync)
         except Violation as violation:
-            if violation.scope is not violation.scope.SESSION:
-                raise
             self._fail(violation, arriving.number, command)
         except CodecError as error:
             self._fail(_invalid(error), arriving.number, command)
@@ -393,8 +382,13 @@ class Incoming:
             state.balances[destination] = Balance(stale=state.under_way(destination))
         elif kind is records.MessageFlush:
             self._balance(command.destination).take(number)
-        elif kind is records.MessageResume and state.side is Side.CLIENT:
-            self._check_resumable(command)
+        elif (
+            kind is records.MessageResume
+            and state.side is Side.CLIENT
+            and (command.destination or "") not in state.granted
+        ):
+            text = f"message.resume to {command.destination!r}, which is no subscription of this session"
+            raise exception(NOT_FOUND, text, "message.resume/destination")
         if kind is records.MessageAccept and state.side is Side.SERVER and self._transport.config.lenient_accepts:
             # A message that is accepted and not acquired was only looked at: nobody has taken it.
             transfers = state.outgoing
@@ -497,11 +491,6 @@ class Incoming:
             raise exception(UNAUTHORIZED_ACCESS, text, "message.message-properties/user-id")
 
     # Own messages, and their credit.
-
-    def _check_resumable(self, command: records.MessageResume) -> None:
-        if (command.destination or "") not in self._state.granted:
-            text = f"message.resume to {command.destination!r}, which is no subscription of this session"
-            raise exception(NOT_FOUND, text, "message.resume/destination")
 
     def _concerned(self, command: Any) -> tuple[Handle[Any], ...]:
         """The handles of own transfers that a command is about. Raises Violation when it can't be about one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import islice
 from struct import Struct
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..._core.record import record
 from ..._core.serial import MASK
@@ -36,7 +36,7 @@ from ..model.states import Attachment, TransferInput
 from ..model.transfers import ENDING, MOVES, ended_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from ..codec.message import Message
     from ..model.session_state import Segments, SessionState
@@ -54,6 +54,16 @@ _HEADER_FRAME: Final = 0x0302
 _BODY_FRAME: Final = 0x0703
 _TRACK: Final = 0x10000
 _ATTACHED: Final = Attachment.ATTACHED
+_CREDIT: Final = frozenset(
+    {
+        records.MessageSubscribe,
+        records.MessageSetFlowMode,
+        records.MessageFlow,
+        records.MessageStop,
+        records.MessageFlush,
+    }
+)
+"""The commands that change what the peer may send."""
 
 
 class NoCredit(LocalProtocolError):
@@ -108,17 +118,15 @@ class Outgoing:
         try:
             if kind in MOVES:
                 numbers = self._to_settle(command)
-            before = self._BEFORE.get(kind)
-            if before is not None:
-                before(self, command)
+            if kind in _CREDIT:
+                self._check_credit(command)
             state.step(state.side, command, 0 if message is None else len(message.body))
         except Violation as violation:
             raise misuse(str(violation), violation.rule) from None
         handle: Handle[Any] = Handle((state.name, state.side_name, state.sending.next_id))
         number = self._send(Call(command, handle, size, None, 0), segments)
-        after = self._AFTER.get(kind)
-        if after is not None:
-            after(self, command, number)
+        if kind in _CREDIT or kind in ENDING:
+            self._take_effect(command, number)
             state.pace()
         elif kind is records.MessageAccept and state.own.work is not None:
             state.incoming.put_aside(numbers, state.own.work)
@@ -403,67 +411,43 @@ class Outgoing:
             )
         return numbers
 
-    def _after_subscribe(self, command: records.MessageSubscribe, number: int) -> None:
-        destination = command.destination or ""
-        self._state.granted[destination] = Balance(stale=self._state.arrived(destination))
+    def _check_credit(self, command: Any) -> None:
+        """Raise Violation for a command about credit that can't be sent now."""
+        kind, destination = command.__class__, command.destination or ""
+        balance = self._state.granted.get(destination)
+        if kind is records.MessageSetFlowMode:
+            mode = check_flow_mode(command.flow_mode)
+            if balance is not None:
+                balance.check_mode(mode, destination)
+        elif kind is records.MessageFlow:
+            check_unit(command.unit)
+            if balance is not None and balance.taking:
+                # Nobody could tell how much the peer has left.
+                text = f"message.flow for {command.destination!r}, whose message.stop or flush isn't completed; "
+                raise exception(ILLEGAL_STATE, text + "wait for its handle", "message.stop/zero")
+        elif kind is records.MessageSubscribe and balance and destination not in self._state.own.subscriptions:
+            # Transfers on their way to it would count for the new subscription.
+            text = f"message.subscribe with the destination {destination!r}, whose message.cancel isn't completed; "
+            raise exception(NOT_ALLOWED, text + "wait for its handle", "message.subscribe/unique-destination")
 
-    def _before_subscribe(self, command: records.MessageSubscribe) -> None:
-        """Refuse a destination in cancellation: transfers on their way to it would count for the new subscription."""
-        destination = command.destination or ""
-        if destination in self._state.granted and destination not in self._state.own.subscriptions:
-            raise exception(
-                NOT_ALLOWED,
-                f"message.subscribe with the destination {destination!r}, whose message.cancel isn't completed; "
-                "wait for its handle",
-                "message.subscribe/unique-destination",
-            )
-
-    def _before_flow_mode(self, command: records.MessageSetFlowMode) -> None:
-        mode = check_flow_mode(command.flow_mode)
-        balance = self._state.granted.get(command.destination or "")
-        if balance is not None:
-            balance.check_mode(mode, command.destination or "")
-
-    def _after_flow_mode(self, command: records.MessageSetFlowMode, number: int) -> None:
-        balance = self._state.granted.setdefault(command.destination or "", Balance())
-        balance.flow_mode = check_flow_mode(command.flow_mode)
-
-    def _before_flow(self, command: records.MessageFlow) -> None:
-        """Refuse credit while a stop or flush runs: nobody could tell how much the peer has left."""
-        check_unit(command.unit)
-        balance = self._state.granted.get(command.destination or "")
-        if balance is not None and balance.taking:
-            raise exception(
-                ILLEGAL_STATE,
-                f"message.flow for {command.destination!r}, whose message.stop or flush isn't completed; "
-                "wait for its handle",
-                "message.stop/zero",
-            )
-
-    def _after_flow(self, command: records.MessageFlow, number: int) -> None:
-        balance = self._state.granted.setdefault(command.destination or "", Balance())
-        balance.grant(check_unit(command.unit), command.value)
-
-    def _after_stop(self, command: records.MessageStop | records.MessageFlush, number: int) -> None:
-        self._state.granted.setdefault(command.destination or "", Balance()).take(number)
-
-    def _after_end(self, command: Any, number: int) -> None:
-        """Later accepts belong to the next transaction, or to no branch."""
-        self._state.incoming.close_work(ended_by(command), number)
-
-    _BEFORE: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
-        records.MessageSubscribe: _before_subscribe,
-        records.MessageSetFlowMode: _before_flow_mode,
-        records.MessageFlow: _before_flow,
-    }
-    _AFTER: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
-        records.MessageSubscribe: _after_subscribe,
-        records.MessageSetFlowMode: _after_flow_mode,
-        records.MessageFlow: _after_flow,
-        records.MessageStop: _after_stop,
-        records.MessageFlush: _after_stop,
-        **dict.fromkeys(ENDING, _after_end),
-    }
+    def _take_effect(self, command: Any, number: int) -> None:
+        """The command `number` about credit is sent, or one that ends a transaction."""
+        kind, state = command.__class__, self._state
+        if kind in ENDING:
+            # Later accepts belong to the next transaction, or to no branch.
+            state.incoming.close_work(ended_by(command), number)
+            return
+        destination, granted = command.destination or "", state.granted
+        if kind is records.MessageSubscribe:
+            granted[destination] = Balance(stale=state.arrived(destination))
+            return
+        balance = granted.setdefault(destination, Balance())
+        if kind is records.MessageSetFlowMode:
+            balance.flow_mode = check_flow_mode(command.flow_mode)
+        elif kind is records.MessageFlow:
+            balance.grant(check_unit(command.unit), command.value)
+        else:
+            balance.take(number)
 
 
 def _shown(credit: int | None) -> str:

@@ -233,8 +233,6 @@ class Controls:
             try:
                 self._RECEIVE[kind](self, control)
             except Violation as violation:
-                if violation.scope is not Scope.SESSION:
-                    raise
                 self.fail(violation, None, None)
 
     def detached(self, control: records.SessionDetached) -> None:
@@ -414,7 +412,12 @@ class Controls:
         self._give_up(self._open_handles(), report)
 
     def fail(self, violation: Violation, command_id: int | None, command: Command[Any] | None) -> None:
-        """The peer broke a rule of the session: tell it with an exception, or detach it."""
+        """The peer broke a rule of the session: tell it with an exception, or detach it.
+
+        Raises a violation for the connection again.
+        """
+        if violation.scope is not Scope.SESSION:
+            raise violation
         channel = self.channel
         if channel.report is not None:
             return

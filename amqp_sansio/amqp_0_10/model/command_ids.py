@@ -69,20 +69,13 @@ class SendState(Generic[_C]):
             del self.replay[number]
 
     def told_completed(self, ids: SequenceSet) -> SequenceSet:
-        """The peer has executed these commands (session.completed, always the full set); those that are news.
-
-        `known()` is what is told back next.
-        """
+        """The peer has executed these commands (session.completed, always the full set); those that are news."""
         sent = SequenceSet([each for each in ids.ranges if distance(each[1], self.next_id) > 0])
         news = sent - self.completed
         # Completed implies confirmed (rule session.completed/implies-confirmed).
         self.confirmed(news)
         self.completed = sent
         return news
-
-    def known(self) -> SequenceSet:
-        """The ids to send in session.known-completed."""
-        return self.completed
 
     def to_replay(self, expected: SequenceSet) -> list[tuple[int, _C]]:
         """After a re-attachment: the commands to send again, from the first that the peer may not have.

@@ -41,7 +41,7 @@ class Ends:
         start = again[0][0] if again else self.sender.next_id
         self.forth.append(("point", start))
         self.forth += [("command", command) for _, command in again]
-        self.forth.append(("known", self.sender.known()))
+        self.forth.append(("known", self.sender.completed))
 
     def step(self, what: int) -> None:
         """One of the things that can happen."""
@@ -53,7 +53,7 @@ class Ends:
             self.deliver(*self.forth.popleft())
         elif what == 2 and self.back:
             self.sender.told_completed(self.back.popleft()[1])
-            self.forth.append(("known", self.sender.known()))
+            self.forth.append(("known", self.sender.completed))
         elif what == 3:
             self.back.append(("completed", self.receiver.completed))
         elif what == 4:
