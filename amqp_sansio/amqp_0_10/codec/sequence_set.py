@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from struct import Struct, iter_unpack
-from typing import Final
+from struct import Struct
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ..._core.serial import MASK, add, distance
 from ...errors import CodecError
 
-_RANGE: Final = Struct(">II").pack
-_BYTE_RANGE: Final = Struct(">QQ").pack
+if TYPE_CHECKING:
+    from typing import Self
+
 _WIDTH: Final = 8
 _FURTHEST: Final = 0x7FFF_FFFF
 _MOST_RANGES: Final = 0xFFFF // _WIDTH
 """More ranges can't be written: the size of a sequence-set has two octets."""
 
 
-class SequenceSet:
+class _Ranges:
+    """Inclusive ranges of numbers, and their octets."""
+
+    __slots__ = ("ranges",)
+
+    ranges: tuple[tuple[int, int], ...]
+    _KIND: ClassVar[str]
+    _FORM: ClassVar[Struct]
+
+    def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
+        self.ranges = tuple(ranges)
+
+    @classmethod
+    def decode(cls, octets: bytes) -> Self:
+        """The set whose ranges fill `octets`, without their size. Raises CodecError."""
+        width = cls._FORM.size
+        if len(octets) % width:
+            raise CodecError(f"{cls._KIND} of {len(octets)} octets, ranges have {width} each", code=501)
+        return cls(cls._FORM.iter_unpack(octets))
+
+    def encode(self) -> bytes:
+        """The ranges' octets, without their size."""
+        pack = self._FORM.pack
+        return b"".join([pack(lower, upper) for lower, upper in self.ranges])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self.ranges)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.ranges,)
+
+
+class SequenceSet(_Ranges):
     """An immutable set of 32-bit command ids, kept as inclusive ranges in the order they were given.
 
     A range may wrap around: its upper end comes behind its lower one as RFC 1982 says, so `(4294967295, 1)` holds three
@@ -31,9 +64,10 @@ class SequenceSet:
     ((0, 0),)
     """
 
-    __slots__ = ("ranges",)
+    __slots__ = ()
 
-    ranges: tuple[tuple[int, int], ...]
+    _KIND = "a sequence-set"
+    _FORM = Struct(">II")
 
     def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
         """Raises CodecError for a range that runs backwards, and for ids outside 32 bits."""
@@ -56,17 +90,6 @@ class SequenceSet:
             else:
                 ranges.append((number, number))
         return cls(ranges) if len(ranges) < 2 else cls(_around(_line(ranges)))
-
-    @classmethod
-    def decode(cls, octets: bytes) -> SequenceSet:
-        """The set whose ranges fill `octets`, without their size. Raises CodecError."""
-        if len(octets) % _WIDTH:
-            raise CodecError(f"a sequence-set of {len(octets)} octets, ranges have 8 each", code=501)
-        return cls(iter_unpack(">II", octets))
-
-    def encode(self) -> bytes:
-        """The ranges' octets, without their size."""
-        return b"".join([_RANGE(lower, upper) for lower, upper in self.ranges])
 
     def with_id(self, number: int) -> SequenceSet:
         """This set and one more id, joined to the ranges it touches."""
@@ -113,23 +136,18 @@ class SequenceSet:
     def __hash__(self) -> int:
         return hash(tuple(_line(self.ranges)))
 
-    def __repr__(self) -> str:
-        return f"SequenceSet({list(self.ranges)!r})"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return SequenceSet, (self.ranges,)
-
-
-class ByteRanges:
+class ByteRanges(_Ranges):
     """Some octets of a command: inclusive ranges of 64-bit offsets, ascending, not touching each other.
 
     >>> ByteRanges([(0, 99), (200, 299)]).encode().hex()
     '0000000000000000000000000000006300000000000000c8000000000000012b'
     """
 
-    __slots__ = ("ranges",)
+    __slots__ = ()
 
-    ranges: tuple[tuple[int, int], ...]
+    _KIND = "byte-ranges"
+    _FORM = Struct(">QQ")
 
     def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
         """Raises CodecError for ranges that aren't in order, overlap or touch."""
@@ -141,28 +159,11 @@ class ByteRanges:
                 raise CodecError(text, code=501, rule="0-10/wire/byte-ranges")
             least = upper + 2
 
-    @classmethod
-    def decode(cls, octets: bytes) -> ByteRanges:
-        """The ranges that fill `octets`, without their size. Raises CodecError."""
-        if len(octets) % (2 * _WIDTH):
-            raise CodecError(f"byte-ranges of {len(octets)} octets, ranges have 16 each", code=501)
-        return cls(iter_unpack(">QQ", octets))
-
-    def encode(self) -> bytes:
-        """The ranges' octets, without their size."""
-        return b"".join([_BYTE_RANGE(lower, upper) for lower, upper in self.ranges])
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ByteRanges) and self.ranges == other.ranges
 
     def __hash__(self) -> int:
         return hash(self.ranges)
-
-    def __repr__(self) -> str:
-        return f"ByteRanges({list(self.ranges)!r})"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return ByteRanges, (self.ranges,)
 
 
 def _line(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
