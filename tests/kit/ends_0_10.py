@@ -11,7 +11,6 @@ from amqp_sansio import (
     Failed,
     OpenRequested,
     RemoteProtocolError,
-    Side,
     Signal,
 )
 from amqp_sansio.amqp_0_10 import (
@@ -83,11 +82,10 @@ class Ends:
     def forced(self, session: Session, command: Any, message: Message | None = None) -> None:
         """Send a command that the sender's own check would refuse."""
         state = session._state
-        files, halves = state.files, state.halves
-        state.files = Unchecked(1)
-        state.halves = Lawless(Side.SERVER, 1), Lawless(Side.CLIENT, 1)
+        files, own = state.files, state.own
+        state.files, state.own = Unchecked(1), Lawless(state.side, 1)
         session.call(command, message)
-        state.files, state.halves = files, halves
+        state.files, state.own = files, own
         self.move()
 
 

@@ -45,7 +45,7 @@ class Connection(Handshake):
     """
 
     VERSION: ClassVar[Version] = AMQP_0_10
-    SCHEMA: ClassVar[int] = 3
+    SCHEMA: ClassVar[int] = 4
 
     __slots__ = ("_frames", "_sessions", "_transport")
 

@@ -86,14 +86,10 @@ class SendState(Generic[_C]):
         """
         kept = list(self.replay.items())
         for place, (number, _) in enumerate(kept):
-            if not expected or number in expected or self._from(expected, number):
+            # The last id that the peer expects stands for all behind it.
+            if not expected or number in expected or distance(expected.ranges[-1][1], number) >= 0:
                 return kept[place:]
         return []
-
-    def _from(self, expected: SequenceSet, number: int) -> bool:
-        """Whether a command lies at or behind the last id that the peer expects, which stands for all behind it."""
-        last = expected.ranges[-1][1]
-        return distance(last, number) >= 0
 
     def check(self) -> None:
         """The invariant of the class's docstring; for tests."""

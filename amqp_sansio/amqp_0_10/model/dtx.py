@@ -235,10 +235,7 @@ class Branches:
         assert len(self._branches) <= self.limit
         for xid, known in self._branches.items():
             doomed = known.state in _ROLLBACK_ONLY
-            assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (
-                xid,
-                known.state,
-            )
+            assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (xid, known.state)
             assert (xid in self._undone) == (doomed and not known.sessions), (xid, known.state)
             assert known.timer is None or known.state in _RUNNING, (xid, known.state)
             assert not (doomed and Association.SUSPENDED in known.sessions.values()), xid

@@ -1,7 +1,8 @@
-"""SessionModel: what both sides of a session have begun with their commands, and which are legal then.
+"""SessionHalf: what one side of a session has begun with its commands, and which are legal then.
 
-Classes 4 to 6, 9 and 10. Endpoints step it for what they send and receive, and keep exact books beside it: `credit`,
-`transfers`, `command_ids`. Observers step it for both sides with halves that know as much as can be seen (`WholeHalf`).
+Classes 4 to 6, 9 and 10. Endpoints step both halves, in `SessionState`, for what they send and receive, and keep exact
+books beside them: `credit`, `transfers`, `command_ids`. Observers step halves that know as much as can be seen
+(`WholeHalf`), one by one, since one of them may be known and the other not.
 A command that isn't legal raises `Violation`, with nothing changed. `tolerate` gets each broken rule that does no
 harm, or not for sure: endpoints ignore it, observers report it.
 """
@@ -24,7 +25,7 @@ from .execution import (
     NOT_FOUND,
     RESOURCE_LIMIT_EXCEEDED,
 )
-from .file_rules import FileRules, SeenFiles
+from .file_rules import SeenFiles
 from .open_ids import OpenIds, bound
 from .transfers import SETTLING, WORK, SeenTransfers
 
@@ -260,28 +261,6 @@ class Asked:
             return None
         text = f"session.timeout of {granted} seconds, {wanted} were asked for"
         return exception(ILLEGAL_STATE, text, "session.request-timeout/granted")
-
-
-class SessionModel:
-    """Both halves of a session, the server's and the client's, and what they do with files and streams.
-
-    Observers keep halves of another kind one by one, since one of them may be known and the other not.
-    """
-
-    __slots__ = ("files", "halves")
-
-    def __init__(self, limit: int) -> None:
-        self.halves = SessionHalf(Side.SERVER, limit), SessionHalf(Side.CLIENT, limit)
-        self.files = FileRules(limit)
-
-    def half(self, side: Side) -> SessionHalf:
-        """The half of a side."""
-        return self.halves[side is Side.CLIENT]
-
-    def step(self, side: Side, command: Any, body_size: int) -> None:
-        """`side` sends a command with a body of so many octets. Raises Violation."""
-        self.halves[side is Side.CLIENT].step(command)
-        self.files.step(side.value, command, body_size)
 
 
 class WholeHalf(SessionHalf):

@@ -13,8 +13,9 @@ from ...errors import EndpointClosed
 from .command_ids import ReceiveState, SendState
 from .credit import Balance
 from .events import CommandReceived, MessageBegun, MessageReceived
+from .file_rules import FileRules
 from .open_ids import OpenIds
-from .session_model import Mode, SessionHalf, SessionModel
+from .session_model import Mode, SessionHalf
 from .transfers import Transfers
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class Call:
         self.size = size
 
 
-class SessionState(SessionModel):
-    """`name`, and what is known of the commands of both ends.
+class SessionState:
+    """`name`, and what is known of the commands of both ends: `own` is this end's half, `peer` the other one's.
 
     `timeout` is for how many seconds both ends keep this while the session is detached; None: for ever. `opened`: this
     end has sent a command-point. `lasts`: it has, or the peer has confirmed the timeout, so that both ends keep this.
@@ -61,16 +62,18 @@ class SessionState(SessionModel):
     application hasn't completed yet.
     """
 
-    SCHEMA = 3
+    SCHEMA = 4
 
     __slots__ = (
-        "asked", "balances", "calls", "executing", "granted", "incoming", "lasts", "name", "octets",
-        "opened", "outgoing", "receiving", "sending", "side", "side_name", "streamed",
-        "syncs", "tell_at", "timeout", "untold", "weight",
+        "asked", "balances", "calls", "executing", "files", "granted", "incoming", "lasts", "name", "octets", "opened",
+        "outgoing", "own", "peer", "receiving", "sending", "side", "side_name", "streamed", "syncs", "tell_at",
+        "timeout", "untold", "weight",
     )  # fmt: skip
 
     def __init__(self, name: bytes, side: Side, limits: Limits) -> None:
-        super().__init__(limits.consumers)
+        self.own = SessionHalf(side, limits.consumers)
+        self.peer = SessionHalf(side.other, limits.consumers)
+        self.files = FileRules(limits.consumers)
         self.name = name
         self.side = side
         self.side_name: str = side.value
@@ -92,15 +95,10 @@ class SessionState(SessionModel):
         self.balances: dict[str, Balance] = {}
         self.granted: dict[str, Balance] = {}
 
-    @property
-    def own(self) -> SessionHalf:
-        """This end's half."""
-        return self.half(self.side)
-
-    @property
-    def peer(self) -> SessionHalf:
-        """The peer's half."""
-        return self.half(self.side.other)
+    def step(self, side: Side, command: Any, body_size: int) -> None:
+        """`side` sends a command with a body of so many octets. Raises Violation."""
+        (self.own if side is self.side else self.peer).step(command)
+        self.files.step(side.value, command, body_size)
 
     @property
     def pending(self) -> tuple[Handle[Any], ...]:
@@ -192,8 +190,7 @@ class SessionState(SessionModel):
         return first is None or distance(number, first) > 0
 
     def __getstate__(self) -> tuple[int, dict[str, object]]:
-        slots = (*SessionModel.__slots__, *self.__slots__)
-        return self.SCHEMA, {name: getattr(self, name) for name in slots}
+        return self.SCHEMA, {name: getattr(self, name) for name in self.__slots__}
 
     def __setstate__(self, state: tuple[int, dict[str, object]]) -> None:
         schema, values = state

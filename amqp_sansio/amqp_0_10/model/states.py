@@ -22,7 +22,7 @@ each other), and `BRANCH` and `ASSOCIATION` in `dtx_states` (the branches of cla
 
 Endpoints step `CONNECTION` and `ATTACHMENT`, for both ends and in the order in which frames pass them. An observer
 sees two streams without the order between them, so `observer/observed_model.py` keeps the controls of each side by
-itself; it steps `TRANSFER` and `MODE` through the same `SessionModel` as endpoints.
+itself; it steps `TRANSFER` and `MODE` through the same `SessionHalf` as endpoints.
 
 Guards that don't fit a table stand beside it, because they need numbers or the fields of a control or command:
 
@@ -101,12 +101,7 @@ CONNECTION: Final[Table[Connection, ConnectionInput]] = {
     _C.CHALLENGED: {_I.C_SECURE_OK: _C.AUTHENTICATING, **_CLOSES},
     _C.TUNING: {_I.C_TUNE_OK: _C.TUNED, **_CLOSES},
     _C.TUNED: {_I.C_OPEN: _C.OPENING, **dict.fromkeys(_BEATS, _C.TUNED), **_CLOSES},
-    _C.OPENING: {
-        _I.S_OPEN_OK: _C.OPEN,
-        _I.S_REDIRECT: _C.END,
-        **dict.fromkeys(_BEATS, _C.OPENING),
-        **_CLOSES,
-    },
+    _C.OPENING: {_I.S_OPEN_OK: _C.OPEN, _I.S_REDIRECT: _C.END, **dict.fromkeys(_BEATS, _C.OPENING), **_CLOSES},
     _C.OPEN: {**dict.fromkeys((_I.C_OTHER, _I.S_OTHER, *_BEATS), _C.OPEN), **_CLOSES},
     _C.CLIENT_CLOSING: {_I.S_CLOSE_OK: _C.END, _I.S_CLOSE: _C.BOTH_CLOSING},
     _C.SERVER_CLOSING: {_I.C_CLOSE_OK: _C.END, _I.C_CLOSE: _C.BOTH_CLOSING},

@@ -133,10 +133,7 @@ class ObservedModel:
         self.limits = limits
         self.known = [known, known]
         self.channels: dict[int, tuple[Half, Half]] = {}
-        self.asked: tuple[dict[tuple[int, str], deque[int]], dict[tuple[int, str], deque[int]]] = (
-            {},
-            {},
-        )
+        self.asked: tuple[dict[tuple[int, str], deque[int]], dict[tuple[int, str], deque[int]]] = ({}, {})
         self.mechanisms: list[Any] | None = None
         self.locales: list[Any] | None = None
         self.tune: Any = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import RemoteProtocolError, Side
+from amqp_sansio import RemoteProtocolError
 from amqp_sansio.amqp_0_10 import (
     NONE,
     XA_OK,
@@ -71,10 +71,10 @@ def forced(peer: Peer, session: Session, command: Any) -> int:
     """The code that a command gets which the sender's own engine wouldn't send."""
     # The client's books are taken away, so that it's the broker who answers.
     state = session._state  # pyright: ignore[reportPrivateUsage]
-    halves = state.halves
-    state.halves = Lawless(Side.SERVER, 1), Lawless(Side.CLIENT, 1)
+    own = state.own
+    state.own = Lawless(state.side, 1)
     session.call(command)
-    state.halves = halves
+    state.own = own
     return peer.code_of(session)
 
 
