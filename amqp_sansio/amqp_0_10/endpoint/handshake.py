@@ -11,16 +11,8 @@ from ..._core.sasl_exchange import AUTHENTICATION, SaslExchange, ServerLogin
 from ...endpoint import CloseHint, Role, Side
 from ...errors import CodecError, LimitExceeded, LocalProtocolError, RemoteProtocolError, Scope
 from ...events import By, CloseReport, Failed, OpenRequested
-from ..codec import records
+from ..codec import frames, records
 from ..codec.dialect import missing
-from ..codec.frames import (
-    CONTROL,
-    LARGEST_FRAME,
-    MIN_MAX_FRAME_SIZE,
-    PROTOCOL_HEADER,
-    PROTOCOL_HEADER_SIZE,
-    encode_assembly,
-)
 from ..codec.types import Map
 from ..codec.values import Typed
 from ..codec.violation import (
@@ -82,11 +74,11 @@ class Handshake(SaslExchange[Config]):
         self.peer_properties: Any = None
         self.channel_max = own_channel_max(config)
         self._state = State.START
-        self._max_frame = MIN_MAX_FRAME_SIZE
+        self._max_frame = frames.MIN_MAX_FRAME_SIZE
         self._insists = False
         if role is Side.CLIENT:
             self._step(role, "header")
-            self._out.append(PROTOCOL_HEADER)
+            self._out.append(frames.PROTOCOL_HEADER)
 
     # State.
 
@@ -165,8 +157,8 @@ class Handshake(SaslExchange[Config]):
         self._state = CONNECTION[self._state][INPUTS[by, name]]
 
     def _send_control(self, channel: int, control: Control) -> None:
-        segments = [(CONTROL, control.encode_assembly())]
-        self._out.queue(encode_assembly(channel, segments, self._max_frame))
+        segments = [(frames.CONTROL, control.encode_assembly())]
+        self._out.queue(frames.encode_assembly(channel, segments, self._max_frame))
 
     def _send_step(self, control: Control) -> None:
         self._send_control(0, control)
@@ -185,14 +177,14 @@ class Handshake(SaslExchange[Config]):
         header = self._peek_header()
         if header is None:
             return False
-        if header != PROTOCOL_HEADER:
+        if header != frames.PROTOCOL_HEADER:
             self._differs(header)
             return True
-        self._buffer.pos += PROTOCOL_HEADER_SIZE
+        self._buffer.pos += frames.PROTOCOL_HEADER_SIZE
         self._step(self.role.other, "header")
         if self.role is Side.CLIENT:
             return True
-        self._out.append(PROTOCOL_HEADER)
+        self._out.append(frames.PROTOCOL_HEADER)
         self._step(Side.SERVER, "header")
         config = self.config
         self._send_step(
@@ -204,11 +196,11 @@ class Handshake(SaslExchange[Config]):
         """Another version, or no AMQP: a server answers with its own header, and both close (section 4.3)."""
         hint = hints.of_first_octets(header)
         if self.role is Side.SERVER:
-            self._out.append(PROTOCOL_HEADER)
+            self._out.append(frames.PROTOCOL_HEADER)
             by, close = By.LOCAL, CloseHint.CLOSE_WHEN_SENT
             text = f"protocol header {header!r} where 0-10 is spoken"
             rule = "0-10/wire/header-unsupported"
-        elif len(header) == PROTOCOL_HEADER_SIZE:
+        elif len(header) == frames.PROTOCOL_HEADER_SIZE:
             by, close = By.REMOTE, CloseHint.CLOSE_NOW
             text = f"the server refused 0-10 (1-1-0-10) and offers {header_numbers(header)}"
             rule, hint = "0-10/connection.start/client-support", hints.OTHER_VERSION
@@ -261,7 +253,7 @@ class Handshake(SaslExchange[Config]):
         if tune.channel_max is not None:
             # Servers write 0 for no limit too.
             channels = min(channels, tune.channel_max or channels)
-        frame = min(config.max_frame_size, size or LARGEST_FRAME)
+        frame = min(config.max_frame_size, size or frames.LARGEST_FRAME)
         beat = _heartbeat(config.heartbeat, tune.heartbeat_min, tune.heartbeat_max)
         self._send_step(records.ConnectionTuneOk(channels, frame, beat))
         self._agree(channels, frame, beat)

@@ -20,6 +20,7 @@ from ..codec.message import Headers
 from ..codec.record import decode_command
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import Violation, exception, framing_error
+from ..model import execution
 from ..model.credit import Balance, check_flow_mode, check_unit, no_subscription
 from ..model.events import (
     BodyAborted,
@@ -30,15 +31,6 @@ from ..model.events import (
     MessageReceived,
     Rejected,
     Released,
-)
-from ..model.execution import (
-    COMMAND_INVALID,
-    ILLEGAL_STATE,
-    INVALID_ARGUMENT,
-    NOT_ALLOWED,
-    NOT_FOUND,
-    RESOURCE_LIMIT_EXCEEDED,
-    UNAUTHORIZED_ACCESS,
 )
 from ..model.states import Attachment, TransferInput
 from ..model.transfers import ENDING, MOVES, SETTLING, WORK, ended_by, handles_of
@@ -208,7 +200,8 @@ class Incoming:
     def _too_large(self, arriving: Arriving, what: str) -> Violation:
         self._arriving = arriving
         self.abort()
-        return exception(RESOURCE_LIMIT_EXCEEDED, f"command {arriving.number} has {arriving.octets} octets {what}")
+        text = f"command {arriving.number} has {arriving.octets} octets {what}"
+        return exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
 
     def _decode(self, arriving: Arriving) -> Any:
         """The command of the first segment. Raises Violation: command-invalid."""
@@ -388,7 +381,7 @@ class Incoming:
             and (command.destination or "") not in state.granted
         ):
             text = f"message.resume to {command.destination!r}, which is no subscription of this session"
-            raise exception(NOT_FOUND, text, "message.resume/destination")
+            raise exception(execution.NOT_FOUND, text, "message.resume/destination")
         if kind is records.MessageAccept and state.side is Side.SERVER and self._transport.config.lenient_accepts:
             # A message that is accepted and not acquired was only looked at: nobody has taken it.
             transfers = state.outgoing
@@ -424,12 +417,13 @@ class Incoming:
         """Whether such a command may come at all, and whether what must be there is. Raises Violation."""
         role = self._state.side.value
         if role not in command.HANDLERS:
-            raise exception(NOT_ALLOWED, f"{command.NAME} isn't for a {role}")
+            raise exception(execution.NOT_ALLOWED, f"{command.NAME} isn't for a {role}")
         name = missing(command, self._transport.config.dialect)
         if name:
-            raise exception(COMMAND_INVALID, f"{command.NAME} without {name.replace('_', '-')}", "wire/struct-required")
+            text = f"{command.NAME} without {name.replace('_', '-')}"
+            raise exception(execution.COMMAND_INVALID, text, "wire/struct-required")
         if (headers.raw and not command.HEADERS) or (body and not command.HAS_BODY):
-            raise exception(COMMAND_INVALID, f"{command.NAME} with a header or body segment")
+            raise exception(execution.COMMAND_INVALID, f"{command.NAME} with a header or body segment")
         if headers.raw and self._transport.validates:
             headers.check()
 
@@ -454,7 +448,7 @@ class Incoming:
                 self._transport.crowded = self
         elif state.waiting > limits.unsettled or (is_call and state.weight > limits.bodies):
             raise exception(
-                RESOURCE_LIMIT_EXCEEDED,
+                execution.RESOURCE_LIMIT_EXCEEDED,
                 f"{state.waiting} commands of {state.weight} octets wait for their completion, "
                 f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}",
             )
@@ -488,7 +482,7 @@ class Incoming:
         user_id = None if properties is None else properties.user_id
         if user_id is not None and user_id != owner.user.encode():
             text = f"message.transfer with the user-id {user_id!r}, logged in is {owner.user!r}"
-            raise exception(UNAUTHORIZED_ACCESS, text, "message.message-properties/user-id")
+            raise exception(execution.UNAUTHORIZED_ACCESS, text, "message.message-properties/user-id")
 
     # Own messages, and their credit.
 
@@ -504,7 +498,7 @@ class Incoming:
         ids: SequenceSet = command.transfers or SequenceSet()
         for _, upper in ids.ranges:
             if distance(upper, state.sending.next_id) <= 0:
-                raise exception(INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred")
+                raise exception(execution.INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred")
         move, rule = MOVES[kind]
         numbers = books.check(command.NAME, ids, move, rule)
         if kind is records.MessageAcquire or (kind is records.MessageAccept and state.peer.work is not None):
@@ -537,9 +531,8 @@ class Incoming:
         balance = state.balances.get(destination or "")
         if balance is None:
             if len(state.balances) >= state.peer.limit:
-                raise exception(
-                    RESOURCE_LIMIT_EXCEEDED, f"{len(state.balances)} destinations, Limits.consumers allows no more"
-                )
+                text = f"{len(state.balances)} destinations, Limits.consumers allows no more"
+                raise exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
             balance = state.balances[destination or ""] = Balance(lenient=state.side is Side.CLIENT)
         return balance
 
@@ -556,7 +549,7 @@ class Incoming:
     def _result(self, number: int, command: records.ExecutionResult, sync: bool) -> None:
         if not self._outgoing.result(command):
             text = f"execution.result for command {command.command_id}, which waits for no such result"
-            raise exception(ILLEGAL_STATE, text)
+            raise exception(execution.ILLEGAL_STATE, text)
         self._done(number, sync=sync)
 
     def _exception(self, number: int, command: records.ExecutionException, sync: bool) -> None:
@@ -728,7 +721,7 @@ class Incoming:
 
 def _invalid(error: CodecError) -> Violation:
     rule = None if error.rule is None else error.rule.removeprefix("0-10/")
-    return exception(COMMAND_INVALID, str(error), rule)
+    return exception(execution.COMMAND_INVALID, str(error), rule)
 
 
 # Events that stand for commands.

@@ -22,15 +22,9 @@ from ...events import (
 from ..codec import records
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
+from ..model import execution
 from ..model.command_ids import never_sent
 from ..model.events import Resumed, SessionClosed
-from ..model.execution import (
-    ERROR_CODES,
-    ILLEGAL_STATE,
-    NOT_IMPLEMENTED,
-    RESOURCE_LIMIT_EXCEEDED,
-    ExecutionError,
-)
 from ..model.states import Attachment
 from .incoming import Incoming, command_of, on_channel
 from .outgoing import Outgoing
@@ -295,13 +289,13 @@ class Controls:
         incoming.abort()
         if offset:
             raise exception(
-                NOT_IMPLEMENTED,
+                execution.NOT_IMPLEMENTED,
                 f"session.command-point in the middle of command {number}, at octet {offset}; "
                 "commands are expected as a whole",
             )
         if not receiving.command_point(number):
             raise exception(
-                ILLEGAL_STATE,
+                execution.ILLEGAL_STATE,
                 f"session.command-point {number} leaves out commands from {receiving.next_id} on, without session.gap",
             )
 
@@ -372,7 +366,7 @@ class Controls:
         holes = len(receiving.known.ranges) + len(receiving.ahead.ranges)
         if holes > _MOST_RANGES + 2 * state.waiting:
             text = f"the commands that aren't known to be completed are {holes} ranges of ids"
-            raise exception(RESOURCE_LIMIT_EXCEEDED, text)
+            raise exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
 
     def _gap(self, control: records.SessionGap) -> None:
         """The sender gives up commands: they count as completed, also the one that is arriving (rules of gap)."""
@@ -396,7 +390,7 @@ class Controls:
 
     # Exceptions.
 
-    def refuse(self, error: ExecutionError, command_id: int | None, field: str | None) -> None:
+    def refuse(self, error: execution.ExecutionError, command_id: int | None, field: str | None) -> None:
         """The application refuses a command of the peer, or the whole session."""
         channel = self.channel
         if channel.report is not None or channel.state is not _ATTACHED:
@@ -423,7 +417,7 @@ class Controls:
             return
         text = str(violation)
         error, report = self._failure(
-            By.LOCAL, violation.code, text, ERROR_CODES.get(violation.code, ""),
+            By.LOCAL, violation.code, text, execution.ERROR_CODES.get(violation.code, ""),
             blamed=(0, 0) if command is None else divmod(command.CODE, 256), offset=self._transport.unit_offset(),
             rule=f"0-10/{violation.rule}" if violation.rule else None,
         )  # fmt: skip
@@ -456,7 +450,7 @@ class Controls:
     def failed_by_peer(self, exception: records.ExecutionException) -> None:
         """The peer sent an exception: the session is over, its detach follows."""
         code = exception.error_code or 0
-        name = ERROR_CODES.get(code, str(code))
+        name = execution.ERROR_CODES.get(code, str(code))
         text = exception.description or name
         blamed = (exception.class_code or 0, exception.command_code or 0)
         error, self.channel.report = self._failure(By.REMOTE, code, text, name, blamed=blamed)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ..._core.timers import Clock
 from ...errors import LocalProtocolError
 from ..codec import records
+from . import execution
 from .dtx_states import (
     ASSOCIATION,
     BRANCH,
@@ -39,15 +40,6 @@ from .dtx_states import (
     AssociationInput,
     Branch,
     BranchInput,
-)
-from .execution import (
-    ILLEGAL_ARGUMENT,
-    ILLEGAL_STATE,
-    NOT_ALLOWED,
-    NOT_FOUND,
-    NOT_IMPLEMENTED,
-    RESOURCE_LIMIT_EXCEEDED,
-    ExecutionError,
 )
 
 if TYPE_CHECKING:
@@ -252,16 +244,17 @@ class Branches:
     def _start(self, owner: Hashable, command: records.DtxStart, now: float) -> records.XaResult:
         xid = _xid_of(command)
         if command.join and command.resume:
-            raise _error(command, NOT_ALLOWED, "start has both join and resume", "join-and-resume")
+            raise _error(command, execution.NOT_ALLOWED, "start has both join and resume", "join-and-resume")
         session = self._selected(owner, command, "start")
         if session.current is not None:
-            raise _error(command, ILLEGAL_STATE, f"start before the end of {session.current}", "illegal-state")
+            text = f"start before the end of {session.current}"
+            raise _error(command, execution.ILLEGAL_STATE, text, "illegal-state")
         if command.join and not self.join:
-            raise _error(command, NOT_IMPLEMENTED, "join isn't supported", "join-unsupported")
+            raise _error(command, execution.NOT_IMPLEMENTED, "join isn't supported", "join-unsupported")
         known = self._branches.get(xid)
         if not (command.join or command.resume):
             if known is not None:
-                raise _error(command, NOT_ALLOWED, f"{xid} is already known", "already-known")
+                raise _error(command, execution.NOT_ALLOWED, f"{xid} is already known", "already-known")
             self._make_room()
             known = self._branches[xid] = _Known(BRANCH[Branch.NON_EXISTENT][BranchInput.START])
             self._associate(owner, xid, AssociationInput.START)
@@ -269,7 +262,7 @@ class Branches:
             return records.XaResult(XA_OK)
         if known is None:
             text = f"{xid} is unknown, it can't be joined or resumed"
-            raise _error(command, NOT_ALLOWED, text, "unknown-xid(sic)")
+            raise _error(command, execution.NOT_ALLOWED, text, "unknown-xid(sic)")
         if known.state in _ROLLBACK_ONLY:
             return records.XaResult(STATUSES[known.state])
         given = AssociationInput.JOIN if command.join else AssociationInput.RESUME
@@ -277,7 +270,7 @@ class Branches:
         association = known.sessions.get(owner, Association.NOT_ASSOCIATED)
         if after is None or given not in ASSOCIATION[association]:
             text = f"{given.value}, but {xid} is {known.state.value} and the session {association.value}"
-            raise _error(command, ILLEGAL_STATE, text, "illegal-state")
+            raise _error(command, execution.ILLEGAL_STATE, text, "illegal-state")
         self._associate(owner, xid, given)
         self._enter(xid, after)
         return records.XaResult(XA_OK)
@@ -285,9 +278,9 @@ class Branches:
     def _end(self, owner: Hashable, command: records.DtxEnd) -> records.XaResult:
         xid = _xid_of(command)
         if command.suspend and command.fail:
-            raise _error(command, NOT_ALLOWED, "end has both suspend and fail", "suspend-and-fail")
+            raise _error(command, execution.NOT_ALLOWED, "end has both suspend and fail", "suspend-and-fail")
         if self._selected(owner, command, "end").current != xid:
-            raise _error(command, ILLEGAL_STATE, f"the session isn't associated with {xid}", "not-associated")
+            raise _error(command, execution.ILLEGAL_STATE, f"the session isn't associated with {xid}", "not-associated")
         known = self._branches[xid]
         how, given = AssociationInput.END, BranchInput.END
         if command.fail:
@@ -303,7 +296,7 @@ class Branches:
     def _selected(self, owner: Hashable, command: records.DtxStart | records.DtxEnd, name: str) -> _Session:
         session = self._sessions.get(owner)
         if session is None:
-            raise _error(command, ILLEGAL_STATE, f"{name} on a session without select", "illegal-state")
+            raise _error(command, execution.ILLEGAL_STATE, f"{name} on a session without select", "illegal-state")
         return session
 
     def _settle(self, command: _Settling) -> records.XaResult:
@@ -314,15 +307,15 @@ class Branches:
         xid, known = self._find(command)
         if Association.ASSOCIATED in known.sessions.values():
             text = f"{command.NAME}, but a session is associated with {xid}"
-            raise _error(command, ILLEGAL_STATE, text, "not-disassociated")
+            raise _error(command, execution.ILLEGAL_STATE, text, "not-disassociated")
         if known.sessions:
             text = f"{command.NAME}, but {xid} is suspended and must be resumed first"
-            raise _error(command, ILLEGAL_STATE, text, "illegal-state")
+            raise _error(command, execution.ILLEGAL_STATE, text, "illegal-state")
         before = known.state
         given, why, rule = _settling(command, known)
         after = BRANCH[before].get(given)
         if after is None:
-            raise _error(command, ILLEGAL_STATE, f"{xid} {why}", rule)
+            raise _error(command, execution.ILLEGAL_STATE, f"{xid} {why}", rule)
         self._enter(xid, after)
         if before in STATUSES:
             return records.XaResult(STATUSES[before])
@@ -333,7 +326,7 @@ class Branches:
     def _set_timeout(self, command: records.DtxSetTimeout, now: float) -> None:
         xid, known = self._find(command)
         if command.timeout is None:
-            raise ExecutionError(ILLEGAL_ARGUMENT, "dtx.set-timeout needs a timeout")
+            raise execution.ExecutionError(execution.ILLEGAL_ARGUMENT, "dtx.set-timeout needs a timeout")
         known.timeout = command.timeout
         if known.state in _RUNNING:
             self._arm(xid, known, now)
@@ -342,7 +335,7 @@ class Branches:
         xid = _xid_of(command)
         known = self._branches.get(xid)
         if known is None:
-            raise _error(command, NOT_FOUND, f"{xid} is unknown", "unknown-xid")
+            raise _error(command, execution.NOT_FOUND, f"{xid} is unknown", "unknown-xid")
         return xid, known
 
     def _make_room(self) -> None:
@@ -350,7 +343,7 @@ class Branches:
             return
         if not self._undone:
             text = f"{len(self._branches)} branches are known, the server keeps no more"
-            raise ExecutionError(RESOURCE_LIMIT_EXCEEDED, text)
+            raise execution.ExecutionError(execution.RESOURCE_LIMIT_EXCEEDED, text)
         self._enter(next(iter(self._undone)), Branch.NON_EXISTENT)
 
     def _associate(self, owner: Hashable, xid: records.Xid, given: AssociationInput) -> None:
@@ -453,7 +446,8 @@ def _xid_of(command: _Named) -> records.Xid:
     """The command's xid as a value of its own. Raises ExecutionError when it isn't all there."""
     xid = command.xid
     if xid is None or xid.format is None or xid.global_id is None or xid.branch_id is None:
-        raise ExecutionError(ILLEGAL_ARGUMENT, f"{command.NAME} needs an xid with format, global-id and branch-id")
+        text = f"{command.NAME} needs an xid with format, global-id and branch-id"
+        raise execution.ExecutionError(execution.ILLEGAL_ARGUMENT, text)
     return records.Xid(xid.format, bytes(xid.global_id), bytes(xid.branch_id))
 
 
@@ -472,5 +466,5 @@ def _settling(command: _Settling, known: _Known) -> tuple[BranchInput, str, str]
     return BranchInput.ROLLBACK, f"is {state} and can't be rolled back", "illegal-state"
 
 
-def _error(command: _Named, code: int, text: str, rule: str) -> ExecutionError:
-    return ExecutionError(code, text, rule=f"0-10/{command.NAME}/{rule}")
+def _error(command: _Named, code: int, text: str, rule: str) -> execution.ExecutionError:
+    return execution.ExecutionError(code, text, rule=f"0-10/{command.NAME}/{rule}")

@@ -11,13 +11,7 @@ from typing import Any, ClassVar, Final
 
 from ..codec import records
 from ..codec.violation import Violation, exception
-from .execution import (
-    ILLEGAL_ARGUMENT,
-    ILLEGAL_STATE,
-    INVALID_ARGUMENT,
-    NOT_ALLOWED,
-    RESOURCE_LIMIT_EXCEEDED,
-)
+from . import execution
 from .open_ids import bound
 
 _SIDES: Final = ("client", "server")
@@ -69,7 +63,7 @@ class FileRules:
         else:
             rule = ""
         if wrong:
-            raise exception(NOT_ALLOWED, f"{command.NAME} {wrong}", f"{command.NAME}/{rule}")
+            raise exception(execution.NOT_ALLOWED, f"{command.NAME} {wrong}", f"{command.NAME}/{rule}")
         self._check_room(len(self.consumers), "consumers")
         # Streams have no acknowledgements (rule stream/acks).
         self.consumers[kind, tag] = not isinstance(command, records.FileConsume) or command.no_ack
@@ -89,7 +83,7 @@ class FileRules:
 
     def _qos_ok(self, by: str, command: records.FileQosOk, body_size: int) -> None:
         if not self.wanted:
-            raise exception(ILLEGAL_STATE, "file.qos-ok, which answers no file.qos")
+            raise exception(execution.ILLEGAL_STATE, "file.qos-ok, which answers no file.qos")
         self.prefetch_count = self.wanted.popleft()
 
     # Deliveries.
@@ -104,11 +98,11 @@ class FileRules:
         if self.consumers.get(key, self.cancelled.get(key, True)):
             return
         if tag in self.unacked:
-            raise exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag {tag}, which is in use")
+            raise exception(execution.ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag {tag}, which is in use")
         most = self.prefetch_count
         if most and len(self.unacked) >= most:
             text = f"{command.NAME} of one more than the {most} files that the client's prefetch-count allows"
-            raise exception(NOT_ALLOWED, text, "file.qos/ceiling")
+            raise exception(execution.NOT_ALLOWED, text, "file.qos/ceiling")
         self._check_room(len(self.unacked), "files that wait for their ack")
         self.unacked[tag] = None
 
@@ -133,7 +127,7 @@ class FileRules:
     def _check_tag(self, command: Any, tag: int, *, zero: bool, rule: str) -> None:
         if tag not in self.unacked and not (zero and not tag):
             text = f"{command.NAME} of the delivery tag {tag}, of which no file of this session waits for it"
-            raise exception(INVALID_ARGUMENT, text, rule)
+            raise exception(execution.INVALID_ARGUMENT, text, rule)
 
     # Staging.
 
@@ -145,24 +139,25 @@ class FileRules:
         other = _other(by)
         opened = self.opened[other]
         if not opened:
-            raise exception(ILLEGAL_STATE, "file.open-ok, which answers no file.open")
+            raise exception(execution.ILLEGAL_STATE, "file.open-ok, which answers no file.open")
         staged = command.staged_size or 0
         if staged > opened[0]:
-            raise exception(ILLEGAL_ARGUMENT, f"file.open-ok for {staged} octets of a file that has {opened[0]}")
+            text = f"file.open-ok for {staged} octets of a file that has {opened[0]}"
+            raise exception(execution.ILLEGAL_ARGUMENT, text)
         self.staging[other].append(opened.popleft() - staged)
 
     def _stage(self, by: str, command: records.FileStage, body_size: int) -> None:
         staging = self.staging[by]
         if not staging:
-            raise exception(ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior")
+            raise exception(execution.ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior")
         if body_size != staging[0]:
             text = f"file.stage of {body_size} octets, by its file.open and file.open-ok there are {staging[0]} to come"
-            raise exception(INVALID_ARGUMENT, text, "file.open/content-size")
+            raise exception(execution.INVALID_ARGUMENT, text, "file.open/content-size")
         staging.popleft()
 
     def _check_room(self, count: int, what: str) -> None:
         if count >= self.limit:
-            raise exception(RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more")
+            raise exception(execution.RESOURCE_LIMIT_EXCEEDED, f"{count} {what}, Limits.consumers allows no more")
 
     _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         records.FileQos: _qos,
@@ -253,13 +248,13 @@ class SeenFiles(FileRules):
                 self.tags.add(tag)
         elif tag and not self.tags.has(tag):
             text = f"{command.NAME} of the delivery tag {tag}, which no file of this session had"
-            raise exception(INVALID_ARGUMENT, text, f"{command.NAME}/session-local")
+            raise exception(execution.INVALID_ARGUMENT, text, f"{command.NAME}/session-local")
 
 
 def zero_tag(command: Any) -> Violation:
     """A delivery with the tag 0, which stands for all."""
     rule = "file.deliver/non-zero" if isinstance(command, records.FileDeliver) else None
-    return exception(ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)
+    return exception(execution.ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)
 
 
 def _other(side: str) -> str:

@@ -17,14 +17,9 @@ from ..._core.state_table import Table, TableEnum
 from ...endpoint import Side
 from ..codec import records
 from ..codec.violation import Violation, exception
+from . import execution
 from .command_ids import never_sent
 from .credit import AgedCredit
-from .execution import (
-    ILLEGAL_STATE,
-    NOT_ALLOWED,
-    NOT_FOUND,
-    RESOURCE_LIMIT_EXCEEDED,
-)
 from .file_rules import SeenFiles
 from .open_ids import OpenIds, bound
 from .transfers import SETTLING, WORK, SeenTransfers
@@ -127,10 +122,10 @@ class SessionHalf:
             if given is Select.TX_SELECT and self.mode is Mode.DTX:
                 rule = "tx.select/no-dtx"
             text = f"{command.NAME} on a session that is selected for {self.mode.value}"
-            raise exception(ILLEGAL_STATE, text, rule)
+            raise exception(execution.ILLEGAL_STATE, text, rule)
         if mode is Mode.TX and NONE in self.subscriptions.values():
             text = f"{command.NAME} on a session with a subscription whose accept-mode is none"
-            raise exception(NOT_ALLOWED, text, "tx.select/explicit-accepts")
+            raise exception(execution.NOT_ALLOWED, text, "tx.select/explicit-accepts")
         if isinstance(command, records.DtxStart):
             self._start(command)
         elif isinstance(command, records.DtxEnd):
@@ -141,15 +136,15 @@ class SessionHalf:
         """The session begins to work for a branch (class 6)."""
         xid = command.xid
         if command.join and command.resume:
-            raise exception(NOT_ALLOWED, "dtx.start with join and resume", "dtx.start/join-and-resume")
+            raise exception(execution.NOT_ALLOWED, "dtx.start with join and resume", "dtx.start/join-and-resume")
         if self.current is not None:
             text = f"dtx.start on a session that works for {self.current}"
-            raise exception(ILLEGAL_STATE, text, "dtx.start/illegal-state")
+            raise exception(execution.ILLEGAL_STATE, text, "dtx.start/illegal-state")
         if xid in self.suspended and not command.resume:
             # It may have ended meanwhile, which the server knows.
             self.tolerate(
                 exception(
-                    NOT_ALLOWED,
+                    execution.NOT_ALLOWED,
                     f"dtx.start without resume of {xid}, which the session has suspended",
                     "dtx.end/suspend",
                 )
@@ -164,10 +159,10 @@ class SessionHalf:
     def _end(self, command: records.DtxEnd) -> None:
         """It doesn't any more."""
         if command.suspend and command.fail:
-            raise exception(NOT_ALLOWED, "dtx.end with suspend and fail", "dtx.end/suspend-and-fail")
+            raise exception(execution.NOT_ALLOWED, "dtx.end with suspend and fail", "dtx.end/suspend-and-fail")
         if not self.is_associated(command.xid):
             text = f"dtx.end of {command.xid}, the session works for {self.current or 'none'}"
-            raise exception(ILLEGAL_STATE, text, "dtx.end/not-associated")
+            raise exception(execution.ILLEGAL_STATE, text, "dtx.end/not-associated")
         self._leave(command)
 
     def _leave(self, command: records.DtxEnd) -> None:
@@ -193,10 +188,10 @@ class SessionHalf:
         destination = command.destination or ""
         if destination in self.subscriptions:
             text = f"message.subscribe with the destination {destination!r}, which is in use on this session"
-            raise exception(NOT_ALLOWED, text, "message.subscribe/unique-destination")
+            raise exception(execution.NOT_ALLOWED, text, "message.subscribe/unique-destination")
         if self.mode is Mode.TX and command.accept_mode == NONE:
             text = "message.subscribe with accept-mode none on a session with standard transactions"
-            raise exception(NOT_ALLOWED, text, "tx.select/explicit-accepts")
+            raise exception(execution.NOT_ALLOWED, text, "tx.select/explicit-accepts")
         self._check_room(len(self.subscriptions))
         self.subscriptions[destination] = command.accept_mode or 0
 
@@ -209,11 +204,12 @@ class SessionHalf:
         destination = command.destination or ""
         if self.side is Side.CLIENT and destination not in self.subscriptions:
             text = f"{command.NAME} for {destination!r}, which is no subscription of this session"
-            raise exception(NOT_FOUND, text, "message.cancel/not-found")
+            raise exception(execution.NOT_FOUND, text, "message.cancel/not-found")
 
     def _check_room(self, count: int) -> None:
         if count >= self.limit:
-            raise exception(RESOURCE_LIMIT_EXCEEDED, f"{count} subscriptions, Limits.consumers allows no more")
+            text = f"{count} subscriptions, Limits.consumers allows no more"
+            raise exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
 
     _RULES: ClassVar[Mapping[type[Any], Callable[..., None]]] = {
         **dict.fromkeys(_INPUTS, _select),
@@ -245,7 +241,7 @@ class Asked:
             return None
         text = "session.expected, which nobody has asked for"
         rule = "session.expected/only-on-flush"
-        return exception(ILLEGAL_STATE, text, rule, harmless=True)
+        return exception(execution.ILLEGAL_STATE, text, rule, harmless=True)
 
     def request_timeout(self, seconds: int | None) -> None:
         """It asks for the session to be kept (session.request-timeout)."""
@@ -260,7 +256,7 @@ class Asked:
         if wanted is None or wanted == -1 or (granted is not None and granted <= wanted):
             return None
         text = f"session.timeout of {granted} seconds, {wanted} were asked for"
-        return exception(ILLEGAL_STATE, text, "session.request-timeout/granted")
+        return exception(execution.ILLEGAL_STATE, text, "session.request-timeout/granted")
 
 
 class WholeHalf(SessionHalf):
@@ -466,14 +462,14 @@ class WholeHalf(SessionHalf):
         if self.current == xid:
             text = f"{command.NAME} of a branch that the session is still associated with"
             rule = f"{command.NAME}/not-disassociated"
-            self.broken.append(exception(ILLEGAL_STATE, text, rule))
+            self.broken.append(exception(execution.ILLEGAL_STATE, text, rule))
         if isinstance(command, records.DtxPrepare):
             self.prepared[xid] = None
             bound(self.prepared, self.most)
             return
         if isinstance(command, records.DtxCommit) and command.one_phase and xid in self.prepared:
             text = "dtx.commit with one-phase of a branch that was prepared"
-            self.broken.append(exception(ILLEGAL_STATE, text, "dtx.commit/two-phase"))
+            self.broken.append(exception(execution.ILLEGAL_STATE, text, "dtx.commit/two-phase"))
         self.prepared.pop(xid, None)
 
     _SEEN: ClassVar[Mapping[type[Any], Callable[..., None]]] = {

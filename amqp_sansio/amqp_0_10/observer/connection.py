@@ -15,26 +15,8 @@ from ..._core.stream import AT_HEADER, IN_DAMAGE, IN_FRAMES
 from ...endpoint import Side
 from ...errors import CodecError
 from ...versions import AMQP_0_10
+from ..codec import frames
 from ..codec.assembly import begins
-from ..codec.frames import (
-    ALONE,
-    BODY,
-    COMMAND,
-    COMMAND_TRACK,
-    CONTROL_TRACK,
-    ENDS,
-    FIRST_SEGMENT,
-    FRAME,
-    FRAME_HEADER_SIZE,
-    HEADER,
-    HEADER_BEGIN,
-    LAST_SEGMENT,
-    MIN_MAX_FRAME_SIZE,
-    PROTOCOL_HEADER_SIZE,
-    SEGMENTS,
-    malformed,
-    misplaced,
-)
 from ..codec.message_fields import Headers, ObservedCommand
 from .content import Content, Direction, announced, blame, decode_first, name_of
 from .observed_model import ObservedModel
@@ -47,7 +29,7 @@ if TYPE_CHECKING:
 
 _FAULTS: Final = 32
 """Broken rules of one message's frames that are told; a message may have any number of frames."""
-_FIRST: Final = FIRST_SEGMENT | ALONE
+_FIRST: Final = frames.FIRST_SEGMENT | frames.ALONE
 _FLAGS: Final = "wire/frame-flags"
 _HEARTBEAT: Final = "connection.heartbeat"
 
@@ -71,7 +53,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
 
     __slots__ = ()
 
-    smallest = FRAME_HEADER_SIZE
+    smallest = frames.FRAME_HEADER_SIZE
 
     def __init__(self, setting: Setting) -> None:
         model = ObservedModel(setting.limits, setting.from_start)
@@ -109,12 +91,12 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         if mode == IN_DAMAGE:
             return self.look(direction, last)
         buffer = direction.buffer
-        if not buffer.want(PROTOCOL_HEADER_SIZE):
+        if not buffer.want(frames.PROTOCOL_HEADER_SIZE):
             return False
-        if buffer.data.startswith(HEADER_BEGIN, buffer.pos):
+        if buffer.data.startswith(frames.HEADER_BEGIN, buffer.pos):
             direction.mode = IN_FRAMES
         else:
-            head = buffer.data[buffer.pos : buffer.pos + PROTOCOL_HEADER_SIZE]
+            head = buffer.data[buffer.pos : buffer.pos + frames.PROTOCOL_HEADER_SIZE]
             text = f"no protocol header comes first, but {head!r}"
             self.damage(direction, "wire/header-each-peer", text)
         return True
@@ -123,13 +105,13 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         """A protocol header, of this version or another (part 1 section 4.3)."""
         buffer = direction.buffer
         offset = buffer.offset
-        header = buffer.data[buffer.pos : buffer.pos + PROTOCOL_HEADER_SIZE]
-        buffer.pos += PROTOCOL_HEADER_SIZE
+        header = buffer.data[buffer.pos : buffer.pos + frames.PROTOCOL_HEADER_SIZE]
+        buffer.pos += frames.PROTOCOL_HEADER_SIZE
         if direction.headers:
             self.blame("wire/header-each-peer", f"another protocol header, {header!r}", offset)
         direction.headers = 1
-        at_ns = direction.when(offset + PROTOCOL_HEADER_SIZE)
-        self.observe(direction, 0, "header", "protocol-header", header, offset, PROTOCOL_HEADER_SIZE, at_ns)
+        at_ns = direction.when(offset + frames.PROTOCOL_HEADER_SIZE)
+        self.observe(direction, 0, "header", "protocol-header", header, offset, frames.PROTOCOL_HEADER_SIZE, at_ns)
 
     def whole_assembly(self, direction: Direction) -> bool:
         """Read a control or a command with its message, each of whose segments is one frame that is here; else False.
@@ -140,29 +122,29 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         buffer = direction.buffer
         data, begin = buffer.data, buffer.pos
         limits = self.limits
-        most = self.model.frame_max or MIN_MAX_FRAME_SIZE
+        most = self.model.frame_max or frames.MIN_MAX_FRAME_SIZE
         length = len(data)
         first = header = body = None
         track = channel = 0
         kind, at, flags = -1, begin, 0
-        while not flags & LAST_SEGMENT:
+        while not flags & frames.LAST_SEGMENT:
             before, on, of = kind, track, channel
-            if at + FRAME_HEADER_SIZE > length:
+            if at + frames.FRAME_HEADER_SIZE > length:
                 return False
-            flags, kind, size, spare, track, channel, tail = FRAME.unpack_from(data, at)
+            flags, kind, size, spare, track, channel, tail = frames.FRAME.unpack_from(data, at)
             stop = at + size
-            if spare or tail or not FRAME_HEADER_SIZE <= size <= most or stop > length:
+            if spare or tail or not frames.FRAME_HEADER_SIZE <= size <= most or stop > length:
                 return False
-            payload = data[at + FRAME_HEADER_SIZE : stop]
+            payload = data[at + frames.FRAME_HEADER_SIZE : stop]
             if first is None:
-                if flags & ~LAST_SEGMENT != _FIRST or kind != track or kind > COMMAND:
+                if flags & ~frames.LAST_SEGMENT != _FIRST or kind != track or kind > frames.COMMAND:
                     return False
                 first = payload
-            elif flags & ~LAST_SEGMENT != ALONE or kind <= before or (track, channel) != (on, of):
+            elif flags & ~frames.LAST_SEGMENT != frames.ALONE or kind <= before or (track, channel) != (on, of):
                 return False
-            elif kind == HEADER:
+            elif kind == frames.HEADER:
                 header = payload
-            elif kind == BODY:
+            elif kind == frames.BODY:
                 body = payload
             else:
                 return False
@@ -173,7 +155,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             or self.faults
             or (channel, track) in direction.contents
             or len(direction.contents) >= 2 * limits.channels
-            or (track == COMMAND_TRACK and self.model.is_pointed(direction.number, channel))
+            or (track == frames.COMMAND_TRACK and self.model.is_pointed(direction.number, channel))
             or len(first) > limits.header
             or (header is not None and len(header) > limits.header)
             or octets > limits.message
@@ -197,29 +179,29 @@ class Observer(BaseObserver[Direction, ObservedModel]):
 
     def _frame(self, direction: Direction) -> bool:
         buffer = direction.buffer
-        if buffer.want(FRAME_HEADER_SIZE) and self.whole_assembly(direction):
+        if buffer.want(frames.FRAME_HEADER_SIZE) and self.whole_assembly(direction):
             return True
-        if not buffer.want(PROTOCOL_HEADER_SIZE):
+        if not buffer.want(frames.PROTOCOL_HEADER_SIZE):
             return False
-        if buffer.data.startswith(HEADER_BEGIN, buffer.pos):
+        if buffer.data.startswith(frames.HEADER_BEGIN, buffer.pos):
             self._header(direction)
             return True
-        if not buffer.want(FRAME_HEADER_SIZE):
+        if not buffer.want(frames.FRAME_HEADER_SIZE):
             return False
         size: int
-        flags, kind, size, spare, track, channel, tail = FRAME.unpack_from(buffer.data, buffer.pos)
-        wrong = malformed(flags, kind, size, spare, track, tail)
+        flags, kind, size, spare, track, channel, tail = frames.FRAME.unpack_from(buffer.data, buffer.pos)
+        wrong = frames.malformed(flags, kind, size, spare, track, tail)
         if wrong is not None:
-            self.damage(direction, *wrong, size if size >= FRAME_HEADER_SIZE else 0)
+            self.damage(direction, *wrong, size if size >= frames.FRAME_HEADER_SIZE else 0)
             return True
         if not buffer.want(size):
             return False
         offset = buffer.offset
-        payload = buffer.data[buffer.pos + FRAME_HEADER_SIZE : buffer.pos + size]
+        payload = buffer.data[buffer.pos + frames.FRAME_HEADER_SIZE : buffer.pos + size]
         buffer.pos += size
         at_ns = direction.when(offset + size)
         most = self.model.frame_max
-        if most is not None and size > most and size > MIN_MAX_FRAME_SIZE:
+        if most is not None and size > most and size > frames.MIN_MAX_FRAME_SIZE:
             text = f"frame of {size} octets, {most} were agreed"
             self.blame("connection.tune-ok/max-frame-size", text, offset)
         self._take_frame(direction, _Frame(flags, kind, track, channel, payload, offset, size, at_ns))
@@ -230,7 +212,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     def _take_frame(self, direction: Direction, frame: _Frame) -> None:
         """Add a frame to the assembly that it belongs to, or begin one with it."""
         flags, kind, track, channel, _, offset, _, at_ns, _ = frame
-        wrong = misplaced(kind, track)
+        wrong = frames.misplaced(kind, track)
         if wrong is not None:
             self.blame(*wrong, offset)
             self._stray(direction, frame)
@@ -239,7 +221,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         content = direction.contents.get(key)
         if content is not None:
             wrong_flags = ""
-            if track == COMMAND_TRACK and self.model.is_pointed(direction.number, channel):
+            if track == frames.COMMAND_TRACK and self.model.is_pointed(direction.number, channel):
                 self._drop_content(direction, key)
                 content = None
             else:
@@ -248,7 +230,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 self._drop_content(direction, key)
                 self.blame(_FLAGS, wrong_flags, offset)
                 content = None
-                if track == COMMAND_TRACK:
+                if track == frames.COMMAND_TRACK:
                     self.model.lost_command(direction.number, channel)
         if content is None:
             content = self._begin(direction, frame)
@@ -271,9 +253,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         key = (channel, track)
         first = begins(flags)
         explained = bool(self.faults) or (direction.doubted and key not in direction.begun)
-        if track == COMMAND_TRACK and self.model.take_first(direction.number, channel, first):
+        if track == frames.COMMAND_TRACK and self.model.take_first(direction.number, channel, first):
             explained = True
-        if first and kind <= COMMAND:
+        if first and kind <= frames.COMMAND:
             if direction.doubted:
                 direction.begun.add(key)
             content = direction.contents[key] = Content(track, offset)
@@ -284,10 +266,10 @@ class Observer(BaseObserver[Direction, ObservedModel]):
                 self.faults = faults
             return content
         if first:
-            self.blame(_FLAGS, f"a {SEGMENTS[kind]} segment is the first one", offset)
+            self.blame(_FLAGS, f"a {frames.SEGMENTS[kind]} segment is the first one", offset)
         elif not explained:
-            self.blame(_FLAGS, f"a frame of a {SEGMENTS[kind]} segment, where no assembly has begun", offset)
-        if track == COMMAND_TRACK and flags & ENDS == ENDS:
+            self.blame(_FLAGS, f"a frame of a {frames.SEGMENTS[kind]} segment, where no assembly has begun", offset)
+        if track == frames.COMMAND_TRACK and flags & frames.ENDS == frames.ENDS:
             self.model.skip_command(direction.number, channel)
         self._stray(direction, frame)
         return None
@@ -295,8 +277,9 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     def _stray(self, direction: Direction, frame: _Frame) -> None:
         """A frame that belongs to nothing."""
         _, kind, _, channel, payload, offset, size, at_ns, _ = frame
-        content, octets = (None, len(payload)) if kind == BODY else (payload, 0)
-        self.observe(direction, channel, "frame", f"{SEGMENTS[kind]}-frame", content, offset, size, at_ns, octets)
+        content, octets = (None, len(payload)) if kind == frames.BODY else (payload, 0)
+        event = f"{frames.SEGMENTS[kind]}-frame"
+        self.observe(direction, channel, "frame", event, content, offset, size, at_ns, octets)
 
     def _whole(self, direction: Direction, channel: int, content: Content, at_ns: int) -> None:
         """An assembly is all there."""
@@ -305,7 +288,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         command = content.command
         answers = number = context = None
         unit = "content" if content.begun else "method"
-        if content.track == CONTROL_TRACK:
+        if content.track == frames.CONTROL_TRACK:
             if isinstance(command, bytes):
                 unit = unit if content.name else "unknown"
             elif command is not None:
@@ -326,10 +309,10 @@ class Observer(BaseObserver[Direction, ObservedModel]):
     def _add_frame(self, content: Content, frame: _Frame) -> None:
         """Take a frame whose flags the assembly has taken."""
         payload = frame.payload
-        if frame.kind == BODY:
+        if frame.kind == frames.BODY:
             content.begun = True
             self._add_body(content, payload, frame.lost)
-        elif frame.kind == HEADER:
+        elif frame.kind == frames.HEADER:
             content.begun = True
             headers = content.headers
             if headers is None:
@@ -417,13 +400,13 @@ class Observer(BaseObserver[Direction, ObservedModel]):
         if not direction.frame_end():
             return False
         size: int
-        flags, kind, size, _, track, channel, _ = FRAME.unpack_from(buffer.data, buffer.pos)
+        flags, kind, size, _, track, channel, _ = frames.FRAME.unpack_from(buffer.data, buffer.pos)
         content = direction.contents.get((channel, track))
-        if kind != BODY or track != COMMAND_TRACK or content is None or not held < size <= held + octets:
+        if kind != frames.BODY or track != frames.COMMAND_TRACK or content is None or not held < size <= held + octets:
             return False
         buffer.want(held)
         offset = buffer.offset
-        payload = buffer.data[buffer.pos + FRAME_HEADER_SIZE : buffer.pos + held]
+        payload = buffer.data[buffer.pos + frames.FRAME_HEADER_SIZE : buffer.pos + held]
         buffer.clear()
         lost = size - held
         frame = _Frame(flags, kind, track, channel, payload, offset, held, direction.when(direction.end), lost)
@@ -448,7 +431,7 @@ class Observer(BaseObserver[Direction, ObservedModel]):
             body_size, content.digest, content.offset, content.size, at_ns, answers, missing,
             self.model.messages.take_settled(), context,
         )  # fmt: skip
-        if content.track == CONTROL_TRACK:
+        if content.track == frames.CONTROL_TRACK:
             self._tell(direction, Observed(*values), content.offset)
         else:
             self._tell(direction, ObservedCommand(*values, number, content.sync), content.offset)
