@@ -33,6 +33,8 @@ from . import execution
 from .dtx_states import (
     ASSOCIATION,
     BRANCH,
+    DOOMED,
+    HEURISTIC,
     STATUSES,
     XA_OK,
     XA_RDONLY,
@@ -226,7 +228,7 @@ class Branches:
         """Assert the invariants; for tests."""
         assert len(self._branches) <= self.limit
         for xid, known in self._branches.items():
-            doomed = known.state in _ROLLBACK_ONLY
+            doomed = known.state in DOOMED
             assert doomed or bool(known.sessions) == (known.state is Branch.ACTIVE), (xid, known.state)
             assert (xid in self._undone) == (doomed and not known.sessions), (xid, known.state)
             assert known.timer is None or known.state in _RUNNING, (xid, known.state)
@@ -263,7 +265,7 @@ class Branches:
         if known is None:
             text = f"{xid} is unknown, it can't be joined or resumed"
             raise _error(command, execution.NOT_ALLOWED, text, "unknown-xid(sic)")
-        if known.state in _ROLLBACK_ONLY:
+        if known.state in DOOMED:
             return records.XaResult(STATUSES[known.state])
         given = AssociationInput.JOIN if command.join else AssociationInput.RESUME
         after = BRANCH[known.state].get(BranchInput.JOIN if command.join else BranchInput.RESUME)
@@ -370,7 +372,7 @@ class Branches:
         if state is Branch.NON_EXISTENT:
             del self._branches[xid]
             self._undone.pop(xid, None)
-        elif state in _ROLLBACK_ONLY:
+        elif state in DOOMED:
             for owner in [each for each, how in known.sessions.items() if how is Association.SUSPENDED]:
                 self._associate(owner, xid, AssociationInput.ROLLBACK_ONLY)
             if not known.sessions and xid not in self._undone:
@@ -425,14 +427,7 @@ class _Session:
 _SPARE_TIMERS: Final = 16
 
 _RUNNING: Final = (Branch.ACTIVE, Branch.IDLE)
-_ROLLBACK_ONLY: Final = (Branch.ROLLBACK_ONLY, Branch.TIMED_OUT)
-_IN_DOUBT: Final = (
-    Branch.PREPARED,
-    Branch.HEURISTICALLY_COMMITTED,
-    Branch.HEURISTICALLY_ROLLED_BACK,
-    Branch.HEURISTICALLY_MIXED,
-    Branch.HEURISTIC_HAZARD,
-)
+_IN_DOUBT: Final = (Branch.PREPARED, *HEURISTIC)
 
 _DECISIONS: Final[Mapping[Decision, BranchInput]] = {
     "commit": BranchInput.DECIDE_COMMIT,

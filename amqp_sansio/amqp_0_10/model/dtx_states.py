@@ -105,6 +105,13 @@ class BranchInput(TableEnum):
     FORGET = "forget"
 
 
+DOOMED: Final = (Branch.ROLLBACK_ONLY, Branch.TIMED_OUT)
+HEURISTIC: Final = (
+    Branch.HEURISTICALLY_COMMITTED, Branch.HEURISTICALLY_ROLLED_BACK, Branch.HEURISTICALLY_MIXED,
+    Branch.HEURISTIC_HAZARD,
+)  # fmt: skip
+
+
 def _rollback_only(state: Branch) -> Mapping[BranchInput, Branch]:
     """The row of a branch that can only be rolled back: every command is told so, and what ends it ends it."""
     stays = (
@@ -148,12 +155,8 @@ BRANCH: Final[Table[Branch, BranchInput]] = {
         BranchInput.DECIDE_MIXED: Branch.HEURISTICALLY_MIXED,
         BranchInput.DECIDE_HAZARD: Branch.HEURISTIC_HAZARD,
     },
-    Branch.ROLLBACK_ONLY: _rollback_only(Branch.ROLLBACK_ONLY),
-    Branch.TIMED_OUT: _rollback_only(Branch.TIMED_OUT),
-    Branch.HEURISTICALLY_COMMITTED: _heuristic(Branch.HEURISTICALLY_COMMITTED),
-    Branch.HEURISTICALLY_ROLLED_BACK: _heuristic(Branch.HEURISTICALLY_ROLLED_BACK),
-    Branch.HEURISTICALLY_MIXED: _heuristic(Branch.HEURISTICALLY_MIXED),
-    Branch.HEURISTIC_HAZARD: _heuristic(Branch.HEURISTIC_HAZARD),
+    **{state: _rollback_only(state) for state in DOOMED},
+    **{state: _heuristic(state) for state in HEURISTIC},
 }
 
 STATUSES: Final[Mapping[Branch, int]] = {
