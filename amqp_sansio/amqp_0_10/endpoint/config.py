@@ -99,10 +99,9 @@ def check_config(config: Config, role: Side) -> None:
         if value is not None and not 0 <= value <= highest:
             raise ValueError(f"Config.{name} {value} is outside 0 to {highest}")
     if config.max_frame_size < MIN_MAX_FRAME_SIZE:
-        raise ValueError(
-            f"Config.max_frame_size {config.max_frame_size} is below {MIN_MAX_FRAME_SIZE}, "
-            "the least the protocol allows"
-        )
+        text = f"Config.max_frame_size {config.max_frame_size} is below {MIN_MAX_FRAME_SIZE}, "
+        text += "the least the protocol allows"
+        raise ValueError(text)
     if config.limits.unparsed < config.max_frame_size:
         raise ValueError(f"Limits.unparsed {config.limits.unparsed} can't hold the largest frame")
     if own_channel_max(config) < 1:

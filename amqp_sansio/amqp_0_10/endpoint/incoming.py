@@ -447,11 +447,9 @@ class Incoming:
             if self.is_crowded:
                 self._transport.crowded = self
         elif state.waiting > limits.unsettled or (is_call and state.weight > limits.bodies):
-            raise exception(
-                execution.RESOURCE_LIMIT_EXCEEDED,
-                f"{state.waiting} commands of {state.weight} octets wait for their completion, "
-                f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}",
-            )
+            text = f"{state.waiting} commands of {state.weight} octets wait for their completion, "
+            text += f"Limits.unsettled allows {limits.unsettled}, Limits.bodies {limits.bodies}"
+            raise exception(execution.RESOURCE_LIMIT_EXCEEDED, text)
 
     def _take_transfer(
         self, number: int, command: records.MessageTransfer, headers: Headers, size: int, body: int

@@ -31,6 +31,7 @@ from ..model.credit import Balance, check_flow_mode, check_unit
 from ..model.dtx_states import XA_HEURRB, XA_RBROLLBACK, XA_RBTIMEOUT
 from ..model.events import Completed, CreditChanged
 from ..model.execution import ILLEGAL_STATE, NOT_ALLOWED
+from ..model.session_model import OF_DESTINATION
 from ..model.session_state import Call
 from ..model.states import Attachment, TransferInput
 from ..model.transfers import ENDING, MOVES, ended_by
@@ -54,15 +55,7 @@ _HEADER_FRAME: Final = 0x0302
 _BODY_FRAME: Final = 0x0703
 _TRACK: Final = 0x10000
 _ATTACHED: Final = Attachment.ATTACHED
-_CREDIT: Final = frozenset(
-    {
-        records.MessageSubscribe,
-        records.MessageSetFlowMode,
-        records.MessageFlow,
-        records.MessageStop,
-        records.MessageFlush,
-    }
-)
+_CREDIT: Final = frozenset((records.MessageSubscribe, *OF_DESTINATION))
 """The commands that change what the peer may send."""
 
 
@@ -152,11 +145,9 @@ class Outgoing:
             throttled = ""
             balance = state.balances.get("")
         if balance is not None and not balance.holds(size):
-            raise NoCredit(
-                f"destination {throttled!r} takes {_shown(balance.messages)} messages and {_shown(balance.octets)} "
-                f"octets, this one has {size}; wait for CreditChanged",
-                rule="0-10/message.set-flow-mode/no-partial",
-            )
+            text = f"destination {throttled!r} takes {_shown(balance.messages)} messages and {_shown(balance.octets)} "
+            text += f"octets, this one has {size}; wait for CreditChanged"
+            raise NoCredit(text, rule="0-10/message.set-flow-mode/no-partial")
         wanted = (destination, accept_mode, acquire_mode, sync)
         found = self._lead
         if found is None or found[0] != wanted:
@@ -222,11 +213,10 @@ class Outgoing:
                 f"{len(state.calls)} commands aren't answered, Limits.calls allows {limits.calls}; wait for sync()"
             )
         if len(state.sending.replay) + commands > limits.replay or state.octets + octets > limits.replay_octets:
-            raise LimitExceeded(
-                f"{len(state.sending.replay)} commands of {state.octets} octets wait to be confirmed, "
-                f"Limits.replay allows {limits.replay}, Limits.replay_octets {limits.replay_octets}; "
-                "wait for sync()"
-            )
+            text = f"{len(state.sending.replay)} commands of {state.octets} octets wait to be confirmed, "
+            text += f"Limits.replay allows {limits.replay}, Limits.replay_octets {limits.replay_octets}; "
+            text += "wait for sync()"
+            raise LimitExceeded(text)
         self.check_backlog(octets)
 
     def check_backlog(self, octets: int) -> None:
@@ -405,10 +395,9 @@ class Outgoing:
         numbers = books.check(command.NAME, ids, *MOVES[command.__class__])
         if len(numbers) != len(ids | SequenceSet()):
             gone = list(islice((number for number in ids if number not in books.unsettled), 5))
-            raise misuse(
-                f"{command.NAME} of {gone}: no transfers of these ids wait for it "
-                "(already settled, or accept-mode none)"
-            )
+            text = f"{command.NAME} of {gone}: no transfers of these ids wait for it "
+            text += "(already settled, or accept-mode none)"
+            raise misuse(text)
         return numbers
 
     def _check_credit(self, command: Any) -> None:

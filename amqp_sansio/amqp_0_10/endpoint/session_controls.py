@@ -288,11 +288,9 @@ class Controls:
             return
         incoming.abort()
         if offset:
-            raise exception(
-                execution.NOT_IMPLEMENTED,
-                f"session.command-point in the middle of command {number}, at octet {offset}; "
-                "commands are expected as a whole",
-            )
+            text = f"session.command-point in the middle of command {number}, at octet {offset}; "
+            text += "commands are expected as a whole"
+            raise exception(execution.NOT_IMPLEMENTED, text)
         if not receiving.command_point(number):
             raise exception(
                 execution.ILLEGAL_STATE,
@@ -434,15 +432,10 @@ class Controls:
     ) -> None:
         """Send execution.exception, then give the session up, and detach it."""
         names = () if command is None else command.__match_args__
+        group, number = (None, None) if command is None else divmod(command.CODE, 256)
+        place = names.index(field) if field in names else None
         self.outgoing.issue_last(
-            records.ExecutionException(
-                code,
-                command_id,
-                None if command is None else command.CODE >> 8,
-                None if command is None else command.CODE & 0xFF,
-                names.index(field) if field in names else None,
-                text[:_LONGEST_TEXT],
-            )
+            records.ExecutionException(code, command_id, group, number, place, text[:_LONGEST_TEXT])
         )
         self.channel.send(records.SessionRequestTimeout(0))
         self._detach()

@@ -54,10 +54,9 @@ class SendState(Generic[_C]):
     def send(self, command: _C) -> int:
         """Number a new command and keep it. Raises LimitExceeded when as many wait for a confirmation as are kept."""
         if len(self.replay) >= self.limit:
-            raise LimitExceeded(
-                f"{len(self.replay)} commands wait for their confirmation, the session keeps no more; "
-                "ask for it with flush, and wait"
-            )
+            text = f"{len(self.replay)} commands wait for their confirmation, the session keeps no more; "
+            text += "ask for it with flush, and wait"
+            raise LimitExceeded(text)
         number = self.next_id
         self.replay[number] = command
         self.next_id = add(number, 1)
@@ -217,13 +216,9 @@ class ReceiveState:
     @staticmethod
     def unknown_ids(name: bytes) -> Violation:
         """A command of the session `name` came before the first command-point (rule newly-attached-transports)."""
-        return Violation(
-            0,
-            f"command data on session {name!r} before session.command-point",
-            rule="session.command-point/newly-attached",
-            scope=Scope.SESSION,
-            detach=DetachCode.UNKNOWN_IDS,
-        )
+        text = f"command data on session {name!r} before session.command-point"
+        rule = "session.command-point/newly-attached"
+        return Violation(0, text, rule=rule, scope=Scope.SESSION, detach=DetachCode.UNKNOWN_IDS)
 
     def arrive(self) -> tuple[int, bool]:
         """A command has begun to arrive: its id, and whether it's a new one that is to be executed.

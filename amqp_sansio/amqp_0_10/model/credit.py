@@ -235,25 +235,27 @@ class AgedCredit:
     """The most that the server may send to each destination of a client, as whoever sees both sides knows it.
 
     Credit counts from the moment the client sends its grant; credit that the client takes back counts until the server
-    says that it's done. `destinations` are the client's (None: not all are known), `zeroing` the commands that zero the
-    credit of one, at most `most`.
+    says that it's done. `destinations` are the client's, all of them if `known`, else none; `zeroing` the commands that
+    zero the credit of one, at most `most`.
     """
 
-    __slots__ = ("destinations", "most", "zeroing")
+    __slots__ = ("destinations", "known", "most", "zeroing")
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.destinations: dict[str, _Destination] | None = {}
+        self.known = True
+        self.destinations: dict[str, _Destination] = {}
         self.zeroing: OpenIds[str] = OpenIds()
 
     def forget(self) -> None:
         """Not all destinations are known any more."""
-        self.destinations = None
+        self.known = False
+        self.destinations.clear()
         self.zeroing.clear()
 
     def subscribe(self, name: str, number: int, limit: int) -> None:
         """The client subscribes with the command `number`."""
-        if self.destinations is None:
+        if not self.known:
             return
         destination = self.destinations.get(name)
         if destination is None:
@@ -268,7 +270,7 @@ class AgedCredit:
             self.forget()
 
     def _live(self, name: str) -> _Destination | None:
-        destination = None if self.destinations is None else self.destinations.get(name)
+        destination = self.destinations.get(name)
         return destination if destination is not None and destination.live else None
 
     def zero(self, name: str, by: str, number: int) -> None:
@@ -309,7 +311,7 @@ class AgedCredit:
 
     def spend(self, name: str, octets: int) -> Violation | None:
         """The server sends a message with so many octets in header and body; the rule that it breaks."""
-        if self.destinations is None:
+        if not self.known:
             return None
         destination = self.destinations.get(name)
         if destination is None:
@@ -328,7 +330,7 @@ class AgedCredit:
 
     def restore(self, name: str, octets: int) -> None:
         """The client has completed such a message."""
-        destination = None if self.destinations is None else self.destinations.get(name)
+        destination = self.destinations.get(name)
         if destination is not None:
             destination.restore(octets)
 
@@ -336,8 +338,8 @@ class AgedCredit:
         """The server has executed commands of the client."""
         for number in self.zeroing.named(commands):
             name = self.zeroing.pop(number)
-            destination = None if self.destinations is None else self.destinations.get(name)
-            if destination is None or self.destinations is None:
+            destination = self.destinations.get(name)
+            if destination is None:
                 continue
             destination.zeroed(number)
             if not destination.live and len(destination.credits) == 1:
@@ -357,12 +359,9 @@ def overrun(name: str, octets: int, takes: str, *, messages: bool) -> Violation:
 
 def mode_switched(name: str) -> Violation:
     """message.set-flow-mode for a destination that still has credit (rule mode-switching)."""
-    return exception(
-        ILLEGAL_STATE,
-        f"message.set-flow-mode for {name!r}, which still has credit; "
-        "wait for the completion of message.stop",
-        "message.set-flow-mode/mode-switching",
-    )
+    text = f"message.set-flow-mode for {name!r}, which still has credit; "
+    text += "wait for the completion of message.stop"
+    return exception(ILLEGAL_STATE, text, "message.set-flow-mode/mode-switching")
 
 
 def check_unit(unit: int | None) -> int:

@@ -76,9 +76,10 @@ _MODE_RULES: Final[Mapping[Select, str]] = {
     Select.DTX_START: "dtx.select/required",
     Select.DTX_END: "dtx.select/required",
 }
-_OF_DESTINATION: Final = (
+OF_DESTINATION: Final = (
     records.MessageFlow, records.MessageStop, records.MessageFlush, records.MessageSetFlowMode
 )  # fmt: skip
+"""The commands about the credit of a destination."""
 
 
 class SessionHalf:
@@ -215,7 +216,7 @@ class SessionHalf:
         **dict.fromkeys(_INPUTS, _select),
         records.MessageSubscribe: _subscribe,
         records.MessageCancel: _cancel,
-        **dict.fromkeys(_OF_DESTINATION, _of_destination),
+        **dict.fromkeys(OF_DESTINATION, _of_destination),
     }
 
 
@@ -360,7 +361,7 @@ class WholeHalf(SessionHalf):
     def _transfer(self, number: int, command: records.MessageTransfer, sizes: tuple[int, int]) -> None:
         self.sent.transfer(number, command.accept_mode, command.acquire_mode, None)
         client = self.peer
-        if self.side is Side.CLIENT or client is None or client.credit.destinations is None:
+        if self.side is Side.CLIENT or client is None or not client.credit.known:
             return
         # Only the payloads of header and body frames count (rule byte-accounting).
         octets = sum(sizes)
@@ -392,7 +393,7 @@ class WholeHalf(SessionHalf):
             super()._check_room(count)
 
     def _of_destination(self, command: Any) -> None:
-        if self.credit.destinations is not None:
+        if self.credit.known:
             super()._of_destination(command)
 
     def _credit(self, number: int, command: Any, sizes: tuple[int, int]) -> None:
@@ -478,7 +479,7 @@ class WholeHalf(SessionHalf):
         records.MessageReject: _settle,
         records.MessageRelease: _settle,
         records.MessageAcquire: _acquire,
-        **dict.fromkeys((*_OF_DESTINATION, records.MessageSubscribe, records.MessageCancel), _credit),
+        **dict.fromkeys((*OF_DESTINATION, records.MessageSubscribe, records.MessageCancel), _credit),
         records.TxCommit: _tx_ended,
         records.TxRollback: _tx_ended,
         records.DtxStart: _started,
