@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .frames import (
-    BEGINS,
-    FIRST_FRAME,
-    FIRST_SEGMENT,
-    LAST_FRAME,
-    LAST_SEGMENT,
-    SEGMENTS,
-)
+from .frames import BEGINS, FIRST_FRAME, FIRST_SEGMENT, LAST_FRAME, LAST_SEGMENT, SEGMENTS
 
 _SMALL: Final = 512
 """Pieces of fewer octets share an object."""

@@ -13,15 +13,7 @@ from ..._core.record import record
 from ..._core.serial import MASK
 from ...endpoint import Side
 from ...errors import EndpointClosed, LimitExceeded, LocalProtocolError
-from ...events import (
-    Abandoned,
-    Accepted,
-    By,
-    CloseReport,
-    Handle,
-    Replied,
-    Settled,
-)
+from ...events import Abandoned, Accepted, By, CloseReport, Handle, Replied, Settled
 from ..codec import records
 from ..codec.dialect import adapt
 from ..codec.frames import BODY, COMMAND, FRAME, FRAME_HEADER_SIZE, HEADER

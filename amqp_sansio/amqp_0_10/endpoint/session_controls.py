@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..._core.serial import add, distance
 from ...errors import EndpointClosed, LocalProtocolError, RemoteProtocolError, Scope
-from ...events import (
-    Abandoned,
-    By,
-    CloseReport,
-    Failed,
-    Handle,
-    Opened,
-    Replied,
-)
+from ...events import Abandoned, By, CloseReport, Failed, Handle, Opened, Replied
 from ..codec import records
 from ..codec.sequence_set import SequenceSet
 from ..codec.violation import DETACH_CODES, DetachCode, Violation, exception
