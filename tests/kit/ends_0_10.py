@@ -11,6 +11,7 @@ from amqp_sansio import (
     Failed,
     OpenRequested,
     RemoteProtocolError,
+    Side,
     Signal,
 )
 from amqp_sansio.amqp_0_10 import (
@@ -92,7 +93,7 @@ class Ends:
 class Unchecked(FileRules):
     """Books that take everything: those of a peer that keeps no rules."""
 
-    def step(self, by: str, command: Any, body_size: int) -> None:
+    def step(self, by: Side, command: Any, body_size: int) -> None:
         """Whatever it is."""
 
 

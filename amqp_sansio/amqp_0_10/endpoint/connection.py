@@ -212,21 +212,14 @@ class Connection(Handshake):
         if code == _SESSION_CLASS and self._state is State.OPEN:
             self._sessions.receive_control(channel, control)
             return
-        if code != _CLASS:
-            if self._state in CLOSING:
-                return
-            raise framing_error(f"{control.NAME} while the connection is {self._state.value}")
-        kind = control.__class__
+        kind, name = control.__class__, name_in_class(control)
+        given = INPUTS.get((self.role.other, name)) if code == _CLASS else None
         if kind is ConnectionClose:
             self._receive_close(control)
-            return
-        name = name_in_class(control)
-        given = INPUTS.get((self.role.other, name))
-        if given is None or given not in CONNECTION[self._state]:
-            if self._state in CLOSING:
-                return
-            raise framing_error(f"{control.NAME} while the connection is {self._state.value}")
-        if kind is ConnectionCloseOk:
+        elif given is None or given not in CONNECTION[self._state]:
+            if self._state not in CLOSING:
+                raise framing_error(f"{control.NAME} while the connection is {self._state.value}")
+        elif kind is ConnectionCloseOk:
             self._receive_close_ok()
         elif kind is not ConnectionHeartbeat:
             self._step(self.role.other, name)

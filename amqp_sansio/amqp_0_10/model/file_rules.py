@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
+from ...endpoint import Side
 from ..codec import records
 from ..codec.violation import Violation, exception
 from . import execution
 from .open_ids import bound
 
-_SIDES: Final = ("client", "server")
 _STAGING: Final = (records.FileOpen, records.FileOpenOk, records.FileStage)
 
 
@@ -39,10 +39,10 @@ class FileRules:
         self.unacked: dict[int, None] = {}
         self.prefetch_count = 0
         self.wanted: deque[int] = deque()
-        self.opened: dict[str, deque[int]] = {side: deque() for side in _SIDES}
-        self.staging: dict[str, deque[int]] = {side: deque() for side in _SIDES}
+        self.opened: dict[Side, deque[int]] = {side: deque() for side in Side}
+        self.staging: dict[Side, deque[int]] = {side: deque() for side in Side}
 
-    def step(self, by: str, command: Any, body_size: int) -> None:
+    def step(self, by: Side, command: Any, body_size: int) -> None:
         """Take a command that the end `by` sends. Raises Violation for one that isn't legal, nothing changed."""
         rule = self._RULES.get(command.__class__)
         if rule is not None:
@@ -50,25 +50,23 @@ class FileRules:
 
     # Consumers.
 
-    def _consume(self, by: str, command: Any, body_size: int) -> None:
+    def _consume(self, by: Side, command: Any, body_size: int) -> None:
         kind = command.NAME.partition(".")[0]
         tag = command.consumer_tag or ""
-        wrong = ""
+        wrong = rule = ""
         if not command.queue:
             wrong, rule = "without a queue", "queue-empty"
         elif not tag.strip():
             wrong, rule = "without a consumer tag", "tag-empty"
         elif (kind, tag) in self.consumers:
             wrong, rule = f"with the consumer tag {tag!r}, which is in use on this session", "tag-in-use"
-        else:
-            rule = ""
         if wrong:
             raise exception(execution.NOT_ALLOWED, f"{command.NAME} {wrong}", f"{command.NAME}/{rule}")
         self._check_room(len(self.consumers), "consumers")
         # Streams have no acknowledgements (rule stream/acks).
         self.consumers[kind, tag] = not isinstance(command, records.FileConsume) or command.no_ack
 
-    def _cancel(self, by: str, command: Any, body_size: int) -> None:
+    def _cancel(self, by: Side, command: Any, body_size: int) -> None:
         # A tag that isn't known isn't an error: the cancel may have met the end of the consumer.
         key = command.NAME.partition(".")[0], command.consumer_tag or ""
         no_ack = self.consumers.pop(key, None)
@@ -77,18 +75,18 @@ class FileRules:
         self.cancelled[key] = no_ack
         bound(self.cancelled, self.limit)
 
-    def _qos(self, by: str, command: records.FileQos, body_size: int) -> None:
+    def _qos(self, by: Side, command: records.FileQos, body_size: int) -> None:
         self._check_room(len(self.wanted), "qos commands")
         self.wanted.append(command.prefetch_count or 0)
 
-    def _qos_ok(self, by: str, command: records.FileQosOk, body_size: int) -> None:
+    def _qos_ok(self, by: Side, command: records.FileQosOk, body_size: int) -> None:
         if not self.wanted:
             raise exception(execution.ILLEGAL_STATE, "file.qos-ok, which answers no file.qos")
         self.prefetch_count = self.wanted.popleft()
 
     # Deliveries.
 
-    def _deliver(self, by: str, command: Any, body_size: int) -> None:
+    def _deliver(self, by: Side, command: Any, body_size: int) -> None:
         tag = command.delivery_tag or 0
         if not tag:
             raise zero_tag(command)
@@ -106,7 +104,7 @@ class FileRules:
         self._check_room(len(self.unacked), "files that wait for their ack")
         self.unacked[tag] = None
 
-    def _ack(self, by: str, command: records.FileAck, body_size: int) -> None:
+    def _ack(self, by: Side, command: records.FileAck, body_size: int) -> None:
         tag = command.delivery_tag or 0
         self._check_tag(command, tag, zero=command.multiple, rule="file.ack/validation")
         if not tag:
@@ -119,7 +117,7 @@ class FileRules:
         else:
             del self.unacked[tag]
 
-    def _reject(self, by: str, command: records.FileReject, body_size: int) -> None:
+    def _reject(self, by: Side, command: records.FileReject, body_size: int) -> None:
         tag = command.delivery_tag or 0
         self._check_tag(command, tag, zero=False, rule="file.reject/session-local")
         del self.unacked[tag]
@@ -131,12 +129,12 @@ class FileRules:
 
     # Staging.
 
-    def _open(self, by: str, command: records.FileOpen, body_size: int) -> None:
+    def _open(self, by: Side, command: records.FileOpen, body_size: int) -> None:
         self._check_room(len(self.opened[by]) + len(self.staging[by]), "files being staged")
         self.opened[by].append(command.content_size or 0)
 
-    def _open_ok(self, by: str, command: records.FileOpenOk, body_size: int) -> None:
-        other = _other(by)
+    def _open_ok(self, by: Side, command: records.FileOpenOk, body_size: int) -> None:
+        other = by.other
         opened = self.opened[other]
         if not opened:
             raise exception(execution.ILLEGAL_STATE, "file.open-ok, which answers no file.open")
@@ -146,7 +144,7 @@ class FileRules:
             raise exception(execution.ILLEGAL_ARGUMENT, text)
         self.staging[other].append(opened.popleft() - staged)
 
-    def _stage(self, by: str, command: records.FileStage, body_size: int) -> None:
+    def _stage(self, by: Side, command: records.FileStage, body_size: int) -> None:
         staging = self.staging[by]
         if not staging:
             raise exception(execution.ILLEGAL_STATE, "file.stage before file.open-ok", "file.open-ok/behavior")
@@ -218,7 +216,7 @@ class SeenFiles(FileRules):
         self.assumed = False
         self.tags = Tags(most)
 
-    def step(self, by: str, command: Any, body_size: int) -> None:
+    def step(self, by: Side, command: Any, body_size: int) -> None:
         """Take a command that a side sends. Raises Violation for one that breaks a rule."""
         kind = command.__class__
         if kind in _STAGING:
@@ -229,7 +227,7 @@ class SeenFiles(FileRules):
         elif kind is not records.FileQos and kind is not records.FileQosOk:
             super().step(by, command, body_size)
 
-    def _stages(self, by: str, command: Any, body_size: int) -> None:
+    def _stages(self, by: Side, command: Any, body_size: int) -> None:
         try:
             super().step(by, command, body_size)
         except Violation as violation:
@@ -255,7 +253,3 @@ def zero_tag(command: Any) -> Violation:
     """A delivery with the tag 0, which stands for all."""
     rule = "file.deliver/non-zero" if isinstance(command, records.FileDeliver) else None
     return exception(execution.ILLEGAL_ARGUMENT, f"{command.NAME} with the delivery tag 0", rule)
-
-
-def _other(side: str) -> str:
-    return "server" if side == "client" else "client"

@@ -315,7 +315,7 @@ class WholeHalf(SessionHalf):
         kind = command.__class__
         if kind.CODE >= _FILE and (self.peer is not None or kind not in _OF_BOTH):
             try:
-                self.files.step(self.side.value, command, sizes[1])
+                self.files.step(self.side, command, sizes[1])
             except Violation as violation:
                 broken.append(violation)
         seen = self._SEEN.get(kind)

@@ -98,7 +98,7 @@ class SessionState:
     def step(self, side: Side, command: Any, body_size: int) -> None:
         """`side` sends a command with a body of so many octets. Raises Violation."""
         (self.own if side is self.side else self.peer).step(command)
-        self.files.step(side.value, command, body_size)
+        self.files.step(side, command, body_size)
 
     @property
     def pending(self) -> tuple[Handle[Any], ...]:

@@ -169,15 +169,16 @@ class Transfers:
 
     def commit(self, work: object) -> list[Entry]:
         """Settle and forget the transfers that the transaction accepted."""
-        found = self.aside.pop(work, {})
-        self.put -= len(found)
-        return list(found.values())
+        return list(self._take_aside(work).values())
 
     def roll_back(self, work: object) -> None:
         """Make the transfers that the transaction accepted acquired again."""
+        self.unsettled.put_back(self._take_aside(work))
+
+    def _take_aside(self, work: object) -> dict[int, Entry]:
         found = self.aside.pop(work, {})
         self.put -= len(found)
-        self.unsettled.put_back(found)
+        return found
 
     def handles(self) -> tuple[Handle[Any], ...]:
         """The handles of all that isn't settled."""

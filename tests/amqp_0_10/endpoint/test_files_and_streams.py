@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amqp_sansio import Closed, Failed, LocalProtocolError
+from amqp_sansio import Closed, Failed, LocalProtocolError, Side
 from amqp_sansio.amqp_0_10 import (
     CommandReceived,
     Connection,
@@ -302,16 +302,16 @@ def test_more_is_staged_already_than_there_is() -> None:
 
 def test_the_books_have_a_limit() -> None:
     rules = FileRules(2)
-    rules.step("client", FileConsume("q", "a"), 0)
-    rules.step("client", FileConsume("q", "b"), 0)
-    rules.step("server", FileDeliver("a", 1), 0)
-    rules.step("server", FileDeliver("a", 2), 0)
-    rules.step("client", FileOpen("a", 1), 0)
-    rules.step("client", FileOpen("b", 1), 0)
+    rules.step(Side.CLIENT, FileConsume("q", "a"), 0)
+    rules.step(Side.CLIENT, FileConsume("q", "b"), 0)
+    rules.step(Side.SERVER, FileDeliver("a", 1), 0)
+    rules.step(Side.SERVER, FileDeliver("a", 2), 0)
+    rules.step(Side.CLIENT, FileOpen("a", 1), 0)
+    rules.step(Side.CLIENT, FileOpen("b", 1), 0)
     for by, command in (
-        ("client", FileConsume("q", "c")),
-        ("server", FileDeliver("a", 3)),
-        ("client", FileOpen("c", 1)),
+        (Side.CLIENT, FileConsume("q", "c")),
+        (Side.SERVER, FileDeliver("a", 3)),
+        (Side.CLIENT, FileOpen("c", 1)),
     ):
         with pytest.raises(Violation, match="allows no more") as caught:
             rules.step(by, command, 0)
