@@ -337,7 +337,7 @@ class Incoming:
                 return None
             balance.spend(body - header + counted, counted)
         if explicit:
-            incoming.transfer(number, transfer.accept_mode, transfer.acquire_mode, None)
+            incoming.transfer(number, transfer)
         receiving.point = receiving.next_id = (number + 1) & MASK
         ranges = receiving.known.ranges
         if ranges and (ranges[-1][1] + 1) & MASK == number:
@@ -466,7 +466,7 @@ class Incoming:
         state.incoming.check_room()
         if balance is not None:
             balance.spend(size, body)
-        state.incoming.transfer(number, command.accept_mode, command.acquire_mode, None)
+        state.incoming.transfer(number, command)
 
     def _check_user(self, headers: Headers) -> None:
         """A user-id is that of who is logged in (rule message-properties.user-id.authentication)."""
@@ -497,8 +497,8 @@ class Incoming:
         for _, upper in ids.ranges:
             if distance(upper, state.sending.next_id) <= 0:
                 raise exception(execution.INVALID_ARGUMENT, f"{command.NAME} of {upper}, which was never transferred")
-        move, rule = MOVES[kind]
-        numbers = books.check(command.NAME, ids, move, rule)
+        move, _ = MOVES[kind]
+        numbers = books.check(command)
         if kind is records.MessageAcquire or (kind is records.MessageAccept and state.peer.work is not None):
             books.check_paid(command.NAME, numbers)
         elif kind is records.MessageReject:

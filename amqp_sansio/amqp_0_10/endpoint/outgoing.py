@@ -178,7 +178,7 @@ class Outgoing:
         if balance is not None:
             balance.spend(size)
         if explicit:
-            state.outgoing.transfer(number, accept_mode, acquire_mode, outcome)
+            state.outgoing.transfer(number, command, outcome)
         return Transferred(number, completion, outcome)
 
     def issue(self, command: Any) -> None:
@@ -384,7 +384,7 @@ class Outgoing:
         """The transfers that a command names. Raises Violation when one doesn't wait for it."""
         books = self._state.incoming
         ids: SequenceSet = command.transfers
-        numbers = books.check(command.NAME, ids, *MOVES[command.__class__])
+        numbers = books.check(command)
         if len(numbers) != len(ids | SequenceSet()):
             gone = list(islice((number for number in ids if number not in books.unsettled), 5))
             text = f"{command.NAME} of {gone}: no transfers of these ids wait for it "

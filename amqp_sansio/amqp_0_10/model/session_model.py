@@ -22,7 +22,7 @@ from .command_ids import never_sent
 from .credit import AgedCredit
 from .file_rules import SeenFiles
 from .open_ids import OpenIds, bound
-from .transfers import SETTLING, WORK, SeenTransfers
+from .transfers import WORK, SeenTransfers
 
 if TYPE_CHECKING:
     from ..codec.sequence_set import SequenceSet
@@ -359,7 +359,7 @@ class WholeHalf(SessionHalf):
     # Transfers and what settles them.
 
     def _transfer(self, number: int, command: records.MessageTransfer, sizes: tuple[int, int]) -> None:
-        self.sent.transfer(number, command.accept_mode, command.acquire_mode, None)
+        self.sent.transfer(number, command)
         client = self.peer
         if self.side is Side.CLIENT or client is None or not client.credit.known:
             return
@@ -378,12 +378,11 @@ class WholeHalf(SessionHalf):
         if peer is None or not command.transfers:
             return
         aside = isinstance(command, records.MessageAccept) and self._in_transaction
-        move = SETTLING[command.__class__][0]
-        self.tolerate(peer.sent.settle(command.NAME, command.transfers, move, peer.next_id, aside=aside))
+        self.tolerate(peer.sent.settle(command, peer.next_id, aside=aside))
 
     def _acquire(self, number: int, command: records.MessageAcquire, sizes: tuple[int, int]) -> None:
         if self.peer is not None:
-            self.peer.sent.acquire(command.NAME, command.transfers, self.peer.next_id)
+            self.peer.sent.acquire(command, self.peer.next_id)
 
     # Subscriptions and their credit.
 

@@ -80,12 +80,12 @@ class Transfers:
             text = f"{self.limit} transfers aren't accepted, rejected or released; Limits.unsettled allows no more"
             raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
-    def transfer(
-        self, number: int, accept_mode: int | None, acquire_mode: int | None, handle: Handle[Any] | None
-    ) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, handle: Handle[Any] | None = None) -> None:
         """A message is transferred; with accept-mode none there's nothing more to come of it."""
-        move = TransferInput.S_TRANSFER_NOT_ACQUIRED if acquire_mode else TransferInput.S_TRANSFER_PRE_ACQUIRED
-        if accept_mode and not acquire_mode:
+        move = TransferInput.S_TRANSFER_PRE_ACQUIRED
+        if command.acquire_mode:
+            move = TransferInput.S_TRANSFER_NOT_ACQUIRED
+        elif command.accept_mode:
             move = TransferInput.S_TRANSFER_NONE
         state = TRANSFER[Transfer.START][move]
         if state is not Transfer.END:
@@ -95,12 +95,13 @@ class Transfers:
         """The ids of a set that are unsettled."""
         return self.unsettled.named(ids) if ids else []
 
-    def check(self, name: str, ids: SequenceSet | None, move: TransferInput, rule: str) -> list[int]:
-        """The unsettled ones of a set, when `move` is legal for each. Raises Violation."""
-        numbers = self.named(ids)
+    def check(self, command: Any) -> list[int]:
+        """The unsettled ones that a command names, when it's legal for each. Raises Violation."""
+        move, rule = MOVES[command.__class__]
+        numbers = self.named(command.transfers)
         for number in numbers:
             if move not in TRANSFER[self.unsettled[number].state]:
-                raise self._illegal(name, number, rule)
+                raise self._illegal(command.NAME, number, rule)
         return numbers
 
     def check_paid(self, name: str, numbers: Collection[int]) -> None:
@@ -117,11 +118,9 @@ class Transfers:
             entry.named += 1
             unpaid += entry.named > EACH
         if unpaid > FREE:
-            raise exception(
-                RESOURCE_LIMIT_EXCEEDED,
-                f"{name} of {len(numbers)} transfers, which it doesn't settle, and {unpaid} of them were named {EACH} "
-                f"times before; settle them, or name at most {FREE} at a time",
-            )
+            text = f"{name} of {len(numbers)} transfers, which it doesn't settle, and {unpaid} of them were named "
+            text += f"{EACH} times before; settle them, or name at most {FREE} at a time"
+            raise exception(RESOURCE_LIMIT_EXCEEDED, text)
 
     def _illegal(self, name: str, number: int, rule: str) -> Violation:
         text = f"{name} of transfer {number}, which is {self.unsettled[number].state.value}"
@@ -203,27 +202,24 @@ class SeenTransfers(Transfers):
         self.floor = 0
         self.lost = False
 
-    def transfer(
-        self, number: int, accept_mode: int | None, acquire_mode: int | None, handle: Handle[Any] | None
-    ) -> None:
+    def transfer(self, number: int, command: records.MessageTransfer, handle: Handle[Any] | None = None) -> None:
         """A message is transferred; some recipients accept what wants no word."""
-        state = Transfer.NOT_ACQUIRED if acquire_mode else Transfer.ACQUIRED
+        state = Transfer.NOT_ACQUIRED if command.acquire_mode else Transfer.ACQUIRED
         self.unsettled[number] = Entry(state, handle)
         if len(self.unsettled) > self.limit:
             oldest = next(iter(self.unsettled))
             del self.unsettled[oldest]
             self.floor = later(self.floor, add(oldest, 1))
 
-    def settle(
-        self, name: str, ids: SequenceSet, move: TransferInput, next_id: int, *, aside: bool
-    ) -> Violation | None:
+    def settle(self, command: Any, next_id: int, *, aside: bool) -> Violation | None:
         """The recipient settles messages, each of them once; the rule that this breaks.
 
         `aside`: it accepts them in a standard transaction. `next_id` is that of the next transfer.
         """
-        rule = "message.accept/acquisition"
-        if move is TransferInput.R_REJECT:
-            rule = "message.reject/acquisition"
+        name: str = command.NAME
+        ids: SequenceSet = command.transfers
+        move = SETTLING[command.__class__][0]
+        rule = "message.reject/acquisition" if move is TransferInput.R_REJECT else "message.accept/acquisition"
         broken: Violation | None = None
         ended: list[int] = []
         numbers = self.named(ids)
@@ -255,11 +251,11 @@ class SeenTransfers(Transfers):
             self._count(name, [number for number in numbers if number in self.unsettled], next_id)
         return broken
 
-    def acquire(self, name: str, ids: SequenceSet | None, next_id: int) -> None:
+    def acquire(self, command: records.MessageAcquire, next_id: int) -> None:
         """The recipient acquires messages. The result says which; until then it may be all."""
-        numbers = self.named(ids)
+        numbers = self.named(command.transfers)
         self.move(numbers, TransferInput.R_ACQUIRE)
-        self._count(name, numbers, next_id)
+        self._count(command.NAME, numbers, next_id)
 
     def _count(self, name: str, numbers: Collection[int], next_id: int) -> None:
         """A command leaves these unsettled; beyond measure, nothing is known any more."""
