@@ -44,17 +44,12 @@ _INPUTS: Final = {(each.value[0] == "I", each.value[2:]): each for each in Attac
 class Owner(Protocol):
     """The connection, as its sessions see it."""
 
-    @property
-    def channel_max(self) -> int: ...
+    channel_max: int
+    user: str
+    mechanism: str
 
     @property
     def max_frame_size(self) -> int: ...
-
-    @property
-    def user(self) -> str: ...
-
-    @property
-    def mechanism(self) -> str: ...
 
 
 class Taking(Protocol):

@@ -84,12 +84,13 @@ class Connection(Handshake):
         if events:
             return events.popleft()
         signal: Signal = NEED_DATA
-        route = self._transport.route
+        transport = self._transport
+        route = transport.route
         if route is not None and self._waiting_for is None:
             event = route[0].fast_event()
             if event is not None:
                 return event
-        while self._takes_more():
+        while self._waiting_for is None and (transport.crowded is None or transport.takes_more()):
             if not self._receive_unit():
                 break
             if events:
@@ -170,9 +171,6 @@ class Connection(Handshake):
         super()._forget()
         self._transport.is_open = False
         self._frames.forget_controls()
-
-    def _takes_more(self) -> bool:
-        return self._waiting_for is None and (self._transport.crowded is None or self._transport.takes_more())
 
     def _wait(self, what: str | None) -> None:
         """Parse nothing more until the application has answered."""

@@ -32,7 +32,6 @@ _K = TypeVar("_K")
 SERVER: Final = 0
 CLIENT: Final = 1
 
-_ATTACHING: Final = ("session.attach", "session.attached", "session.detach", "session.detached")
 _CONNECTION: Final = "connection."
 _OPENING: Final = -1
 """Where requests of the connection class wait: it's one for all channels."""
@@ -274,43 +273,40 @@ class ObservedModel:
         session = None if getattr(control, "name", None) is None else short(control.name)
         if name in ("session.attach", "session.attached"):
             self.messages.attach(channel, session)
-        elif name == "session.detached":
-            self.messages.detached(channel)
-        elif name == "session.completed" and control.commands:
-            self.messages.completed(channel, side == CLIENT, control.commands)
-        if name == "session.attach":
-            most = self.channel_max
-            if most and channel >= most:
-                text = f"session.attach on channel {channel}, {most} channels were agreed"
-                self.blame("connection.tune-ok/available-channels", text, "warning")
-            if half.attached and not half.told and half.name != session:
-                text = f"session.attach on channel {channel}, where a session is attached"
-                self.blame("session.attach/one-session", text)
+            asks = name == "session.attach"
+            if asks:
+                self._check_attach(half, channel, session)
             if not half.attached or half.name != session:
                 half.attach(session)
-                if self._is_new(session, control):
-                    half.begin(self._new_half(side))
-        elif name == "session.attached":
-            if not half.attached or half.name != session:
-                half.attach(session)
-                asked = other.whole if other.name == session else None
-                if asked is not None:
-                    whole = self._new_half(side)
-                    whole.join(asked)
+                asked = None if asks or other.name != session else other.whole
+                if asked is not None or (asks and self._is_new(session, control)):
+                    whole = WholeHalf(_SIDES[side], self.limits.consumers, self.limits.calls)
+                    if asked is not None:
+                        whole.join(asked)
                     half.begin(whole)
-        elif name in _ATTACHING:
+        elif name in ("session.detach", "session.detached"):
+            if name == "session.detached":
+                self.messages.detached(channel)
             half.attached = False
             half.sent.clear()
             half.forget()
             other.told = True
         else:
+            if name == "session.completed" and control.commands:
+                self.messages.completed(channel, side == CLIENT, control.commands)
             self._attached(half, channel, name)
             step = getattr(self, "_" + name.partition(".")[2].replace("-", "_"), None)
             if step is not None:
                 step(half, other, control)
 
-    def _new_half(self, side: int) -> WholeHalf:
-        return WholeHalf(_SIDES[side], self.limits.consumers, self.limits.calls)
+    def _check_attach(self, half: Half, channel: int, name: bytes | None) -> None:
+        most = self.channel_max
+        if most and channel >= most:
+            text = f"session.attach on channel {channel}, {most} channels were agreed"
+            self.blame("connection.tune-ok/available-channels", text, "warning")
+        if half.attached and not half.told and half.name != name:
+            text = f"session.attach on channel {channel}, where a session is attached"
+            self.blame("session.attach/one-session", text)
 
     def _is_new(self, name: bytes | None, attach: Any) -> bool:
         """Whether nothing speaks against it that the session begins now."""
