@@ -388,15 +388,11 @@ class Handshake(SaslExchange[Config]):
         silent = violation.code == SILENT or self._state in _TOO_EARLY
         code = 0 if silent else violation.code
         text = str(violation)
-        failure = RemoteProtocolError(
-            text,
-            code=code,
-            offset=self._unit_offset,
-            rule=f"0-10/{violation.rule}" if violation.rule else None,
-            condition=CLOSE_CODES.get(code, ""),
-        )
+        rule = f"0-10/{violation.rule}" if violation.rule else None
+        name = CLOSE_CODES.get(code, "")
+        failure = RemoteProtocolError(text, code=code, offset=self._unit_offset, rule=rule, condition=name)
         hint = hints.of_first_octets(self.first_octets(hints.LOOKED_AT))
-        report = CloseReport(By.LOCAL, code, text, hint=hint, rule=failure.rule, condition=failure.condition)
+        report = CloseReport(By.LOCAL, code, text, hint=hint, rule=rule, condition=name)
         if silent:
             self._end_with(failure, report, CloseHint.CLOSE_WHEN_SENT)
             return

@@ -122,9 +122,7 @@ class Session:
         if self._state.side is Side.SERVER:
             return (0, 0) if balance is None else (balance.messages, balance.octets)
         balance = balance or balances.get("")
-        if balance is None:
-            return None, None
-        return balance.messages, balance.octets
+        return (None, None) if balance is None else (balance.messages, balance.octets)
 
     def granted(self, destination: str) -> tuple[int | None, int | None]:
         """The messages and octets that the peer may still send to `destination`, as far as this end knows."""

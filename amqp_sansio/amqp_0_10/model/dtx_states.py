@@ -130,10 +130,7 @@ def _heuristic(state: Branch) -> Mapping[BranchInput, Branch]:
 BRANCH: Final[Table[Branch, BranchInput]] = {
     Branch.NON_EXISTENT: {BranchInput.START: Branch.ACTIVE},
     Branch.ACTIVE: {
-        BranchInput.JOIN: Branch.ACTIVE,
-        BranchInput.RESUME: Branch.ACTIVE,
-        BranchInput.SUSPEND: Branch.ACTIVE,
-        BranchInput.END: Branch.ACTIVE,
+        **dict.fromkeys((BranchInput.JOIN, BranchInput.RESUME, BranchInput.SUSPEND, BranchInput.END), Branch.ACTIVE),
         BranchInput.LAST_END: Branch.IDLE,
         BranchInput.FAIL: Branch.ROLLBACK_ONLY,
         BranchInput.CLOSE: Branch.ROLLBACK_ONLY,

@@ -143,13 +143,8 @@ class SessionHalf:
             raise exception(execution.ILLEGAL_STATE, text, "dtx.start/illegal-state")
         if xid in self.suspended and not command.resume:
             # It may have ended meanwhile, which the server knows.
-            self.tolerate(
-                exception(
-                    execution.NOT_ALLOWED,
-                    f"dtx.start without resume of {xid}, which the session has suspended",
-                    "dtx.end/suspend",
-                )
-            )
+            text = f"dtx.start without resume of {xid}, which the session has suspended"
+            self.tolerate(exception(execution.NOT_ALLOWED, text, "dtx.end/suspend"))
         self._work_for(xid)
 
     def _work_for(self, xid: records.Xid | None) -> None:

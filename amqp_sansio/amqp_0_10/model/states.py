@@ -136,42 +136,36 @@ class AttachmentInput(TableEnum):
 
 
 _A = Attachment
+_N = AttachmentInput
+_GONE: Final = dict.fromkeys((_N.I_DETACHED, _N.A_DETACHED), _A.DETACHED)
 
 ATTACHMENT: Final[Table[Attachment, AttachmentInput]] = {
-    _A.DETACHED: {
-        AttachmentInput.I_ATTACH: _A.ATTACHING,
-        AttachmentInput.I_DETACHED: _A.DETACHED,
-        AttachmentInput.A_DETACHED: _A.DETACHED,
-    },
+    _A.DETACHED: {_N.I_ATTACH: _A.ATTACHING, **_GONE},
     _A.ATTACHING: {
         # Controls may follow attach at once: qpid-python sends its command-point so.
-        AttachmentInput.I_OTHER: _A.ATTACHING,
-        AttachmentInput.A_ATTACHED: _A.ATTACHED,
-        AttachmentInput.A_DETACHED: _A.DETACHED,
-        AttachmentInput.I_DETACH: _A.LEAVING,
+        _N.I_OTHER: _A.ATTACHING,
+        _N.A_ATTACHED: _A.ATTACHED,
+        _N.A_DETACHED: _A.DETACHED,
+        _N.I_DETACH: _A.LEAVING,
     },
-    _A.LEAVING: {AttachmentInput.A_ATTACHED: _A.INITIATOR_DETACHING, AttachmentInput.A_DETACHED: _A.DETACHED},
+    _A.LEAVING: {_N.A_ATTACHED: _A.INITIATOR_DETACHING, _N.A_DETACHED: _A.DETACHED},
     _A.ATTACHED: {
         # Attaching again to where one is attached succeeds (rule idempotence).
-        AttachmentInput.I_ATTACH: _A.ATTACHED,
-        AttachmentInput.A_ATTACHED: _A.ATTACHED,
-        AttachmentInput.I_OTHER: _A.ATTACHED,
-        AttachmentInput.A_OTHER: _A.ATTACHED,
-        AttachmentInput.I_DETACH: _A.INITIATOR_DETACHING,
-        AttachmentInput.A_DETACH: _A.ACCEPTOR_DETACHING,
-        AttachmentInput.I_DETACHED: _A.DETACHED,
-        AttachmentInput.A_DETACHED: _A.DETACHED,
+        **dict.fromkeys((_N.I_ATTACH, _N.A_ATTACHED, _N.I_OTHER, _N.A_OTHER), _A.ATTACHED),
+        _N.I_DETACH: _A.INITIATOR_DETACHING,
+        _N.A_DETACH: _A.ACCEPTOR_DETACHING,
+        **_GONE,
     },
     _A.INITIATOR_DETACHING: {
-        AttachmentInput.A_OTHER: _A.INITIATOR_DETACHING,
-        AttachmentInput.A_DETACHED: _A.DETACHED,
+        _N.A_OTHER: _A.INITIATOR_DETACHING,
+        _N.A_DETACHED: _A.DETACHED,
         # Both at once: neither need wait for the other any more.
-        AttachmentInput.A_DETACH: _A.DETACHED,
+        _N.A_DETACH: _A.DETACHED,
     },
     _A.ACCEPTOR_DETACHING: {
-        AttachmentInput.I_OTHER: _A.ACCEPTOR_DETACHING,
-        AttachmentInput.I_DETACHED: _A.DETACHED,
-        AttachmentInput.I_DETACH: _A.DETACHED,
+        _N.I_OTHER: _A.ACCEPTOR_DETACHING,
+        _N.I_DETACHED: _A.DETACHED,
+        _N.I_DETACH: _A.DETACHED,
     },
 }
 

@@ -577,24 +577,20 @@ class OpenMessages:
 
     def _end_branch(self, xid: Xid, word: str | None) -> None:
         """A branch is over: rolled back, what it consumed goes to its queues again (class 6, dtx.rollback)."""
-        units: list[int] = []
-        for session in self.branches.pop(xid, ()):
-            part = session.parts.pop(xid, None)
-            if part is not None:
-                units += part.units
-        units.sort()
+        units = sorted([unit for _, part in self._take_parts(xid) for unit in part.units])
         if word is None:
             self._end(units)
         else:
             self._settle(units, word)
 
+    def _take_parts(self, xid: Xid) -> list[tuple[SessionMessages, Work]]:
+        """The parts of a branch, which isn't known any more, with their sessions."""
+        return [(each, each.parts.pop(xid)) for each in self.branches.pop(xid, ()) if xid in each.parts]
+
     def _drop_branch(self, xid: Xid) -> int:
         """Nobody will say how a branch ends; the number of its messages."""
         dropped = 0
-        for session in self.branches.pop(xid, ()):
-            part = session.parts.pop(xid, None)
-            if part is None:
-                continue
+        for session, part in self._take_parts(xid):
             self._end(part.units)
             dropped += len(part.units)
             if session.branch == xid:
