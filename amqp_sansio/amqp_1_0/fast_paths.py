@@ -10,6 +10,7 @@ from .endpoint.fastpath import FastPath
 from .endpoint.receiver import IncomingDelivery, Receiver
 from .endpoint.sender import OutgoingDelivery, Sender
 from .observer import fastpath as observer_fastpath
+from .observer.outcomes import ObservedDelivery
 
 FAST_PATHS: Final[tuple[Entry, ...]] = (
     Entry(
@@ -53,6 +54,7 @@ FAST_PATHS: Final[tuple[Entry, ...]] = (
         "a delivery in one transfer frame, in full knowledge of link and session",
         "`Observed` with the message; unless it is settled an unsettled delivery; credit and window advance",
         "`OneZeroObserver.unit` for the performative",
+        (ObservedDelivery,),
     ),
     Entry(
         "observed disposition",

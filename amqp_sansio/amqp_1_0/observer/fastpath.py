@@ -16,6 +16,7 @@ from ..._core.settlements import AT_ONCE, SETTLED
 from ..codec.faults import READ_FAULTS
 from ..codec.frames import MIN_MAX_FRAME_SIZE
 from ..codec.message import Message, check_message
+from ..codec.octets import NEW
 from ..codec.performatives import Accepted, Disposition, Transfer
 from ..model import states
 from .outcomes import ObservedDelivery
@@ -160,10 +161,17 @@ def _transfer(
     settles = AT_ONCE
     if not settled:
         settles = ()
-        delivery = ObservedDelivery(link, delivery_id, tag)
-        delivery.size = octets
+        delivery: Any = NEW(ObservedDelivery)
+        delivery.link = link
+        delivery.delivery_id = delivery_id
+        delivery.delivery_tag = tag
+        delivery.message_format = 0
         delivery.progress = _SENT
+        delivery.size = octets
+        delivery.states = [None, None]
         delivery.unit = seq
+        delivery.rcv_settle_mode = delivery.before = delivery.transaction = delivery.request = None
+        delivery.resumed = delivery.settled = delivery.acquired = delivery.early = False
         deliveries[delivery_id] = link.unsettled[tag] = delivery
     buffer = direction.buffer
     buffer.pos = end
