@@ -418,10 +418,7 @@ def check_field(
         return (_check(owner, name, kind, value, at),)
     found = tuple([_check(owner, name, kind, item, at) for item in value])
     if mandatory and not found:
-        rule = "types/field-multiple-mandatory"
-        if owner == "sasl-mechanisms":
-            rule = "security/sasl/mechanisms-nonempty"
-        raise fault(f"{owner}: {name} has no value", at, rule, INVALID)
+        raise _empty(owner, name, at)
     if not found and _primitive(value.element) != SOURCES.get(kind, kind):
         raise _wrong(owner, name, kind, value, at)
     return found
@@ -434,38 +431,35 @@ def _primitive(kind: type[Any]) -> str:
 def _check(owner: str, name: str, kind: str, value: Any, at: int) -> Any:
     base = SOURCES.get(kind, kind)
     got = value.__class__
-    if base in INTEGERS:
-        if got is not INTEGERS[base][0]:
-            raise _wrong(owner, name, kind, value, at)
+    wanted = _CLASSES.get(base)
+    if not _fits(base, value) if wanted is None else got is not wanted:
+        raise _wrong(owner, name, kind, value, at)
+    if base in INTEGERS or (got is ULong and base == "message-id"):
         value = int(value)
-    elif base in _CLASSES:
-        if got is not _CLASSES[base]:
-            raise _wrong(owner, name, kind, value, at)
-    elif base in PROVIDERS:
-        if not (got is Described and base != "error") and getattr(value, "NAME", "") not in PROVIDERS[base]:
-            raise _wrong(owner, name, kind, value, at)
-    elif base == "message-id":
-        if got is ULong:
-            value = int(value)
-        elif got is not str and got is not bytes and got.__name__ != "UUID":
-            raise _wrong(owner, name, kind, value, at)
-    elif base == "address":
-        if got is not str and got is not Described:
-            raise _wrong(owner, name, kind, value, at)
     elif base in _MAPS:
-        if got is not Map:
-            raise _wrong(owner, name, kind, value, at)
         check_keys(owner, name, kind, value, at)
-    elif base == "txn-id":
-        if got is not bytes and got is not Described:
-            raise _wrong(owner, name, kind, value, at)
-        kind = "transaction-id" if got is bytes else kind
+    elif base == "txn-id" and got is bytes:
+        kind = "transaction-id"
     check_choice(owner, name, kind, value, at)
     return value
 
 
+def _fits(base: str, value: Any) -> bool:
+    """Whether a value may be where a field takes several types."""
+    described = isinstance(value, Described)
+    if base in PROVIDERS:
+        return (described and base != "error") or getattr(value, "NAME", "") in PROVIDERS[base]
+    if base == "message-id":
+        return value.__class__ in (str, bytes, ULong) or value.__class__.__name__ == "UUID"
+    if base == "address":
+        return described or value.__class__ is str
+    return base != "txn-id" or described or isinstance(value, bytes)
+
+
 _MAPS: Final = (*LOOSE, "map", "fields", "node-properties", "filter-set", "unsettled", "annotations")
-_CLASSES: Final = {
+_CLASSES: Final[dict[str, type[Any]]] = {
+    **{name: kind for name, (kind, _) in INTEGERS.items()},
+    **dict.fromkeys(_MAPS, Map),
     "boolean": bool,
     "string": str,
     "binary": bytes,
@@ -479,6 +473,11 @@ def _wrong(owner: str, name: str, kind: str, value: Any, at: int | None) -> Code
     return fault(
         f"{owner}: {name} can't be {value!r:.60}; it's a {kind}", at, "types/composite-list"
     )
+
+
+def _empty(owner: str, name: str, at: int | None) -> CodecError:
+    rule = _MANDATORY_RULES.get((owner, name), "types/field-multiple-mandatory")
+    return fault(f"{owner}: {name} has no value", at, rule, INVALID)
 
 
 def check_choice(owner: str, name: str, kind: str, value: Any, at: int | None) -> None:
@@ -525,17 +524,12 @@ def is_described(value: Any) -> bool:
 def write_field(owner: str, name: str, kind: str, mandatory: bool, multiple: bool, value: Any) -> bytes:
     """The octets of a field's value. Raises CodecError that names owner and field."""
     try:
-        if not multiple:
-            return _write(owner, name, kind, value)
-        if isinstance(value, (str, bytes)):
+        if not multiple or isinstance(value, (str, bytes)):
             return _write(owner, name, kind, value)
         items = [_write(owner, name, kind, item) for item in value]
         if not items:
             if mandatory:
-                rule = "types/field-multiple-mandatory"
-                if owner == "sasl-mechanisms":
-                    rule = "security/sasl/mechanisms-nonempty"
-                raise fault(f"{owner}: {name} has no value", None, rule, INVALID)
+                raise _empty(owner, name, None)
             return b"\x40"
         if len(items) == 1 and owner != "sasl-mechanisms":
             return items[0]
@@ -571,7 +565,7 @@ def _write(owner: str, name: str, kind: str, value: Any) -> bytes:
     if base == "binary":
         return encode_binary(b"" + value)
     if base == "timestamp":
-        return encode_timestamp(value) if isinstance(value, int) else _datetime(value)
+        return encode_timestamp(value if isinstance(value, int) else Timestamp.from_datetime(value))
     if base in _MAPS:
         if not isinstance(value, Mapping):
             raise TypeError
@@ -585,25 +579,6 @@ def _write(owner: str, name: str, kind: str, value: Any) -> bytes:
     if base == "message-id" and isinstance(value, int) and value.__class__ is not bool:
         return encode_ulong(value)
     octets = encode(value)
-    _check_written(owner, name, base, value)
-    return octets
-
-
-def _datetime(value: Any) -> bytes:
-    return encode_timestamp(Timestamp.from_datetime(value))
-
-
-def _check_written(owner: str, name: str, base: str, value: Any) -> None:
-    if base in PROVIDERS:
-        if not (isinstance(value, Described) and base != "error") and (
-            getattr(value, "NAME", "") not in PROVIDERS[base]
-        ):
-            raise TypeError
-    elif base == "message-id":
-        if value.__class__ not in (str, bytes) and value.__class__.__name__ != "UUID":
-            raise TypeError
-    elif base == "address":
-        if value.__class__ not in (str, Described):
-            raise TypeError
-    elif base == "txn-id" and not isinstance(value, (bytes, Described)):
+    if not _fits(base, value):
         raise TypeError
+    return octets

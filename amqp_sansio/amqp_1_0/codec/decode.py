@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ...errors import CodecError
 from .decimals import Decimal32, Decimal64, Decimal128
-from .encode import encode, encode_items
+from .encode import encode, encode_pairs
 from .fastpath import read_properties, read_symbols
 from .faults import READ_FAULTS, fault
+from .octets import (
+    INT,
+    NEW,
+    READ_F32,
+    READ_F64,
+    READ_I8,
+    READ_I16,
+    READ_I32,
+    READ_I64,
+    READ_U16,
+    READ_U32,
+    READ_U64,
+)
 from .types import (
     Array,
     Byte,
@@ -41,17 +53,6 @@ ENTRIES: Final = 65_536
 COMPOSITES: Final[dict[int | str, type[Any]]] = {}
 """The composite types by numeric and by symbolic descriptor; the generated module fills it in once."""
 
-_new: Final = object.__new__
-_int: Final = int.__new__
-_read_u16: Final = Struct(">H").unpack_from
-_read_u32: Final = Struct(">I").unpack_from
-_read_u64: Final = Struct(">Q").unpack_from
-_read_i8: Final = Struct(">b").unpack_from
-_read_i16: Final = Struct(">h").unpack_from
-_read_i32: Final = Struct(">i").unpack_from
-_read_i64: Final = Struct(">q").unpack_from
-_read_f32: Final = Struct(">f").unpack_from
-_read_f64: Final = Struct(">d").unpack_from
 
 
 def _boolean(buf: bytes, pos: int) -> bool:
@@ -62,7 +63,7 @@ def _boolean(buf: bytes, pos: int) -> bool:
 
 
 def _char(buf: bytes, pos: int) -> Char:
-    point = _read_u32(buf, pos)[0]
+    point = READ_U32(buf, pos)[0]
     if point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
         raise fault(f"0x{point:x} is no Unicode character", pos, "types/char")
     return str.__new__(Char, chr(point))
@@ -79,27 +80,27 @@ FIXED: Final[dict[int, tuple[int, type[Any] | str, Callable[[bytes, int], Any]]]
     0x40: (0, type(None), lambda buf, pos: None),
     0x41: (0, bool, lambda buf, pos: True),
     0x42: (0, bool, lambda buf, pos: False),
-    0x43: (0, UInt, lambda buf, pos: _int(UInt, 0)),
-    0x44: (0, ULong, lambda buf, pos: _int(ULong, 0)),
+    0x43: (0, UInt, lambda buf, pos: INT(UInt, 0)),
+    0x44: (0, ULong, lambda buf, pos: INT(ULong, 0)),
     0x45: (0, list, lambda buf, pos: []),
-    0x50: (1, UByte, lambda buf, pos: _int(UByte, buf[pos])),
-    0x51: (1, Byte, lambda buf, pos: _int(Byte, _read_i8(buf, pos)[0])),
-    0x52: (1, UInt, lambda buf, pos: _int(UInt, buf[pos])),
-    0x53: (1, ULong, lambda buf, pos: _int(ULong, buf[pos])),
-    0x54: (1, Int, lambda buf, pos: _int(Int, _read_i8(buf, pos)[0])),
-    0x55: (1, int, lambda buf, pos: _read_i8(buf, pos)[0]),
+    0x50: (1, UByte, lambda buf, pos: INT(UByte, buf[pos])),
+    0x51: (1, Byte, lambda buf, pos: INT(Byte, READ_I8(buf, pos)[0])),
+    0x52: (1, UInt, lambda buf, pos: INT(UInt, buf[pos])),
+    0x53: (1, ULong, lambda buf, pos: INT(ULong, buf[pos])),
+    0x54: (1, Int, lambda buf, pos: INT(Int, READ_I8(buf, pos)[0])),
+    0x55: (1, int, lambda buf, pos: READ_I8(buf, pos)[0]),
     0x56: (1, bool, _boolean),
-    0x60: (2, UShort, lambda buf, pos: _int(UShort, _read_u16(buf, pos)[0])),
-    0x61: (2, Short, lambda buf, pos: _int(Short, _read_i16(buf, pos)[0])),
-    0x70: (4, UInt, lambda buf, pos: _int(UInt, _read_u32(buf, pos)[0])),
-    0x71: (4, Int, lambda buf, pos: _int(Int, _read_i32(buf, pos)[0])),
-    0x72: (4, Float, lambda buf, pos: float.__new__(Float, _read_f32(buf, pos)[0])),
+    0x60: (2, UShort, lambda buf, pos: INT(UShort, READ_U16(buf, pos)[0])),
+    0x61: (2, Short, lambda buf, pos: INT(Short, READ_I16(buf, pos)[0])),
+    0x70: (4, UInt, lambda buf, pos: INT(UInt, READ_U32(buf, pos)[0])),
+    0x71: (4, Int, lambda buf, pos: INT(Int, READ_I32(buf, pos)[0])),
+    0x72: (4, Float, lambda buf, pos: float.__new__(Float, READ_F32(buf, pos)[0])),
     0x73: (4, Char, _char),
     0x74: (4, Decimal32, lambda buf, pos: Decimal32(buf[pos : pos + 4])),
-    0x80: (8, ULong, lambda buf, pos: _int(ULong, _read_u64(buf, pos)[0])),
-    0x81: (8, int, lambda buf, pos: _read_i64(buf, pos)[0]),
-    0x82: (8, float, lambda buf, pos: _read_f64(buf, pos)[0]),
-    0x83: (8, Timestamp, lambda buf, pos: _int(Timestamp, _read_i64(buf, pos)[0])),
+    0x80: (8, ULong, lambda buf, pos: INT(ULong, READ_U64(buf, pos)[0])),
+    0x81: (8, int, lambda buf, pos: READ_I64(buf, pos)[0]),
+    0x82: (8, float, lambda buf, pos: READ_F64(buf, pos)[0]),
+    0x83: (8, Timestamp, lambda buf, pos: INT(Timestamp, READ_I64(buf, pos)[0])),
     0x84: (8, Decimal64, lambda buf, pos: Decimal64(buf[pos : pos + 8])),
     0x94: (16, Decimal128, lambda buf, pos: Decimal128(buf[pos : pos + 16])),
     0x98: (16, "UUID", _uuid),
@@ -237,7 +238,7 @@ def read_size(buf: bytes, pos: int, end: int, group: int) -> tuple[int, int]:
     at = pos + (1 if group & 1 == 0 else 4)
     if at > end:
         raise fault("the octets end within a size", pos, "types/variable-width")
-    stop = at + (buf[pos] if group & 1 == 0 else _read_u32(buf, pos)[0])
+    stop = at + (buf[pos] if group & 1 == 0 else READ_U32(buf, pos)[0])
     if stop > end:
         raise fault("the octets end within a variable width value", pos, "types/variable-width")
     return at, stop
@@ -257,8 +258,8 @@ def read_counted(buf: bytes, pos: int, end: int, group: int, entries: int) -> tu
         stop = pos + 1 + buf[pos]
         count = buf[pos + 1]
     else:
-        stop = pos + 4 + _read_u32(buf, pos)[0]
-        count = _read_u32(buf, pos + 4)[0]
+        stop = pos + 4 + READ_U32(buf, pos)[0]
+        count = READ_U32(buf, pos + 4)[0]
     if stop > end:
         raise fault("the octets end within a list, map or array", pos, rule)
     if stop < at:
@@ -502,7 +503,7 @@ class Map(Mapping[Any, Any]):
     @staticmethod
     def from_wire(raw: bytes) -> Map:
         """A map over its octets, which begin with the format code. Checks nothing yet."""
-        found = _new(Map)
+        found: Map = NEW(Map)
         found._raw = raw
         found._values = None
         return found
@@ -510,7 +511,7 @@ class Map(Mapping[Any, Any]):
     @staticmethod
     def of_values(raw: bytes, values: dict[Any, Any]) -> Map:
         """A map over its octets, and what they were decoded to."""
-        found = _new(Map)
+        found: Map = NEW(Map)
         found._raw = raw
         found._values = values
         return found
@@ -623,21 +624,6 @@ class Map(Mapping[Any, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Map.from_wire, (self._raw,)
-
-
-def encode_pairs(pairs: Any) -> bytes:
-    """A map's octets, with the format code. Raises CodecError for two equal keys of one type."""
-    items: list[Any] = []
-    seen: set[bytes] = set()
-    count = 0
-    for key, value in pairs:
-        octets = encode(key)
-        if octets in seen:
-            raise fault(f"a map has the key {key!r} twice", None, "types/map-unique")
-        seen.add(octets)
-        items += (octets, encode(value))
-        count += 2
-    return encode_items(0xC1, count, b"".join(items))
 
 
 def _plain(value: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from struct import Struct
 from typing import Any, Final, cast
 
 from .decimals import Decimal32, Decimal64, Decimal128
 from .faults import fault
+from .octets import PACK_F64, PACK_I64, PACK_U32
 from .types import (
     Array,
     Byte,
@@ -29,12 +30,9 @@ _pack_code: Final = Struct(">B").pack
 _pack_i8: Final = Struct(">Bb").pack
 _pack_u16: Final = Struct(">BH").pack
 _pack_i16: Final = Struct(">Bh").pack
-_pack_u32: Final = Struct(">BI").pack
 _pack_i32: Final = Struct(">Bi").pack
 _pack_u64: Final = Struct(">BQ").pack
-_pack_i64: Final = Struct(">Bq").pack
 _pack_f32: Final = Struct(">Bf").pack
-_pack_f64: Final = Struct(">Bd").pack
 _pack_sizes: Final = Struct(">BII").pack
 
 NESTING: Final = 256
@@ -73,7 +71,7 @@ def encode_value(value: Any, depth: int) -> bytes:
         raw: Any = getattr(values, "raw", None)
         if raw.__class__ is bytes:
             return raw  # pyright: ignore[reportUnknownVariableType]
-        return encode_mapping(values, depth - 1)
+        return encode_pairs(values.items(), depth - 1)
     if isinstance(value, (list, tuple)):
         items = cast("Sequence[Any]", value)
         return encode_items(0xC0, len(items), b"".join([encode_value(item, depth - 1) for item in items]))
@@ -100,11 +98,11 @@ def _encode_rare(value: Any) -> bytes:
     raise fault(f"AMQP has no type for {value!r:.60}", None, "types/constructor")
 
 
-def encode_mapping(values: Mapping[object, Any], depth: int) -> bytes:
-    """A map's octets. Raises CodecError for two equal keys of one type."""
+def encode_pairs(pairs: Iterable[tuple[Any, Any]], depth: int = NESTING) -> bytes:
+    """A map's octets, with the format code. Raises CodecError for two equal keys of one type."""
     seen: set[bytes] = set()
     items: list[bytes] = []
-    for key, value in values.items():
+    for key, value in pairs:
         octets = encode_value(key, depth)
         if octets in seen:
             raise fault(f"a map has the key {key!r} twice", None, "types/map-unique")
@@ -132,7 +130,7 @@ def encode_sized(code: int, octets: bytes) -> bytes:
         return bytes((code, size)) + octets
     if size > 0xFFFF_FFFF:
         raise fault("a variable width value is too large", None, "types/variable-width")
-    return _pack_u32(code + 16, size) + octets
+    return PACK_U32(code + 16, size) + octets
 
 
 def encode_string(value: str) -> bytes:
@@ -161,7 +159,7 @@ def encode_uint(value: int) -> bytes:
     if 0 <= value < 256:
         return bytes((0x52, value)) if value else b"\x43"
     _check(value, UInt)
-    return _pack_u32(0x70, value)
+    return PACK_U32(0x70, value)
 
 
 def encode_ulong(value: int) -> bytes:
@@ -186,13 +184,13 @@ def encode_long(value: int) -> bytes:
         return _pack_i8(0x55, value)
     if not -(2**63) <= value < 2**63:
         raise fault(f"a long has 64 bits: {value!r:.60}", None, "types/fixed-width")
-    return _pack_i64(0x81, value)
+    return PACK_I64(0x81, value)
 
 
 def encode_timestamp(value: int) -> bytes:
     """A timestamp, also of a plain int of milliseconds."""
     _check(value, Timestamp)
-    return _pack_i64(0x83, value)
+    return PACK_I64(0x83, value)
 
 
 def encode_ubyte(value: int) -> bytes:
@@ -227,7 +225,7 @@ def _encode_char(value: str) -> bytes:
     point = ord(value)
     if 0xD800 <= point <= 0xDFFF:
         raise fault(f"0x{point:x} is no Unicode character", None, "types/char")
-    return _pack_u32(0x73, point)
+    return PACK_U32(0x73, point)
 
 
 def _encode_boolean(value: bool) -> bytes:
@@ -248,7 +246,7 @@ ENCODERS: Final[dict[type[Any], Callable[[Any], bytes]]] = {
     Timestamp: encode_timestamp,
     int: encode_long,
     Float: _encode_float,
-    float: lambda value: _pack_f64(0x82, value),
+    float: lambda value: PACK_F64(0x82, value),
     Symbol: encode_symbol,
     Char: _encode_char,
     str: encode_string,
@@ -340,5 +338,5 @@ def _widened(octets: bytes, code: int) -> bytes:
     if have == 0x45:
         return lead + b"\0\0\0\x04\0\0\0\0"
     if have < 0xC0:
-        return lead + _pack_u32(0, octets[1])[1:] + octets[2:]
+        return lead + PACK_U32(0, octets[1])[1:] + octets[2:]
     return _pack_sizes(code, octets[1] + 3, octets[2]) + octets[3:]

@@ -55,15 +55,35 @@ _HEADERS: Final = {
 _new: Final[Any] = object.__new__
 
 
-class Data:
+class _Parts:
+    """A body of one or more sections of one kind."""
+
+    __slots__ = ("parts",)
+    __match_args__ = ("parts",)
+
+    parts: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return self.parts == other.parts if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.parts
+
+
+class Data(_Parts):
     """A body of one or more data sections, octets each (1.0 part 3 section 3.2.6).
 
     >>> Data(b"ab", b"c").encode()
     b'\\x00Su\\xa0\\x02ab\\x00Su\\xa0\\x01c'
     """
 
-    __slots__ = ("parts",)
-    __match_args__ = ("parts",)
+    __slots__ = ()
 
     KIND: ClassVar[BodyKind] = "data"
 
@@ -79,28 +99,15 @@ class Data:
         """The octets of the sections."""
         return b"".join([b"\0\x53\x75" + encode_binary(part) for part in self.parts])
 
-    def __eq__(self, other: object) -> bool:
-        return self.parts == other.parts if isinstance(other, Data) else NotImplemented
 
-    def __hash__(self) -> int:
-        return hash(self.parts)
-
-    def __repr__(self) -> str:
-        return f"Data({', '.join(map(repr, self.parts))})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Data, self.parts
-
-
-class AmqpSequence:
+class AmqpSequence(_Parts):
     """A body of one or more amqp-sequence sections, lists each (1.0 part 3 section 3.2.7).
 
     >>> AmqpSequence([1, 2], ["a"]).content
     [1, 2, 'a']
     """
 
-    __slots__ = ("parts",)
-    __match_args__ = ("parts",)
+    __slots__ = ()
 
     KIND: ClassVar[BodyKind] = "sequence"
 
@@ -116,16 +123,7 @@ class AmqpSequence:
         """The octets of the sections."""
         return b"".join([b"\0\x53\x76" + encode(part) for part in self.parts])
 
-    def __eq__(self, other: object) -> bool:
-        return self.parts == other.parts if isinstance(other, AmqpSequence) else NotImplemented
-
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"AmqpSequence({', '.join(map(repr, self.parts))})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return AmqpSequence, self.parts
 
 
 class AmqpValue:

@@ -12,13 +12,18 @@ INT: Final[Any] = int.__new__
 STR: Final[Any] = str.__new__
 JOIN: Final = b"".join
 
+READ_I8: Final = Struct(">b").unpack_from
+READ_U16: Final = Struct(">H").unpack_from
+READ_I16: Final = Struct(">h").unpack_from
 READ_U32: Final = Struct(">I").unpack_from
+READ_I32: Final = Struct(">i").unpack_from
 READ_TWO_U32: Final = Struct(">II").unpack_from
 READ_U16_U8: Final = Struct(">HB").unpack_from
 READ_U16_TWO_U8: Final = Struct(">HBB").unpack_from
 READ_U16_U8_I64: Final = Struct(">HBq").unpack_from
 READ_U64: Final = Struct(">Q").unpack_from
 READ_I64: Final = Struct(">q").unpack_from
+READ_F32: Final = Struct(">f").unpack_from
 READ_F64: Final = Struct(">d").unpack_from
 
 PACK_U32: Final = Struct(">BI").pack
